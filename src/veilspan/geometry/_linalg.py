@@ -1,0 +1,127 @@
+"""Small batched linear algebra: matrices live in the last two axes, vectors in the last."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+#: Below this size one LAPACK call beats a chain of small products, unless there is a batch of them.
+_SMALL = 20
+
+
+def transpose(a: FloatArray) -> FloatArray:
+    """Transpose the last two axes."""
+    return a.swapaxes(-1, -2)
+
+
+def sym(a: FloatArray) -> FloatArray:
+    """Symmetric part."""
+    out: FloatArray = a + a.swapaxes(-1, -2)
+    out *= 0.5
+    return out
+
+
+def skew(a: FloatArray) -> FloatArray:
+    """Skew-symmetric part."""
+    out: FloatArray = a - a.swapaxes(-1, -2)
+    out *= 0.5
+    return out
+
+
+def dot(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Inner product of vectors, ready to multiply vectors: the last axis is kept (or a scalar).
+
+    The two BLAS routes are 2-3 times faster than einsum on the shapes that occur most.
+    """
+    if a.ndim == 1:
+        return b @ a if b.ndim == 1 else (b @ a)[..., None]
+    if b.ndim == 1:
+        return (a @ b)[..., None]
+    return np.einsum("...i,...i->...", a, b)[..., None]
+
+
+def drop(a: FloatArray) -> FloatArray:
+    """Remove the axis that `dot` kept."""
+    return a[..., 0] if np.ndim(a) else a
+
+
+def frobenius(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Inner product of matrices, tr(A^T B)."""
+    if a.ndim == 2 and b.ndim == 2:
+        return np.vdot(a, b)
+    return np.einsum("...ij,...ij->...", a, b)
+
+
+def scale_columns(a: FloatArray, s: FloatArray) -> FloatArray:
+    """A diag(s)."""
+    return a * s[..., None, :]
+
+
+def gram(m: FloatArray) -> FloatArray:
+    """M M^T, exactly symmetric: one matrix by BLAS's syrk, a batch by symmetrising."""
+    out: FloatArray = m @ m.swapaxes(-1, -2)
+    return out if m.ndim == 2 else sym(out)
+
+
+def polish(y: FloatArray) -> FloatArray:
+    """One Newton-Schulz step towards the nearest matrix with orthonormal columns.
+
+    Squares an orthonormality error that is already small, so that it does not add up over
+    thousands of steps.
+    """
+    g = y.swapaxes(-1, -2) @ y
+    g *= -0.5
+    diagonal = np.einsum("...ii->...i", g)
+    diagonal += 1.5
+    return y @ g
+
+
+def inverse_root(g: FloatArray) -> FloatArray:
+    """G^(-1/2) of a symmetric positive definite G."""
+    lam, p = np.linalg.eigh(g)
+    return scale_columns(p, 1 / np.sqrt(lam)) @ transpose(p)
+
+
+_TAYLOR = np.array([1 / math.factorial(k) for k in range(17)])
+
+
+def expm(a: FloatArray) -> FloatArray:
+    """Matrix exponential by scaling, a Taylor polynomial of degree 16, and squaring.
+
+    The polynomial is evaluated in powers of A^4 (Paterson and Stockmeyer): six products. On
+    matrices of 1-norm at most 3/4 its truncation error is below 2e-17.
+    """
+    one_norm = np.abs(a).sum(axis=-2).max(initial=0.0)
+    halvings = max(0, math.ceil(math.log2(one_norm / 0.75))) if one_norm > 0 else 0
+    a = a * 0.5**halvings
+    a2 = a @ a
+    a3 = a2 @ a
+    a4 = a2 @ a2
+    out = _TAYLOR[16] * a4
+    for k in (12, 8, 4, 0):
+        out += _TAYLOR[k + 3] * a3
+        out += _TAYLOR[k + 2] * a2
+        out += _TAYLOR[k + 1] * a
+        diagonal = np.einsum("...ii->...i", out)
+        diagonal += _TAYLOR[k]
+        if k:
+            out = out @ a4
+    for _ in range(halvings):
+        out = out @ out
+    return out
+
+
+def expm_sym(a: FloatArray) -> FloatArray:
+    """Matrix exponential of symmetric matrices.
+
+    Products beat eigenvectors for large matrices and for batches (2-3 times); both are accurate
+    relative to the norm of the result.
+    """
+    if a.ndim > 2 or a.shape[-1] >= _SMALL:
+        return expm(a)
+    lam, p = np.linalg.eigh(a)
+    return scale_columns(p, np.exp(lam)) @ p.T

@@ -1,0 +1,366 @@
+"""A contract suite for manifolds, ours and yours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from veilspan.geometry._linalg import FloatArray
+from veilspan.geometry.base import Manifold
+from veilspan.geometry.errors import UnavailableOperationError
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """One property of a manifold.
+
+    Attributes
+    ----------
+    name : str
+        The property.
+    residual : float
+        What should be 0; NaN when skipped.
+    tolerance : float
+        The largest residual that passes.
+    skipped : str
+        Why the property could not be tested; empty when it was.
+    """
+
+    name: str
+    residual: float
+    tolerance: float
+    skipped: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the property holds, or was skipped for a stated reason."""
+        return bool(self.skipped) or self.residual <= self.tolerance
+
+    def __str__(self) -> str:
+        if self.skipped:
+            return f"skip  {self.name:<44} {self.skipped}"
+        verdict = "ok  " if self.passed else "FAIL"
+        return f"{verdict}  {self.name:<44} {self.residual:.1e} (should be 0, at most {self.tolerance:.0e})"
+
+
+@dataclass(frozen=True, repr=False)
+class ManifoldReport:
+    """What `check_manifold` found.
+
+    Attributes
+    ----------
+    manifold : str
+        The manifold, as it prints itself.
+    results : tuple of CheckResult
+        One entry for every property.
+    """
+
+    manifold: str
+    results: tuple[CheckResult, ...]
+
+    @property
+    def failed(self) -> tuple[CheckResult, ...]:
+        """The properties that do not hold."""
+        return tuple(r for r in self.results if not r.passed)
+
+    @property
+    def skipped(self) -> tuple[CheckResult, ...]:
+        """The properties that could not be tested."""
+        return tuple(r for r in self.results if r.skipped)
+
+    def __repr__(self) -> str:
+        return "\n".join([f"check_manifold({self.manifold})", *(f"  {r}" for r in self.results)])
+
+
+class ManifoldCheckError(AssertionError):
+    """A manifold breaks its contract; `report` holds every residual."""
+
+    def __init__(self, report: ManifoldReport) -> None:
+        self.report = report
+        lines = [
+            f"{report.manifold} breaks {len(report.failed)} of {len(report.results)} properties"
+        ]
+        super().__init__("\n".join([*lines, *(f"  {r}" for r in report.failed)]))
+
+
+def check_manifold(
+    manifold: Manifold,
+    rng: np.random.Generator | None = None,
+    *,
+    step: float = 0.1,
+    batch: int = 3,
+    tol: float = 1e-8,
+) -> ManifoldReport:
+    """Test whether the operations of a manifold fit together.
+
+    Everything is a residual that should be 0. The Gaussian sampler is not tested by statistics: it
+    is a linear map A of normals, so one-hot normals reveal A, and A A^T = I in a basis that is
+    orthonormal for `inner` is necessary and sufficient. Use a small instance: the cost grows
+    with the cube of the dimension.
+
+    Parameters
+    ----------
+    manifold : Manifold
+        The manifold to test.
+    rng : numpy.random.Generator, optional
+        Source of the points and vectors; a fixed seed when left out.
+    step : float
+        Length of the tangent vectors that are followed.
+    batch : int
+        How many points are tried.
+    tol : float
+        Largest residual that passes. Finite differences get the square root of it.
+
+    Returns
+    -------
+    ManifoldReport
+        What was tested and what was skipped, with the reason.
+
+    Raises
+    ------
+    ManifoldCheckError
+        When a property does not hold.
+
+    Examples
+    --------
+    >>> from veilspan.geometry import Sphere, check_manifold
+    >>> report = check_manifold(Sphere(4))
+    >>> report.failed
+    ()
+    """
+    case = _Case(manifold, np.random.default_rng(0) if rng is None else rng, step, batch)
+    results = []
+    for name, residual in _properties(case):
+        tolerance = tol**0.5 if "finite difference" in name or "order" in name else tol
+        try:
+            results.append(CheckResult(name, _worst(residual()), tolerance))
+        except UnavailableOperationError as error:
+            results.append(CheckResult(name, np.nan, tolerance, f"no '{error.operation}'"))
+    report = ManifoldReport(repr(manifold), tuple(results))
+    if report.failed:
+        raise ManifoldCheckError(report)
+    return report
+
+
+class _Case:
+    """Points and vectors to try, and the comparisons in which a residual is measured."""
+
+    def __init__(self, m: Manifold, rng: np.random.Generator, step: float, batch: int) -> None:
+        self.m, self.rng = m, rng
+        self.x = m.random_point(rng, batch)
+        self.u, self.v = self._direction(step), self._direction(step)
+        self.y = m.retract(self.x, self._direction(step))
+
+    def _direction(self, length: float) -> FloatArray:
+        u = self.m.project(self.x, self.rng.standard_normal(self.x.shape))
+        norm = self.m.norm(self.x, u)
+        return u * self._wide(
+            length / np.where(norm < 1e-10, 1, norm)
+        )  # dimension 0 has no direction
+
+    def _wide(self, s: FloatArray) -> FloatArray:
+        return np.asarray(s).reshape(np.shape(s) + (1,) * len(self.m.point_shape))
+
+    def gap(self, x: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
+        """Metric length of u - v at x."""
+        return self.m.norm(x, u - v)
+
+
+Residual = Callable[[], FloatArray]
+
+
+def _properties(case: _Case) -> Iterator[tuple[str, Residual]]:
+    yield from _membership(case)
+    yield from _geodesics(case)
+    yield from _transports(case)
+    yield from _sampler(case)
+    yield from _batches(case)
+
+
+def _membership(c: _Case) -> Iterator[tuple[str, Residual]]:
+    m, x, u, y = c.m, c.x, c.u, c.y
+    ambient = c.rng.standard_normal(x.shape)
+
+    def tangent_residual(at: FloatArray, v: FloatArray) -> FloatArray:
+        return m._size(v - m.project(at, v))
+
+    yield "random_point is on the manifold", lambda: ~m.contains(x)
+    yield "retract stays on the manifold", lambda: ~m.contains(m.retract(x, u))
+    yield "exp stays on the manifold", lambda: ~m.contains(m.exp(x, u))
+    yield "project is idempotent", lambda: tangent_residual(x, m.project(x, ambient))
+    yield "log is tangent", lambda: tangent_residual(x, m.log(x, y))
+    yield "transport is tangent", lambda: tangent_residual(y, m.transport(x, y, u))
+    yield "norm is the root of inner", lambda: m.norm(x, u) ** 2 - m.inner(x, u, u)
+    yield "inner is symmetric", lambda: m.inner(x, u, c.v) - m.inner(x, c.v, u)
+    yield "egrad2rgrad is tangent", lambda: tangent_residual(x, m.egrad2rgrad(x, ambient))
+
+    yield "egrad2rgrad agrees with a finite difference", lambda: _gradient_gap(c)
+
+
+def _geodesics(c: _Case) -> Iterator[tuple[str, Residual]]:
+    m, x, u, y = c.m, c.x, c.u, c.y
+    yield "log undoes exp", lambda: c.gap(x, m.log(x, m.exp(x, u)), u)
+    yield "exp undoes log", lambda: m.separation(m.exp(x, m.log(x, y)), y)
+    yield "dist is the norm of log", lambda: m.dist(x, y) - m.norm(x, m.log(x, y))
+    yield "dist is symmetric", lambda: m.dist(x, y) - m.dist(y, x)
+    yield "dist to itself", lambda: m.dist(x, x)
+    yield "exp goes as far as its vector", lambda: m.dist(x, m.exp(x, u)) - m.norm(x, u)
+
+    def speed() -> FloatArray:
+        h, end = 1e-5, m.exp(x, u)
+        velocity = (m.exp(x, (1 + h) * u) - m.exp(x, (1 - h) * u)) / (2 * h)
+        return m.norm(end, m.project(end, velocity)) - m.norm(x, u)
+
+    yield "exp keeps its speed, by a finite difference", speed
+
+    def order() -> FloatArray:
+        # |retract(tu) - exp(tu)| = O(t^(order+1)): halving t must gain that factor.
+        coarse, fine = (m.separation(m.retract(x, t * u), m.exp(x, t * u)) for t in (1.0, 0.5))
+        bound = coarse / 2 ** (m.retraction_order + 1)
+        return np.maximum(fine - 1.5 * bound - 1e-13, 0) / np.maximum(coarse, 1e-13)
+
+    yield "retract has its declared order", order
+
+
+def _transports(c: _Case) -> Iterator[tuple[str, Residual]]:
+    m, x, u, v, y = c.m, c.x, c.u, c.v, c.y
+    kind = m.transport_kind
+
+    def moved(a: FloatArray) -> FloatArray:
+        return m.transport(x, y, a)
+
+    yield "transport is linear", lambda: c.gap(y, moved(u - 2 * v), moved(u) - 2 * moved(v))
+    yield "transport to the same point", lambda: c.gap(x, m.transport(x, x, u), u)
+    if kind == "non-expansive":
+        yield "transport lengthens nothing", lambda: np.maximum(_stretch(c).max(initial=1) - 1, 0)
+    else:
+        yield "transport keeps inner products", lambda: _stretch(c) - 1
+    if kind == "parallel":
+        yield (
+            "transport of log(x, y) is -log(y, x)",
+            lambda: c.gap(y, moved(m.log(x, y)), -m.log(y, x)),
+        )
+
+
+def _sampler(c: _Case) -> Iterator[tuple[str, Residual]]:
+    m, x = c.m, c.x[0]
+    tangent, k = c.u[0], int(np.prod(m.coordinate_shape))
+    coordinates = c.rng.standard_normal(m.coordinate_shape)
+
+    def covariance() -> FloatArray:
+        basis = _orthonormal_basis(m, x)
+        if len(basis) != m.dim:
+            return np.array(np.inf)
+        rows = [m.inner(x, basis, m.random_tangent(x, 1.0, _OneHot(i))) for i in range(k)]
+        images = np.array(rows)
+        return np.abs(images.T @ images - np.eye(m.dim)).max()
+
+    def adjoint() -> FloatArray:
+        left = m.inner(x, m.from_coordinates(x, coordinates), tangent)
+        return left - np.vdot(coordinates, m.to_coordinates(x, tangent))
+
+    def images() -> FloatArray:
+        eye = np.eye(k).reshape((k, *m.coordinate_shape))
+        a = m.from_coordinates(x, eye)
+        return np.asarray(np.max(m._size(a - m.project(x, a))))
+
+    yield "dim is the rank of the tangent space", lambda: len(_orthonormal_basis(m, x)) - m.dim
+    yield "Gaussian: one-hot normals give A A^T = I", covariance
+    yield "Gaussian: draws are tangent", images
+    yield "coordinates: adjoint identity", adjoint
+    yield (
+        "coordinates: from undoes to",
+        lambda: c.gap(c.x, m.from_coordinates(c.x, m.to_coordinates(c.x, c.u)), c.u),
+    )
+    yield (
+        "coordinates: to is isometric",
+        lambda: m.norm(x, tangent) - np.linalg.norm(m.to_coordinates(x, tangent)),
+    )
+
+
+def _batches(c: _Case) -> Iterator[tuple[str, Residual]]:
+    m, x, y, u, v = c.m, c.x, c.y, c.u, c.v
+    coords = c.rng.standard_normal((len(x), *m.coordinate_shape))
+    calls: dict[str, tuple[FloatArray, ...]] = {
+        "inner": (x, u, v),
+        "norm": (x, u),
+        "dist": (x, y),
+        "exp": (x, u),
+        "log": (x, y),
+        "retract": (x, u),
+        "project": (x, u),
+        "transport": (x, y, u),
+        "egrad2rgrad": (x, u),
+        "from_coordinates": (x, coords),
+        "to_coordinates": (x, u),
+    }
+    for name, args in calls.items():
+        yield f"batch = loop: {name}", lambda name=name, args=args: _batch_gap(m, name, args)
+
+
+def _batch_gap(m: Manifold, name: str, args: tuple[FloatArray, ...]) -> FloatArray:
+    """Compare a batch, and one base point against a batch, with a Python loop over the rows."""
+    call = getattr(m, name)
+    together = call(*args) - np.array([call(*row) for row in zip(*args)])
+    shared = call(args[0][0], *args[1:]) - np.array(
+        [call(args[0][0], *row) for row in zip(*args[1:])]
+    )
+    return np.maximum(np.abs(together).max(), np.abs(shared).max())
+
+
+class _OneHot(np.random.Generator):
+    """Stands in for a Generator: of its next normals, number i is 1 and the others are 0."""
+
+    def __init__(self, i: int) -> None:
+        super().__init__(np.random.PCG64(0))
+        self._left = i
+
+    def standard_normal(self, size: object = None, *_: object, **__: object) -> FloatArray:  # type: ignore[override]
+        shape = () if size is None else size
+        out = np.zeros(int(np.prod(shape)))  # type: ignore[arg-type]
+        if 0 <= self._left < out.size:
+            out[self._left] = 1.0
+        self._left -= out.size
+        return out.reshape(shape)  # type: ignore[arg-type]
+
+
+def _stretch(c: _Case) -> FloatArray:
+    """Squared singular values of the transport, in metric-orthonormal bases."""
+    m, x, y = c.m, c.x[0], c.y[0]
+    images = m.transport(x, y, _orthonormal_basis(m, x))
+    return np.linalg.eigvalsh(m.inner(y, images[:, None], images[None]))
+
+
+def _orthonormal_basis(m: Manifold, x: FloatArray) -> FloatArray:
+    """Metric-orthonormal basis of the tangent space at x, from `project` and `inner` alone."""
+    n = int(np.prod(m.point_shape))
+    span = m.project(x, np.eye(n).reshape((n, *m.point_shape)))
+    gram = m.inner(x, span[:, None], span[None])
+    lam, p = np.linalg.eigh((gram + gram.T) / 2)
+    keep = lam > max(1e-10 * lam[-1], 1e-20)
+    return np.tensordot((p[:, keep] / np.sqrt(lam[keep])).T, span, 1)
+
+
+def _gradient_gap(c: _Case) -> FloatArray:
+    """Slope of a function along u against <its Riemannian gradient, u>.
+
+    The squared separation from a point is smooth on every manifold, quotients included; its
+    Euclidean gradient comes from differences in the ambient space.
+    """
+    m, x, u, h = c.m, c.x[0], c.u[0], 1e-5
+    z = m.random_point(c.rng)
+
+    def difference(forward: FloatArray, backward: FloatArray) -> FloatArray:
+        return (m.separation(forward, z) ** 2 - m.separation(backward, z) ** 2) / (2 * h)
+
+    shifts = h * np.eye(x.size).reshape((x.size, *x.shape))
+    egrad = difference(x + shifts, x - shifts).reshape(x.shape)
+    slope = difference(m.retract(x, h * u), m.retract(x, -h * u))
+    return m.inner(x, m.egrad2rgrad(x, egrad), u) - slope
+
+
+def _worst(residual: FloatArray) -> float:
+    worst = float(np.max(np.abs(np.asarray(residual, dtype=np.float64)), initial=0.0))
+    return np.inf if np.isnan(worst) else worst

@@ -1,0 +1,104 @@
+"""Positive definite matrices, Bures-Wasserstein metric."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from veilspan.geometry._linalg import FloatArray, frobenius, gram, scale_columns, sym, transpose
+from veilspan.geometry._spd import SPDBase
+from veilspan.geometry.base import TransportKind
+
+#: Above this condition number of X^(1/2) Y X^(1/2) its square root loses too many digits.
+_WELL_CONDITIONED = 1e5
+
+
+class SPDBuresWasserstein(SPDBase):
+    r"""Positive definite matrices with <U, V>_X = tr(Lyap_X[U] V) / 2.
+
+    Lyap_X[U] = M solves M X + X M = U. This is optimal transport between centred Gaussians. The
+    map L -> L L^T from flat matrices is a Riemannian submersion (Bhatia, Jain and Lim 2019), so
+    with X = L L^T, L the Cholesky factor:
+
+    * Gaussian: Z L^T + L Z^T, its differential; the adjoint is U -> Lyap_X[U] L;
+    * exp: (I + M) X (I + M), as long as I + M stays positive definite, that is, closer than the
+      square root of the least eigenvalue of X;
+    * log and dist: D L^T + L D^T and |D| with D = L_Y Q - L, Q the rotation that brings a factor
+      of Y closest to L. No inverse and no cancelling traces.
+    * transport: through the identity, where it is parallel: in the eigenvectors of X divide by
+      sqrt(lam_r + lam_s), in those of Y multiply. An isometry; parallel only if X and Y commute.
+
+    Parameters
+    ----------
+    n : int
+        Size of the matrices.
+    """
+
+    transport_kind: TransportKind = "isometric"
+
+    def _inner(self, x: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
+        lam, p = self._eigh(x)
+        pt = transpose(p)
+        rotated = pt @ u @ p
+        return 0.5 * frobenius(rotated / _sums(lam), rotated if v is u else pt @ v @ p)
+
+    def _dist(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        d = self._displacement(self._cholesky(x), y)
+        return np.sqrt(frobenius(d, d))
+
+    def _exp(self, x: FloatArray, u: FloatArray) -> FloatArray:
+        lam, p = self._eigh(x)
+        m = transpose(p) @ u @ p
+        m /= _sums(lam)
+        diagonal = np.einsum("...ii->...i", m)
+        diagonal += 1
+        return gram(p @ scale_columns(m, np.sqrt(lam)))
+
+    def _log(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        low = self._cholesky(x)
+        return _submerge(low, self._displacement(low, y))
+
+    def _transport(self, x: FloatArray, y: FloatArray, u: FloatArray) -> FloatArray:
+        lx, p = self._eigh(x)
+        ly, q = self._eigh(y)
+        at_identity = (transpose(p) @ u @ p) / np.sqrt(_sums(lx))
+        turn = transpose(q) @ p
+        return sym(q @ ((turn @ at_identity @ transpose(turn)) * np.sqrt(_sums(ly))) @ transpose(q))
+
+    def _egrad2rgrad(self, x: FloatArray, g: FloatArray) -> FloatArray:
+        return 4 * sym(sym(g) @ x)
+
+    def _from_coordinates(self, x: FloatArray, c: FloatArray) -> FloatArray:
+        return _submerge(self._cholesky(x), c)
+
+    def _to_coordinates(self, x: FloatArray, u: FloatArray) -> FloatArray:
+        lam, p = self._eigh(x)
+        pt = transpose(p)
+        return p @ ((pt @ u @ p) / _sums(lam)) @ (pt @ self._cholesky(x))
+
+    def _displacement(self, low: FloatArray, y: FloatArray) -> FloatArray:
+        """D = L_Y Q - L with the orthogonal Q for which it is least.
+
+        Q is the polar factor of L_Y^T L, so L_Y Q = Y L (L^T Y L)^(-1/2). The root squares
+        the condition number: where that is bad a singular value decomposition takes over.
+        """
+        yl = y @ low
+        mu, p = np.linalg.eigh(sym(transpose(low) @ yl))
+        bad = mu[..., 0] * _WELL_CONDITIONED <= mu[..., -1]
+        root = np.sqrt(np.where(bad[..., None], 1.0, mu))
+        d = scale_columns(yl @ p, 1 / root) @ transpose(p) - low
+        if np.any(bad):
+            y, low = (np.broadcast_to(a, d.shape) for a in (y, low))
+            factor = self._cholesky(y[bad])
+            a, _, bt = np.linalg.svd(transpose(factor) @ low[bad])
+            d[bad] = factor @ (a @ bt) - low[bad]
+        return d
+
+
+def _submerge(low: FloatArray, c: FloatArray) -> FloatArray:
+    """C L^T + L C^T."""
+    half = c @ transpose(low)
+    return half + transpose(half)
+
+
+def _sums(lam: FloatArray) -> FloatArray:
+    return lam[..., :, None] + lam[..., None, :]
