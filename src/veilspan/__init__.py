@@ -1,1 +1,86 @@
-"""Veilspan."""
+"""Veilspan: low-dimensional structure from sensitive rows, under differential privacy.
+
+Public names are loaded when first used (PEP 562), so that ``import veilspan`` costs
+next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from veilspan._version import __version__
+
+if TYPE_CHECKING:
+    from veilspan import datasets, geometry
+    from veilspan.curator.checks import check_query
+    from veilspan.curator.query import RowQuery
+    from veilspan.estimators.pca import PCA
+    from veilspan.privacy.accounting import delta_spent, epsilon_spent, privacy_curve
+    from veilspan.privacy.budget import Budget
+    from veilspan.privacy.calibration import calibrate_noise
+    from veilspan.privacy.errors import (
+        BudgetExceededError,
+        NotPrivateWarning,
+        PrivacyError,
+        WeakGuaranteeWarning,
+    )
+    from veilspan.privacy.events import GaussianEvent, SampledGaussianEvent
+    from veilspan.privacy.plan import Plan
+    from veilspan.privacy.statement import PrivacyStatement
+
+_HOME = {
+    "PCA": "estimators.pca",
+    "Budget": "privacy.budget",
+    "GaussianEvent": "privacy.events",
+    "SampledGaussianEvent": "privacy.events",
+    "epsilon_spent": "privacy.accounting",
+    "delta_spent": "privacy.accounting",
+    "privacy_curve": "privacy.accounting",
+    "calibrate_noise": "privacy.calibration",
+    "Plan": "privacy.plan",
+    "PrivacyStatement": "privacy.statement",
+    "PrivacyError": "privacy.errors",
+    "BudgetExceededError": "privacy.errors",
+    "NotPrivateWarning": "privacy.errors",
+    "WeakGuaranteeWarning": "privacy.errors",
+    "RowQuery": "curator.query",
+    "check_query": "curator.checks",
+}
+_PACKAGES = ("datasets", "geometry")
+
+__all__ = [
+    "PCA",
+    "Budget",
+    "BudgetExceededError",
+    "GaussianEvent",
+    "NotPrivateWarning",
+    "Plan",
+    "PrivacyError",
+    "PrivacyStatement",
+    "RowQuery",
+    "SampledGaussianEvent",
+    "WeakGuaranteeWarning",
+    "__version__",
+    "calibrate_noise",
+    "check_query",
+    "datasets",
+    "delta_spent",
+    "epsilon_spent",
+    "geometry",
+    "privacy_curve",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"{__name__}.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

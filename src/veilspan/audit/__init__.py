@@ -1,0 +1,1 @@
+"""Empirical checks of the guarantee: they can refute it, never prove it."""

@@ -1,0 +1,211 @@
+r"""The curator: clip, sample, sum, add noise, charge. This file is the privacy proof.
+
+Theorem. Let a curator answer questions under a plan with budget (epsilon, delta) and relation N.
+Then the sequence of all its answers is (epsilon, delta)-DP under N, for any solver.
+
+Proof. (1) *One answer.* The contributions of a query at a public point, multiplied by
+``clip_weights``, have norm at most ``bound``; so tables related by N have exact sums at distance at
+most ``query.sensitivity(N)`` (see ``query``), and rounded sums at distance at most
+``scale.sensitivity`` (see ``privacy.grid``). Noise of std z times that on every coordinate makes it
+a Gaussian mechanism with multiplier z. With Poisson sampling at rate q, given the sample of all
+other rows the two outputs are the pairs of ``privacy.accounting`` with distance ``bound`` (plus
+rounding) to the sum without the row; mixing over the other rows' sample does not increase a
+hockey-stick divergence. (2) *All answers.* The point and, in an adaptive plan, the multiplier are
+functions of earlier answers and public facts, so the answers are an adaptive composition; the meter
+admits only what the budget covers, before any row is read. (3) *Everything else.* ``project`` and
+all solvers see answers only: post-processing. The number of rows is given out only under
+replace-one, where it is public. []
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from veilspan.curator.executor import MemoryExecutor
+from veilspan.curator.query import RowQuery
+from veilspan.curator.rows import Rows
+from veilspan.curator.tape import Question, current_tape, fingerprint
+from veilspan.privacy.discrete import LEAST_BITS, add_discrete_noise
+from veilspan.privacy.errors import PrivacyError
+from veilspan.privacy.events import Event, SampledGaussianEvent
+from veilspan.privacy.grid import COARSEST, MAX_ROWS, Scale, add_noise, noise_scale
+from veilspan.privacy.meter import GaussianFilter, meter_for
+from veilspan.privacy.neighbors import Neighbors
+from veilspan.privacy.noise import NoiseSource
+from veilspan.privacy.plan import Plan
+from veilspan.privacy.spaces import AnswerSpace
+
+NoiseKind = Literal["grid", "exact"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A noisy sum, and what is public about its noise.
+
+    Attributes
+    ----------
+    value : Any
+        The noisy sum, a value of the query's answer space. It is a *sum*: divide by a public
+        number if a mean is wanted.
+    noise_std : float
+        Standard deviation of the noise in every orthonormal direction; 0 without privacy.
+    event : event
+        What was charged.
+    """
+
+    value: Any
+    noise_std: float
+    event: Event
+
+
+class Curator:
+    """Holds the rows of one fit and answers what its plan covers.
+
+    Parameters
+    ----------
+    rows : Rows
+        The table.
+    plan : Plan
+        What may be asked, with how much noise.
+    source : NoiseSource
+        Where noise and sampling coins come from.
+    noise : {"grid", "exact"}
+        Gaussian noise rounded to a grid, or the exact discrete Gaussian (small answers only).
+    """
+
+    def __init__(
+        self, rows: Rows, plan: Plan, source: NoiseSource, *, noise: NoiseKind = "grid"
+    ) -> None:
+        if noise not in ("grid", "exact"):
+            raise ValueError(f'noise must be "grid" or "exact"; got {noise!r}.')
+        if plan.neighbors == "replace-one" and plan.n_rows != rows.n_rows:
+            raise PrivacyError("the plan was made for another number of rows.")
+        if plan.neighbors == "add-remove" and plan.n_rows is not None:
+            raise PrivacyError("under add-remove a plan cannot know the number of rows.")
+        if plan.n_rows is None and rows.n_rows > MAX_ROWS:
+            raise ValueError(f"under add-remove at most {MAX_ROWS:,} rows are supported.")
+        self.plan = plan
+        self.source = source
+        self.noise = noise
+        self._meter = meter_for(plan)
+        self._executor = MemoryExecutor(rows)
+        self._steps = 0
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, where it is public."""
+        if self.plan.n_rows is None:
+            raise PrivacyError("the number of rows is private under add-remove; ask for a count.")
+        return self.plan.n_rows
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.plan.n_features
+
+    @property
+    def mu_squared_left(self) -> float:
+        """What an adaptive plan may still spend."""
+        if not isinstance(self._meter, GaussianFilter):
+            raise PrivacyError("a fixed plan has nothing left to distribute.")
+        return self._meter.left
+
+    @property
+    def spent(self) -> tuple[Event, ...]:
+        """Every event so far."""
+        return self._meter.spent
+
+    @property
+    def recorded(self) -> bool:
+        """Whether answers go to a tape, which makes the release not private."""
+        return current_tape() is not None
+
+    def answer(
+        self,
+        query: RowQuery,
+        point: Any = None,
+        *,
+        event: str,
+        noise_multiplier: float | None = None,
+    ) -> Answer:
+        """Answer one question: charge it, sum the clipped contributions, add noise once.
+
+        Parameters
+        ----------
+        query : RowQuery
+            What is summed.
+        point : Any
+            The public point at which it is asked.
+        event : str
+            Name of the planned event that pays for it.
+        noise_multiplier : float, optional
+            Only under an adaptive plan: noise std over sensitivity.
+        """
+        _check_bounds(query, self.plan.neighbors)
+        space = query.space(self.n_features, point)
+        charged = self._meter.charge(event, noise_multiplier)
+        sampling = None
+        if isinstance(charged, SampledGaussianEvent):
+            sampling = (charged.sampling_rate, self.source.sampling_stream(self._steps))
+        self._steps += 1
+        scale = self._scale(query, point, space, charged)
+        exact = self._executor.clipped_sum(query, point, space, sampling)
+        given = self._release(exact, scale, query, point, charged)
+        return Answer(space.project(given), scale.std, charged)
+
+    def _scale(self, query: RowQuery, point: Any, space: AnswerSpace, charged: Event) -> Scale:
+        """Noise of one answer, from public numbers only."""
+        rows = self.plan.n_rows or MAX_ROWS
+        return noise_scale(
+            charged.noise_multiplier,
+            self._sensitivity(query, charged),
+            space.coordinates,
+            largest=rows * query.bound,
+            float_slack=self._executor.rounding_slack(query, point, self.plan.neighbors),
+            least_bits=LEAST_BITS + 1 if self.noise == "exact" else COARSEST,
+        )
+
+    def _sensitivity(self, query: RowQuery, charged: Event) -> float:
+        """What the event's multiplier refers to: see ``privacy.events``."""
+        if isinstance(charged, SampledGaussianEvent):
+            return query.bound
+        return query.sensitivity(self.plan.neighbors)
+
+    def _release(
+        self, exact: np.ndarray, scale: Scale, query: RowQuery, point: Any, charged: Event
+    ) -> np.ndarray:
+        if not np.isfinite(exact).all():
+            raise PrivacyError(
+                f"{query.name} produced a sum that is not finite: it must return finite "
+                "contributions, or leave out rows of weight 0. Run veilspan.check_query on it."
+            )
+        tape = current_tape()
+        if tape is None:
+            return self._add_noise(exact, scale)
+        question = Question(
+            query.name,
+            (charged.name, charged.noise_multiplier, charged.sampling_rate),
+            query.bound,
+            query.sensitivity(self.plan.neighbors),
+            scale.std,
+            exact.size,
+            fingerprint(point),
+        )
+        return tape.exchange(question, exact, lambda: self._add_noise(exact, scale))
+
+    def _add_noise(self, exact: np.ndarray, scale: Scale) -> np.ndarray:
+        draw = add_discrete_noise if self.noise == "exact" else add_noise
+        return draw(exact, scale, self.source)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("a curator holds rows and is never pickled or copied.")
+
+
+def _check_bounds(query: RowQuery, neighbors: Neighbors) -> None:
+    for number in (query.bound, query.sensitivity(neighbors)):
+        if not (number > 0 and math.isfinite(number)):
+            raise ValueError(f"{query.name}: bound and sensitivity must be positive and finite.")

@@ -1,0 +1,69 @@
+r"""Row queries: what may be asked of the curator.
+
+A query maps every row x, at a public point theta (the current iterate, or ``None``), to a
+*contribution* c(x; theta) in an answer space. The curator releases a noisy version of
+
+    sum_i  min(1, C / |c(x_i)|)  c(x_i),            C = ``query.bound``,
+
+so one row moves the sum by at most C whatever the query does: clipping is enforced, not trusted.
+A query only says how to do it fast, for a block of rows at a time:
+
+* ``norms(block, point)``: |c(x_i)| for each row, in the answer space's norm;
+* ``weighted_sum(block, weights, point)``: sum_i w_i c(x_i), without forming the c(x_i).
+
+Work that both need is done once in ``prepare(block, point)``; what it returns is then passed to
+both in the block's place.
+
+Sensitivity. Under add-remove it is C. Under replace-one it is at most 2C by the triangle
+inequality; if any two contributions have a non-negative inner product (rank-one symmetric matrices
+x x^T, say), then |a - b|^2 = |a|^2 + |b|^2 - 2 <a, b> <= 2 C^2, so it is sqrt(2) C. A query may
+override :meth:`RowQuery.sensitivity` with such a tighter bound, with the proof in its docstring;
+:func:`veilspan.check_query` searches for pairs of rows that break it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from veilspan.curator.rows import Block
+from veilspan.privacy.neighbors import Neighbors
+from veilspan.privacy.spaces import AnswerSpace
+
+
+class RowQuery(ABC):
+    """A sum over rows, one bounded contribution each."""
+
+    #: Largest norm of one row's contribution; longer ones are scaled down to it.
+    bound: float
+
+    @abstractmethod
+    def space(self, n_features: int, point: Any) -> AnswerSpace:
+        """Where the sum lives; its norm is the one that ``norms`` and ``bound`` refer to."""
+
+    def prepare(self, block: Block, point: Any) -> Any:
+        """Work on a block that ``norms`` and ``weighted_sum`` share; by default none."""
+        return block
+
+    @abstractmethod
+    def norms(self, block: Any, point: Any) -> np.ndarray:
+        """Norm of each row's contribution: an array of shape (rows in the block,)."""
+
+    @abstractmethod
+    def weighted_sum(self, block: Any, weights: np.ndarray, point: Any) -> Any:
+        """Sum of the contributions, each times its weight: a value of the answer space."""
+
+    def sensitivity(self, neighbors: Neighbors) -> float:
+        """Largest change of the clipped sum between neighbouring tables."""
+        return 2 * self.bound if neighbors == "replace-one" else self.bound
+
+    def row_floats(self, n_features: int, point: Any) -> int:
+        """Numbers that the query keeps per row while it works; sets the size of blocks."""
+        return 2 * n_features
+
+    @property
+    def name(self) -> str:
+        """Name of the query, for records and messages."""
+        return type(self).__name__

@@ -1,0 +1,141 @@
+"""The rows, checked at the door and handed out in blocks of bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+# Larger numbers would overflow when squared and summed; nothing measured is that large.
+LARGEST_VALUE = 1e140
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows: features ``x`` (float64, dense or CSR) and, where the method has them, targets.
+
+    Dense blocks may be views of the user's array; they are read-only.
+    """
+
+    x: Any
+    y: np.ndarray | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows in this block."""
+        return int(self.x.shape[0])
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether ``x`` is a SciPy sparse array."""
+        return not isinstance(self.x, np.ndarray)
+
+    def dense(self) -> np.ndarray:
+        """``x`` as a dense array (a block is small enough for that)."""
+        return np.asarray(self.x.toarray()) if self.is_sparse else self.x
+
+    def take(self, mask: np.ndarray) -> Block:
+        """Return the rows where ``mask`` is true."""
+        return Block(self.x[mask], None if self.y is None else self.y[mask])
+
+
+class Rows:
+    """A table of finite numbers, dense (any real dtype) or CSR, with at least two rows.
+
+    Parameters
+    ----------
+    x : array or CSR matrix of shape (n, d)
+        Kept by reference; never written to.
+    y : array of shape (n,) or (n, k), optional
+        Targets.
+
+    Raises
+    ------
+    ValueError, TypeError
+        With the shape or dtype that is wrong, never with a value. That the table is well formed
+        (finite, two-dimensional, long enough) is treated as public: the statement of every release
+        says so.
+    """
+
+    def __init__(self, x: Any, y: Any = None) -> None:
+        self._x = _check_features(x)
+        self._y = None if y is None else _check_targets(y, self._x.shape[0])
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self._x.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self._x.shape[1])
+
+    def blocks(self, rows_per_block: int) -> Iterator[Block]:
+        """Yield the table as float64 blocks of at most ``rows_per_block`` rows, in order."""
+        for start in range(0, self.n_rows, rows_per_block):
+            part = slice(start, start + rows_per_block)
+            yield Block(_as_float(self._x[part]), None if self._y is None else self._y[part])
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("rows are never pickled: a copy would leave the curator.")
+
+
+def _as_float(part: Any) -> Any:
+    if isinstance(part, np.ndarray):
+        block = np.asarray(part, dtype=np.float64)
+        if block is part or np.shares_memory(block, part):
+            block = block.view()
+            block.flags.writeable = False
+        return block
+    return part.astype(np.float64)
+
+
+def _check_features(x: Any) -> Any:
+    from scipy import sparse
+
+    if hasattr(x, "__dask_graph__"):
+        raise TypeError(
+            "a Dask collection is not loaded into memory behind your back; pass X.compute() "
+            "if it fits."
+        )
+    if sparse.issparse(x):
+        x = sparse.csr_array(x)
+        values = x.data
+    else:
+        x = np.asarray(x)
+        values = x
+    if x.ndim != 2:
+        raise ValueError(f"X must be two-dimensional (rows x columns); got {x.ndim} dimension(s).")
+    if x.dtype.kind not in "fiub":
+        raise TypeError(f"X must hold real numbers; got dtype {x.dtype}.")
+    if x.shape[0] < 2:
+        raise ValueError("X must have at least 2 rows.")
+    if x.shape[1] < 1:
+        raise ValueError("X must have at least 1 column.")
+    _check_finite(values, "X")
+    return x
+
+
+def _check_targets(y: Any, n_rows: int) -> np.ndarray:
+    y = np.asarray(y)
+    if y.dtype.kind not in "fiub":
+        raise TypeError(f"y must hold real numbers; got dtype {y.dtype}.")
+    if y.ndim not in (1, 2) or y.shape[0] != n_rows:
+        raise ValueError(f"y must have one entry per row of X ({n_rows}); got shape {y.shape}.")
+    _check_finite(y, "y")
+    return np.asarray(y, dtype=np.float64)
+
+
+def _check_finite(values: np.ndarray, name: str) -> None:
+    """Refuse NaN, infinities and absurd magnitudes, without a temporary of the table's size."""
+    if values.dtype.kind != "f" or values.size == 0:
+        return
+    # A NaN anywhere makes the extremes NaN, so that the comparison is false.
+    if not (values.max() <= LARGEST_VALUE and values.min() >= -LARGEST_VALUE):
+        raise ValueError(
+            f"{name} contains NaN, infinity or a value too large to square. Fill or drop such "
+            "entries first, by a rule that does not look at other people's rows."
+        )

@@ -1,0 +1,1 @@
+"""The scikit-learn face: thin classes over plan, charge, run, record (``base``)."""

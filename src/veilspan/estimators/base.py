@@ -1,0 +1,146 @@
+"""The four steps of every private fit: plan, charge, run, record."""
+
+from __future__ import annotations
+
+import secrets
+import warnings
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
+
+from sklearn.base import BaseEstimator
+
+from veilspan._version import __version__
+from veilspan.curator.curator import Curator
+from veilspan.curator.rows import Rows
+from veilspan.estimators.validation import check_privacy_parameters, validate_table
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.errors import NotPrivateWarning, WeakGuaranteeWarning
+from veilspan.privacy.noise import NoiseSource, noise_source
+from veilspan.privacy.plan import Plan
+from veilspan.privacy.statement import PrivacyStatement
+
+PUBLIC_FORM = (
+    "parameters (bounds, centre, number of components, budget) were chosen without the rows; the "
+    "table's columns, dtype and that it holds finite numbers are public"
+)
+GRID_NOISE = "64-bit normals are taken as exactly Gaussian before both sides are rounded to a grid"
+EXACT_NOISE = "noise is the exact discrete Gaussian on a grid"
+TIMING = "running time, memory and crashes are not protected"
+
+
+class PrivateEstimator(BaseEstimator):
+    """Base of all private estimators.
+
+    A subclass keeps ``epsilon``, ``delta``, ``neighbors``, ``noise`` and ``random_state`` among its
+    parameters, plans in :meth:`_plan` and learns in :meth:`_run`, where it sees a curator, never
+    rows.
+    """
+
+    #: What ``validate_data`` of scikit-learn is asked to accept.
+    _input_options: ClassVar[dict[str, Any]] = {
+        "accept_sparse": "csr",
+        "dtype": "numeric",
+        "ensure_min_samples": 2,
+    }
+
+    epsilon: float
+    delta: float
+    neighbors: str
+    noise: str
+    random_state: int | None
+    privacy_: PrivacyStatement
+
+    @abstractmethod
+    def _plan(self, budget: Budget, n_rows: int | None, n_features: int) -> Plan:
+        """Decide from public facts what to ask. Checks the subclass's own parameters."""
+
+    @abstractmethod
+    def _run(self, curator: Curator) -> None:
+        """Ask the curator, set the fitted attributes."""
+
+    def plan(self, n_samples: int | None, n_features: int) -> Plan:
+        """What a fit to a table of this shape would ask and spend: a dry run without data.
+
+        Parameters
+        ----------
+        n_samples : int or None
+            Number of rows. Under add-remove it is private and plays no part.
+        n_features : int
+            Number of columns.
+        """
+        check_privacy_parameters(self)
+        known = n_samples if self.neighbors == "replace-one" else None
+        if self.neighbors == "replace-one" and (n_samples is None or n_samples < 2):
+            raise ValueError("a plan under replace-one needs the number of rows, at least 2.")
+        return self._plan(Budget(self.epsilon, self.delta), known, n_features)
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from the rows of ``X`` within the budget.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            One row per person. Not copied, not kept.
+        y : None
+            Ignored.
+        """
+        table = validate_table(self, X, **self._input_options)
+        plan = self.plan(table.shape[0], table.shape[1])
+        source = noise_source(self.random_state)
+        _warn(plan, source)
+        curator = Curator(Rows(table), plan, source, noise=self.noise)  # type: ignore[arg-type]
+        self._run(curator)
+        self.privacy_ = _statement(plan, curator)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.non_deterministic = True
+        return tags
+
+
+def _warn(plan: Plan, source: NoiseSource) -> None:
+    if not plan.budget.is_private:
+        return
+    if not source.secure:
+        warnings.warn(
+            "random_state is an int, so this is a simulation: whoever knows the seed can take the "
+            "noise off again. Use random_state=None for a private release.",
+            NotPrivateWarning,
+            stacklevel=3,
+        )
+    if plan.n_rows is not None and plan.budget.delta >= 1 / plan.n_rows:
+        warnings.warn(
+            f"delta = {plan.budget.delta:g} is not below 1/n = {1 / plan.n_rows:.3g}: such a "
+            "guarantee would allow publishing a random row. Choose delta far below 1/n.",
+            WeakGuaranteeWarning,
+            stacklevel=3,
+        )
+
+
+def _statement(plan: Plan, curator: Curator) -> PrivacyStatement:
+    source = curator.source
+    reasons = [
+        text
+        for holds, text in (
+            (not plan.budget.is_private, "epsilon is infinite, no noise was added"),
+            (not source.secure, "the noise came from a seed: a simulation"),
+            (curator.recorded, "the exact answers were recorded on a tape for an audit"),
+        )
+        if holds
+    ]
+    noise = EXACT_NOISE if curator.noise == "exact" else GRID_NOISE
+    randomness = f"randomness: {source.description}"
+    return PrivacyStatement(
+        method=plan.method,
+        epsilon=plan.epsilon,
+        delta=plan.budget.delta,
+        neighbors=plan.neighbors,
+        events=curator.spent,
+        assumptions=(PUBLIC_FORM, randomness, noise, TIMING),
+        private=not reasons,
+        why_not_private="; ".join(reasons),
+        release_id=secrets.token_hex(8),
+        version=__version__,
+    )

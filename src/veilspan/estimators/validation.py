@@ -1,0 +1,84 @@
+"""Input checks in one place, with one wording, and never a value of the data in a message."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from veilspan.privacy.neighbors import check_neighbors
+
+# First lines of scikit-learn's own messages that hold shapes, dtypes or column names only.
+_ROW_FREE = re.compile(
+    r"Expected (2D|a 2-dimensional)|Found array with|Complex data not supported|"
+    r"Input X contains (NaN|infinity)|X has \d+ features|The feature names should match|"
+    r"Feature names|A sparse matrix was passed|Sparse data was passed|"
+    r"Input should have at least|(float\(\) )?argument must be|Unable to convert array of|"
+    r"float\(\) argument must be|This \w+ estimator requires|requires y to be passed|y cannot be"
+)
+
+
+def validate_table(estimator: Any, X: Any, **options: Any) -> Any:
+    """``validate_data`` of scikit-learn, with messages stripped of anything that could be data.
+
+    scikit-learn quotes the text of a cell it cannot convert and prints complex or one-dimensional
+    arrays whole. The error raised here keeps the first line if it is known to be row-free.
+    """
+    if hasattr(X, "__dask_graph__"):
+        raise TypeError(
+            "a Dask collection is not loaded into memory behind your back; pass X.compute() "
+            "if it fits."
+        )
+    failure: tuple[type[Exception], str] | None = None
+    table = None
+    try:
+        table = validate_data(estimator, X, **options)
+    except (ValueError, TypeError) as error:
+        failure = (TypeError if isinstance(error, TypeError) else ValueError, _row_free(error))
+    if failure is not None:
+        # Raised out here so that the original, which may quote a row, is not kept as __context__.
+        raise failure[0](failure[1])
+    return table
+
+
+def _row_free(error: Exception) -> str:
+    first = str(error).splitlines()[0] if str(error) else ""
+    if _ROW_FREE.match(first):
+        return first.rstrip(":")
+    return "X could not be read as a table of real numbers; check its dtypes column by column."
+
+
+def check_privacy_parameters(estimator: Any) -> None:
+    """Check the parameters that all private estimators share, apart from the budget."""
+    check_neighbors(estimator.neighbors)
+    if estimator.noise not in ("grid", "exact"):
+        raise ValueError(f'noise must be "grid" or "exact"; got {estimator.noise!r}.')
+
+
+def check_count(value: Any, name: str, largest: int) -> int:
+    """Return a whole number between 1 and ``largest``, or raise."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} must be a whole number; got {type(value).__name__}.")
+    if not 1 <= value <= largest:
+        raise ValueError(f"{name} must lie between 1 and {largest}; got {value}.")
+    return int(value)
+
+
+def check_positive(value: Any, name: str) -> float:
+    """Return a positive, finite number, or raise."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.floating, np.integer)):
+        raise TypeError(f"{name} must be a number; got {type(value).__name__}.")
+    if not (value > 0 and math.isfinite(value)):
+        raise ValueError(f"{name} must be positive and finite; got {value}.")
+    return float(value)
+
+
+def check_public_vector(value: Any, name: str, length: int) -> np.ndarray:
+    """Return a public vector of the right length, or raise."""
+    vector = np.asarray(value, dtype=np.float64)
+    if vector.shape != (length,) or not np.isfinite(vector).all():
+        raise ValueError(f"{name} must hold {length} finite numbers; got shape {vector.shape}.")
+    return vector

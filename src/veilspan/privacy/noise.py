@@ -1,0 +1,168 @@
+"""Where randomness comes from: a cryptographic source by default, a seed for simulations only.
+
+The secure source runs a block cipher in counter mode (AES-128 where the processor has AES
+instructions, else ChaCha20) under a key drawn from the operating system. The key never leaves the
+object: it cannot be pickled or copied, and a forked child draws a new one, because two processes
+that share a key add *the same* noise to different answers.
+
+Which rows enter a Poisson sample is as secret as the noise. Every sampling step gets a stream of
+its own, derived from the key and the step's number, so that a repeated step samples the same rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import weakref
+from abc import ABC, abstractmethod
+from typing import Any, NoReturn
+
+import numpy as np
+
+
+class NoiseSource(ABC):
+    """A source of normals and of sampling coins."""
+
+    #: Whether a release made with this source can be private.
+    secure: bool
+    #: How the source works, in a few words, for the record of a release.
+    description: str
+
+    @property
+    @abstractmethod
+    def generator(self) -> np.random.Generator:
+        """The stream that the noise is drawn from."""
+
+    @abstractmethod
+    def sampling_stream(self, step: int) -> np.random.Generator:
+        """The stream of the coins of sampling step ``step``: the same for the same step."""
+
+
+class SecureNoise(NoiseSource):
+    """Cryptographically secure randomness, keyed by the operating system."""
+
+    secure = True
+
+    def __init__(self) -> None:
+        self._rekey()
+        _LIVING.add(self)
+
+    def _rekey(self) -> None:
+        self._owner = os.getpid()
+        self._secret = secrets.token_bytes(32)
+        self._stream = self._derive(b"noise")
+
+    def _derive(self, purpose: bytes) -> np.random.Generator:
+        """Make an independent stream: BLAKE2b, keyed with the secret, as key derivation."""
+        key = hashlib.blake2b(purpose, key=self._secret, digest_size=32).digest()
+        return np.random.Generator(_counter_mode(key))
+
+    def _own(self) -> None:
+        # The at-fork hook re-keys as well; this also covers processes made without it.
+        if os.getpid() != self._owner:
+            self._rekey()
+
+    @property
+    def generator(self) -> np.random.Generator:
+        """The noise stream of this process."""
+        self._own()
+        return self._stream
+
+    def sampling_stream(self, step: int) -> np.random.Generator:
+        """Coins of one sampling step."""
+        self._own()
+        return self._derive(b"sampling" + step.to_bytes(8, "big"))
+
+    @property
+    def description(self) -> str:  # type: ignore[override]
+        """Name of the cipher."""
+        return f"{cipher_name()} in counter mode, keyed by the operating system"
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(
+            "a secure noise source holds a secret key and is never copied or pickled; "
+            "make a new SecureNoise() instead."
+        )
+
+    def __copy__(self) -> NoReturn:
+        self.__reduce_ex__(2)
+
+    def __deepcopy__(self, memo: Any) -> NoReturn:
+        self.__reduce_ex__(2)
+
+    def __repr__(self) -> str:
+        return f"SecureNoise({cipher_name()})"
+
+
+class SeededNoise(NoiseSource):
+    """Reproducible noise for tests and simulations. A release made with it is **not** private.
+
+    Whoever knows the seed can subtract the noise; the same seed on two tables that differ in one
+    row gives that row away exactly.
+    """
+
+    secure = False
+    description = "a seeded generator (simulation, not private)"
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self._stream = np.random.default_rng([seed, 0])
+
+    @property
+    def generator(self) -> np.random.Generator:
+        """The noise stream."""
+        return self._stream
+
+    def sampling_stream(self, step: int) -> np.random.Generator:
+        """Coins of one sampling step."""
+        return np.random.default_rng([self.seed, 1, step])
+
+    def __repr__(self) -> str:
+        return f"SeededNoise({self.seed})"
+
+
+def noise_source(random_state: int | None) -> NoiseSource:
+    """Turn scikit-learn's ``random_state`` into a source: ``None`` is secure, an int simulates."""
+    if random_state is None:
+        return SecureNoise()
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        if random_state < 0:
+            raise ValueError(f"random_state must be >= 0; got {random_state}.")
+        return SeededNoise(int(random_state))
+    raise TypeError(
+        "random_state must be None (secure noise) or an int (simulation, not private); "
+        f"got {type(random_state).__name__}."
+    )
+
+
+def cipher_name() -> str:
+    """Name of the cipher that this processor runs fastest."""
+    return "AES-128" if _has_aes_instructions() else "ChaCha20"
+
+
+def _counter_mode(key: bytes) -> Any:
+    # `key=` sets the cipher's key itself; `seed=` would pass it through a weak mixer.
+    from randomgen import AESCounter, ChaCha
+
+    if _has_aes_instructions():
+        return AESCounter(key=int.from_bytes(key[:16], "big"))
+    return ChaCha(key=int.from_bytes(key, "big"), rounds=20)
+
+
+def _has_aes_instructions() -> bool:
+    from randomgen import AESCounter
+
+    return bool(AESCounter(key=0).use_aesni)
+
+
+_LIVING: weakref.WeakSet[SecureNoise] = weakref.WeakSet()
+
+
+def _rekey_all() -> None:
+    for source in list(_LIVING):
+        source._rekey()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_rekey_all)

@@ -1,0 +1,101 @@
+"""A plan: what a fit is going to ask, decided from public facts before any row is read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from veilspan.privacy.accounting import epsilon_spent
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.events import Event, event_to_dict
+from veilspan.privacy.neighbors import Neighbors
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The questions of one fit and what they cost.
+
+    Parameters
+    ----------
+    method : str
+        Who asks, e.g. ``"PCA"``.
+    budget : Budget
+        What may be spent.
+    neighbors : {"replace-one", "add-remove"}
+        The neighbour relation.
+    n_rows : int or None
+        The public number of rows; ``None`` under add-remove, where it is private.
+    n_features : int
+        The public number of columns.
+    events : tuple of events
+        The schedule. Names are unique: a solver asks by name and gets this much noise.
+    adaptive : bool
+        Whether the solver chooses its full-batch releases as it goes, under the filter
+        sum mu_k^2 <= mu^2 (valid for adaptively chosen mu_k; Smith & Thakurta 2022). ``events`` is
+        then a forecast.
+    decisions : mapping
+        Public choices worth showing (steps, scales, shares).
+    """
+
+    method: str
+    budget: Budget
+    neighbors: Neighbors
+    n_rows: int | None
+    n_features: int
+    events: tuple[Event, ...] = ()
+    adaptive: bool = False
+    decisions: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        names = [event.name for event in self.events]
+        if len(set(names)) != len(names):
+            raise ValueError("two events of a plan share a name.")
+
+    @property
+    def epsilon(self) -> float:
+        """Epsilon that the fit guarantees at the budget's delta."""
+        if self.adaptive or not self.budget.is_private:
+            return self.budget.epsilon
+        return epsilon_spent(self.events, self.budget.delta, neighbors=self.neighbors)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready description (an infinite epsilon is the string ``"inf"``)."""
+        epsilon = self.budget.epsilon
+        return {
+            "method": self.method,
+            "epsilon": epsilon if math.isfinite(epsilon) else "inf",
+            "delta": self.budget.delta,
+            "neighbors": self.neighbors,
+            "n_rows": self.n_rows,
+            "n_features": self.n_features,
+            "adaptive": self.adaptive,
+            "events": [event_to_dict(event) for event in self.events],
+            "decisions": dict(self.decisions),
+        }
+
+    def __repr__(self) -> str:
+        rows = "private number of" if self.n_rows is None else f"{self.n_rows:,}"
+        lines = [
+            f"Plan for {self.method}: {rows} rows x {self.n_features:,} columns, "
+            f"epsilon = {self.budget.epsilon:g}, delta = {self.budget.delta:g}, {self.neighbors}"
+        ]
+        lines += [f"  {line}" for line in event_lines(self.events)]
+        if self.adaptive:
+            lines.append("  (a forecast: the solver spends as it goes, never more than the budget)")
+        lines += [f"  {name}: {value}" for name, value in self.decisions.items()]
+        return "\n".join(lines)
+
+
+def event_lines(events: tuple[Event, ...]) -> list[str]:
+    """One aligned line per event."""
+    width = max((len(event.name) for event in events), default=0)
+    lines = []
+    for event in events:
+        noise = f"noise multiplier {event.noise_multiplier:.4g}" if event.noise_multiplier else ""
+        rate = f", sampling rate {event.sampling_rate:g}" if event.sampling_rate < 1 else ""
+        lines.append(
+            f"{event.name:<{width}}  {event.count} x {event.mechanism}, {noise or 'no noise'}{rate}"
+        )
+    return lines

@@ -1,0 +1,122 @@
+"""Sums and second moments of rows, each row scaled down to a public bound."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from veilspan.curator.query import RowQuery
+from veilspan.curator.rows import Block
+from veilspan.privacy.neighbors import Neighbors
+from veilspan.privacy.spaces import AnswerSpace, SymmetricSpace, VectorSpace
+
+
+class SecondMoment(RowQuery):
+    r"""Sum of x x^T over rows of norm at most R; the point is a public centre, or ``None``.
+
+    A row contributes (x - m)(x - m)^T, of Frobenius norm |x - m|^2, clipped to R^2: the same as
+    scaling the centred row down to norm R.
+
+    Sensitivity. *add-remove*: R^2, met by any row of norm R. *replace-one*: for |x|, |y| <= R,
+
+        |x x^T - y y^T|_F^2 = |x|^4 + |y|^4 - 2 (x.y)^2 <= 2 R^4,
+
+    so sqrt(2) R^2, met by orthogonal rows of norm R. (Twice R^2 would be a waste of 41 %.)
+
+    Parameters
+    ----------
+    row_norm : float
+        R.
+    """
+
+    def __init__(self, row_norm: float) -> None:
+        self.row_norm = float(row_norm)
+        self.bound = self.row_norm**2
+
+    def space(self, n_features: int, point: Any) -> AnswerSpace:
+        """Symmetric matrices."""
+        return SymmetricSpace(n_features)
+
+    def prepare(self, block: Block, point: Any) -> Any:
+        """Dense rows, minus the centre."""
+        return block.dense() if point is None else block.dense() - point
+
+    def norms(self, block: np.ndarray, point: Any) -> np.ndarray:
+        """Squared length of each (centred) row."""
+        return squared_norms(block)
+
+    def weighted_sum(self, block: np.ndarray, weights: np.ndarray, point: Any) -> np.ndarray:
+        """X^T diag(w) X, as (sqrt(w) X)^T (sqrt(w) X): one triangular product in BLAS."""
+        scaled = np.sqrt(weights)[:, None] * block
+        return np.asarray(scaled.T @ scaled)
+
+    def sensitivity(self, neighbors: Neighbors) -> float:
+        """Sqrt(2) R^2 or R^2, see above."""
+        return math.sqrt(2) * self.bound if neighbors == "replace-one" else self.bound
+
+    def row_floats(self, n_features: int, point: Any) -> int:
+        """The row, centred and scaled."""
+        return 2 * n_features if point is None else 3 * n_features
+
+
+class RowSum(RowQuery):
+    r"""Sum of rows of norm at most R; divided by a public n, their mean.
+
+    Sensitivity. *add-remove*: R. *replace-one*: |x - y| <= 2 R, met by y = -x.
+
+    Parameters
+    ----------
+    row_norm : float
+        R.
+    """
+
+    def __init__(self, row_norm: float) -> None:
+        self.row_norm = float(row_norm)
+        self.bound = self.row_norm
+
+    def space(self, n_features: int, point: Any) -> AnswerSpace:
+        """Vectors."""
+        return VectorSpace((n_features,))
+
+    def norms(self, block: Block, point: Any) -> np.ndarray:
+        """Length of each row."""
+        return np.sqrt(squared_norms(block.x))
+
+    def weighted_sum(self, block: Block, weights: np.ndarray, point: Any) -> np.ndarray:
+        """X^T w."""
+        return np.asarray(block.x.T @ weights)
+
+
+class RowCount(RowQuery):
+    """Number of rows, for use under add-remove (it is public under replace-one).
+
+    Sensitivity. *add-remove*: 1. *replace-one*: the count cannot change; 1 is declared all the
+    same, because noise needs a positive scale.
+    """
+
+    bound = 1.0
+
+    def space(self, n_features: int, point: Any) -> AnswerSpace:
+        """One number."""
+        return VectorSpace((1,))
+
+    def norms(self, block: Block, point: Any) -> np.ndarray:
+        """One each."""
+        return np.ones(block.n_rows)
+
+    def weighted_sum(self, block: Block, weights: np.ndarray, point: Any) -> np.ndarray:
+        """Sum of the weights."""
+        return np.array([weights.sum()])
+
+    def sensitivity(self, neighbors: Neighbors) -> float:
+        """One row counts one."""
+        return self.bound
+
+
+def squared_norms(x: Any) -> np.ndarray:
+    """Squared length of each row, dense or sparse."""
+    if isinstance(x, np.ndarray):
+        return np.einsum("ij,ij->i", x, x)
+    return np.asarray(x.multiply(x).sum(axis=1)).ravel()
