@@ -1,18 +1,14 @@
 """Manifolds and their Gaussian tangent vectors: pure mathematics, no data and no privacy."""
 
 from veilspan.geometry.base import Manifold
-from veilspan.geometry.checks import (
-    CheckResult,
-    ManifoldCheckError,
-    ManifoldReport,
-    check_manifold,
-)
+from veilspan.geometry.checks import check_manifold
 from veilspan.geometry.errors import UnavailableOperationError
 from veilspan.geometry.euclidean import Euclidean
 from veilspan.geometry.grassmann import Grassmann
 from veilspan.geometry.lorentz import Lorentz
 from veilspan.geometry.poincare import PoincareBall
 from veilspan.geometry.product import Product
+from veilspan.geometry.report import CheckResult, ManifoldCheckError, ManifoldReport
 from veilspan.geometry.spd import SPD
 from veilspan.geometry.spd_affine import SPDAffineInvariant
 from veilspan.geometry.spd_bures import SPDBuresWasserstein

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+#: An array of float64; numpy types linear algebra too loosely to say so to a checker.
+FloatArray = NDArray[Any]
 
 #: Below this size one LAPACK call beats a chain of small products, unless there is a batch of them.
 _SMALL = 20
@@ -52,12 +54,12 @@ def drop(a: FloatArray) -> FloatArray:
 def frobenius(a: FloatArray, b: FloatArray) -> FloatArray:
     """Inner product of matrices, tr(A^T B)."""
     if a.ndim == 2 and b.ndim == 2:
-        return np.vdot(a, b)
+        return np.vdot(a, b)  # type: ignore[return-value]
     return np.einsum("...ij,...ij->...", a, b)
 
 
 def scale_columns(a: FloatArray, s: FloatArray) -> FloatArray:
-    """A diag(s)."""
+    """Return A diag(s)."""
     return a * s[..., None, :]
 
 

@@ -202,16 +202,16 @@ class Manifold(ABC):
     def _inner(self, x: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray: ...
 
     @abstractmethod
-    def _project(self, x: FloatArray, v: FloatArray) -> FloatArray: ...
+    def _project(self, x: FloatArray, v: FloatArray, /) -> FloatArray: ...
 
     @abstractmethod
-    def _egrad2rgrad(self, x: FloatArray, g: FloatArray) -> FloatArray: ...
+    def _egrad2rgrad(self, x: FloatArray, g: FloatArray, /) -> FloatArray: ...
 
     @abstractmethod
-    def _from_coordinates(self, x: FloatArray, c: FloatArray) -> FloatArray: ...
+    def _from_coordinates(self, x: FloatArray, c: FloatArray, /) -> FloatArray: ...
 
     @abstractmethod
-    def _to_coordinates(self, x: FloatArray, u: FloatArray) -> FloatArray: ...
+    def _to_coordinates(self, x: FloatArray, u: FloatArray, /) -> FloatArray: ...
 
     @abstractmethod
     def _random_point(self, rng: np.random.Generator, size: tuple[int, ...]) -> FloatArray: ...
@@ -251,28 +251,25 @@ class Manifold(ABC):
     def _arg(self, value: ArrayLike) -> FloatArray:
         array = np.asarray(value, dtype=np.float64)
         if array.shape[-self._ndim :] != self.point_shape:
-            raise ValueError(_shape_message(self, "array", self.point_shape, array.shape))
+            raise ValueError(_shape_message(self, "an array", self.point_shape, array.shape))
         return array
 
     def _coordinates(self, value: ArrayLike) -> FloatArray:
         array = np.asarray(value, dtype=np.float64)
         if array.shape[-len(self.coordinate_shape) :] != self.coordinate_shape:
             raise ValueError(
-                _shape_message(self, "coordinate array", self.coordinate_shape, array.shape)
+                _shape_message(self, "coordinates", self.coordinate_shape, array.shape)
             )
         return array
 
     def _size(self, a: FloatArray) -> FloatArray:
         """Euclidean length of the array that represents a point or a vector."""
-        flat = a.reshape(a.shape[: a.ndim - self._ndim] + (-1,))
+        flat = a.reshape((*a.shape[: a.ndim - self._ndim], -1))
         return np.sqrt(np.einsum("...i,...i->...", flat, flat))
 
     def __repr__(self) -> str:
-        values = [getattr(self, name) for name in self._parameters]
-        shown = [
-            f"{k}={v!r}" if isinstance(v, str) else repr(v)
-            for k, v in zip(self._parameters, values)
-        ]
+        values = {name: getattr(self, name) for name in self._parameters}
+        shown = [f"{k}={v!r}" if isinstance(v, str) else repr(v) for k, v in values.items()]
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def __eq__(self, other: object) -> bool:
@@ -288,11 +285,9 @@ def _axes(size: Size) -> tuple[int, ...]:
     return (size,) if isinstance(size, int | np.integer) else tuple(size)
 
 
-def _shape_message(
-    manifold: Manifold, what: str, expected: tuple[int, ...], got: tuple[int, ...]
-) -> str:
+def _shape_message(manifold: Manifold, what: str, expected: Any, got: Any) -> str:
     wanted = ", ".join(("...", *map(str, expected)))
-    return f"{manifold} needs an {what} of shape ({wanted}), got {got}".replace("an c", "a c")
+    return f"{manifold} needs {what} of shape ({wanted}), got {got}"
 
 
 def check_size(owner: str, name: str, value: Any, least: int) -> int:

@@ -57,7 +57,9 @@ class Lorentz(Manifold):
 
     def _transport(self, x: FloatArray, y: FloatArray, u: FloatArray) -> FloatArray:
         d, q = _gap(x, y)
-        return u + (minkowski(d, u) / (2 + 0.5 * q)) * (x + y)
+        # <y, u>_L in coordinates at x, where it does not cancel.
+        seen = self._to_coordinates(x, d) - (0.5 * q / (1 + x[..., :1])) * x[..., 1:]
+        return u + (dot(seen, self._to_coordinates(x, u)) / (2 + 0.5 * q)) * (x + y)
 
     def _project(self, x: FloatArray, v: FloatArray) -> FloatArray:
         return v + minkowski(x, v) * x
@@ -95,9 +97,21 @@ def minkowski(u: FloatArray, v: FloatArray) -> FloatArray:
 
 
 def _gap(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return d = y - x and q = <d, d>_L >= 0."""
-    d = y - x
-    return d, np.maximum(minkowski(d, d), 0)
+    """Return d = y - x and q = <d, d>_L = -2 (1 + <x, y>_L) >= 0.
+
+    Far from the apex that q is a small difference of large products. With t = m.d' / (x_1 + y_1)
+    for the unit vector m along x' + y', and r the part of d' orthogonal to m, the equation of the
+    sheet gives q (1 - t^2) = |r|^2 + 4 t^2, where nothing cancels as long as q is small.
+    """
+    d, s = y - x, y + x
+    tail, m = d[..., 1:], s[..., 1:]
+    mm = dot(m, m)
+    along = dot(m, tail) / (mm + (mm == 0))
+    r = tail - along * m
+    t2 = mm * (along / s[..., :1]) ** 2
+    direct = -2 * (1 + minkowski(x, y))
+    distant = direct > 0.1 * x[..., :1] * y[..., :1]
+    return d, np.where(distant, direct, (dot(r, r) + 4 * t2) / (1 - np.where(distant, 0, t2)))
 
 
 def _lift(y: FloatArray) -> FloatArray:

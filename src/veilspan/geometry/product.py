@@ -74,7 +74,7 @@ class Product(Manifold):
 
     def _join(self, parts: list[FloatArray]) -> FloatArray:
         flat = [
-            part.reshape(part.shape[: part.ndim - f._ndim] + (-1,))
+            part.reshape((*part.shape[: part.ndim - f._ndim], -1))
             for f, part in zip(self.factors, parts)
         ]
         lead = np.broadcast_shapes(*(part.shape[:-1] for part in flat))
@@ -122,7 +122,7 @@ class Product(Manifold):
     def _to_coordinates(self, x: FloatArray, u: FloatArray) -> FloatArray:
         parts = self._each("_to_coordinates", x, u)
         flat = [
-            part.reshape(part.shape[: part.ndim - len(f.coordinate_shape)] + (-1,))
+            part.reshape((*part.shape[: part.ndim - len(f.coordinate_shape)], -1))
             for f, part in zip(self.factors, parts)
         ]
         return np.concatenate(flat, axis=-1)

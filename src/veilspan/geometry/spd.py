@@ -18,7 +18,7 @@ _CLASSES: dict[str, type[SPDBase]] = {
 }
 
 
-def SPD(n: int, metric: SPDMetric = "affine-invariant") -> SPDBase:  # noqa: N802
+def SPD(n: int, metric: SPDMetric = "affine-invariant") -> SPDBase:
     """Symmetric positive definite n x n matrices with the metric of that name.
 
     Parameters

@@ -5,11 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from veilspan.geometry._linalg import FloatArray, frobenius, gram, scale_columns, sym, transpose
-from veilspan.geometry._spd import SPDBase
+from veilspan.geometry._spd import SPDBase, rotation
 from veilspan.geometry.base import TransportKind
-
-#: Above this condition number of X^(1/2) Y X^(1/2) its square root loses too many digits.
-_WELL_CONDITIONED = 1e5
 
 
 class SPDBuresWasserstein(SPDBase):
@@ -76,22 +73,9 @@ class SPDBuresWasserstein(SPDBase):
         return p @ ((pt @ u @ p) / _sums(lam)) @ (pt @ self._cholesky(x))
 
     def _displacement(self, low: FloatArray, y: FloatArray) -> FloatArray:
-        """D = L_Y Q - L with the orthogonal Q for which it is least.
-
-        Q is the polar factor of L_Y^T L, so L_Y Q = Y L (L^T Y L)^(-1/2). The root squares
-        the condition number: where that is bad a singular value decomposition takes over.
-        """
-        yl = y @ low
-        mu, p = np.linalg.eigh(sym(transpose(low) @ yl))
-        bad = mu[..., 0] * _WELL_CONDITIONED <= mu[..., -1]
-        root = np.sqrt(np.where(bad[..., None], 1.0, mu))
-        d = scale_columns(yl @ p, 1 / root) @ transpose(p) - low
-        if np.any(bad):
-            y, low = (np.broadcast_to(a, d.shape) for a in (y, low))
-            factor = self._cholesky(y[bad])
-            a, _, bt = np.linalg.svd(transpose(factor) @ low[bad])
-            d[bad] = factor @ (a @ bt) - low[bad]
-        return d
+        """D = L_Y Q - L with the orthogonal Q for which it is least."""
+        factor = self._cholesky(y)
+        return factor @ rotation(transpose(low) @ factor) - low
 
 
 def _submerge(low: FloatArray, c: FloatArray) -> FloatArray:
