@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._threads import threads_for
 from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Block, Rows
 from veilspan.privacy.grid import MAX_ROWS, summation_slack
@@ -57,6 +58,16 @@ class MemoryExecutor:
         With ``sampling = (rate, coins)`` each row takes part with that probability,
         independently (Poisson sampling).
         """
+        with threads_for(self.n_features):
+            return self._sum_blocks(query, point, space, sampling)
+
+    def _sum_blocks(
+        self,
+        query: RowQuery,
+        point: Any,
+        space: AnswerSpace,
+        sampling: tuple[float, np.random.Generator] | None,
+    ) -> np.ndarray:
         total = np.zeros(space.coordinates)
         subtotal = np.zeros(space.coordinates)
         pending = 0

@@ -134,7 +134,7 @@ def _check_finite(values: np.ndarray, name: str) -> None:
     if values.dtype.kind != "f" or values.size == 0:
         return
     # A NaN anywhere makes the extremes NaN, so that the comparison is false.
-    if not (values.max() <= LARGEST_VALUE and values.min() >= -LARGEST_VALUE):
+    if not (float(values.max()) <= LARGEST_VALUE and float(values.min()) >= -LARGEST_VALUE):
         raise ValueError(
             f"{name} contains NaN, infinity or a value too large to square. Fill or drop such "
             "entries first, by a rule that does not look at other people's rows."

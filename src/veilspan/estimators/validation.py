@@ -46,8 +46,10 @@ def validate_table(estimator: Any, X: Any, **options: Any) -> Any:
 
 def _row_free(error: Exception) -> str:
     first = str(error).splitlines()[0] if str(error) else ""
+    if first.startswith("Expected 2D array"):
+        return f"{first.rstrip(':')}. Reshape your data: array.reshape(1, -1) makes it one row."
     if _ROW_FREE.match(first):
-        return first.rstrip(":")
+        return first
     return "X could not be read as a table of real numbers; check its dtypes column by column."
 
 

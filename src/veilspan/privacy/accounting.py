@@ -62,10 +62,10 @@ def epsilon_spent(
     --------
     >>> from veilspan import GaussianEvent, SampledGaussianEvent
     >>> round(epsilon_spent([GaussianEvent("mean", 5.0, count=4)], 1e-6), 3)
-    1.814
+    1.766
     >>> sgd = SampledGaussianEvent("step", 0.01, noise_multiplier=2.0, count=2000)
     >>> round(epsilon_spent([sgd], 1e-6, neighbors="add-remove"), 2)
-    1.04
+    1.03
     """
     return _epsilon(merge(events), delta, check_neighbors(neighbors), CERTIFY)
 

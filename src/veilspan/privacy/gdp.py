@@ -34,14 +34,14 @@ def delta_of(mu: float, epsilon: float) -> float:
         return 0.0
     if mu == math.inf:
         return 1.0
-    from scipy.special import erfcx, ndtr
+    from scipy.special import erfcx, log_ndtr, ndtr
 
     t = epsilon / mu - mu / 2
     if t < -30:  # erfcx would overflow; Phi(-t) is 1 and the second term is tiny there
-        return float(ndtr(-t) - math.exp(epsilon) * ndtr(-t - mu))
+        return float(ndtr(-t) - math.exp(epsilon + log_ndtr(-t - mu)))
     density = math.exp(-t * t / 2) / math.sqrt(2 * math.pi)
     mills = math.sqrt(math.pi / 2) * (erfcx(t / math.sqrt(2)) - erfcx((t + mu) / math.sqrt(2)))
-    return float(density * mills)
+    return min(1.0, float(density * mills))
 
 
 def epsilon_of(mu: float, delta: float) -> float:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 from veilspan.privacy.accounting import epsilon_spent
@@ -139,8 +141,12 @@ class PrivacyStatement:
             f"  protects   {self.unit}",
             f"  neighbours {_RELATION_TEXT[self.neighbors]}",
         ]
-        for label, entries in (("spent", event_lines(self.events)), ("assumes", self.assumptions)):
-            for i, entry in enumerate(entries):
-                lines.append(f"  {label if i == 0 else '':<10} {entry}")
+        lines += _section("spent", event_lines(self.events))
+        lines += _section("assumes", self.assumptions)
         lines.append(f"  release    {self.release_id} (veilspan {self.version})")
         return "\n".join(lines)
+
+
+def _section(label: str, entries: Iterable[str]) -> list[str]:
+    wrapped = [line for entry in entries for line in wrap(entry, 76, subsequent_indent="  ")]
+    return [f"  {label if i == 0 else '':<10} {line}" for i, line in enumerate(wrapped)]

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from veilspan.solvers.threads import threads_for
+from veilspan._threads import threads_for
 
 
 def leading_eigenvectors(matrix: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

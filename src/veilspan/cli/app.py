@@ -1,0 +1,65 @@
+"""Commands. Heavy imports happen inside the commands, so that ``--help`` stays quick."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from veilspan._version import __version__
+
+app = typer.Typer(
+    help="Low-dimensional structure from sensitive rows, under differential privacy.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+_debug = False
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"veilspan {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Options of every command."""
+    global _debug
+    _debug = debug
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the picture and the records.")] = Path(
+        "veilspan-demo"
+    ),
+    epsilon: Annotated[float, typer.Option(help="Privacy budget epsilon.")] = 1.0,
+    delta: Annotated[float, typer.Option(help="Privacy budget delta.")] = 1e-6,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON only.")] = False,
+) -> None:
+    """Release private principal components of generated rows, with a picture and the record."""
+    from veilspan.cli.demo import run_demo
+
+    run_demo(out, epsilon, delta, as_json=json)
+
+
+def main() -> None:
+    """Run the command line; an error is one sentence and exit code 1."""
+    try:
+        app()
+    except (ValueError, TypeError, OSError, RuntimeError) as error:
+        if _debug:
+            raise
+        print(f"veilspan: {error}", file=sys.stderr)
+        raise SystemExit(1) from None

@@ -1,0 +1,193 @@
+"""The curator passes its audits, and deliberately broken copies of it do not."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from audit.game import mu_lower_bound
+from veilspan import Budget, GaussianEvent, Plan, SampledGaussianEvent
+from veilspan.curator import executor
+from veilspan.curator.curator import Curator
+from veilspan.curator.rows import Rows
+from veilspan.privacy.grid import add_noise
+from veilspan.privacy.noise import SeededNoise
+from veilspan.problems.moments import RowSum, SecondMoment
+
+ALPHA = 1e-7  # of each audit; together below 1e-6
+
+
+class HalfNoise(Curator):
+    def _add_noise(self, exact, scale):
+        return add_noise(exact, replace(scale, std=scale.std / 2), self.source)
+
+
+class EightyPercentNoise(Curator):
+    def _add_noise(self, exact, scale):
+        return add_noise(exact, replace(scale, std=scale.std * 0.8), self.source)
+
+
+class BatchNoiseOverN(Curator):
+    """The noise of a sampled sum divided by the number of rows, as if it were a mean's."""
+
+    def _scale(self, query, point, space, charged):
+        scale = super()._scale(query, point, space, charged)
+        if isinstance(charged, SampledGaussianEvent):
+            return replace(scale, std=scale.std / self.n_rows)
+        return scale
+
+
+class SensitivityOfAddRemove(Curator):
+    """Calibrated for add-remove, claimed for replace-one."""
+
+    def _sensitivity(self, query, charged):
+        return query.bound
+
+
+class NoClipping(Curator):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._executor = Unclipped(self._executor._rows)
+
+
+class Unclipped(executor.MemoryExecutor):
+    def clipped_sum(self, query, point, space, sampling=None):
+        total = np.zeros(space.coordinates)
+        for block in self._rows.blocks(1000):
+            prepared = query.prepare(block, point)
+            total += space.embed(query.weighted_sum(prepared, np.ones(block.n_rows), point))
+        return total
+
+
+class ForgetsTheNoise(Curator):
+    def _add_noise(self, exact, scale):
+        return exact
+
+
+class SameNoiseTwice(Curator):
+    """Draws one noise vector and reuses it: two answers differ exactly."""
+
+    def _add_noise(self, exact, scale):
+        return add_noise(exact, scale, SeededNoise(0))
+
+
+class AlwaysEveryRow(Curator):
+    """Claims the amplification of sampling without sampling."""
+
+    def answer(self, query, point=None, *, event, noise_multiplier=None):
+        self.source.sampling_stream = lambda step: _Heads()
+        return super().answer(query, point, event=event, noise_multiplier=noise_multiplier)
+
+
+class _Heads:
+    def random(self, size):
+        return np.zeros(size)
+
+
+def make(kind, x, event, seed=0):
+    plan = Plan(
+        method="audit",
+        budget=Budget(1.0, 1e-6),
+        neighbors="replace-one",
+        n_rows=len(x),
+        n_features=x.shape[1],
+        events=(event,),
+    )
+    return kind(Rows(x), plan, SeededNoise(seed))
+
+
+def audit_noise_scale(kind):
+    """Spread of answers about the exact sum, against noise recomputed by hand."""
+    x = np.zeros((50, 20))
+    findings = []
+    for event, expected in (
+        (GaussianEvent("q", 3.0, 200), 3.0 * math.sqrt(2)),
+        (SampledGaussianEvent("q", 0.1, 3.0, 200), 3.0),
+    ):
+        asked = make(kind, x, event)
+        draws = np.stack([asked.answer(SecondMoment(1.0), event="q").value for _ in range(200)])
+        diagonal = np.diagonal(draws, axis1=1, axis2=2) / expected
+        # 4000 degrees of freedom: 5.5 standard errors is a false alarm below 1e-7
+        if not abs(np.mean(diagonal**2) - 1) < 5.5 * math.sqrt(2 / diagonal.size) + 2e-3:
+            findings.append(f"{event.mechanism}: noise has the wrong scale")
+        between = (diagonal[1:] - diagonal[:-1]) ** 2 / 2
+        if not abs(np.mean(between) - 1) < 8 * math.sqrt(2 / diagonal.size) + 2e-3:
+            findings.append(f"{event.mechanism}: successive answers share noise")
+    return findings
+
+
+def audit_clipping(kind):
+    """A canary a million times too long must not move the sum further than declared."""
+    findings = []
+    x = np.zeros((50, 3))
+    canary = x.copy()
+    canary[0] = 1e6
+    for query in (SecondMoment(1.0), RowSum(1.0)):
+        one, two = (
+            make(kind, table, GaussianEvent("q", 1.0)).answer(query, event="q").value
+            for table in (x, canary)
+        )  # the same seed: the noise cancels
+        if np.linalg.norm(one - two) > query.sensitivity("replace-one") * (1 + 1e-3):
+            findings.append(f"{query.name}: a row was not clipped")
+    return findings
+
+
+def audit_sampling(kind):
+    """A sampled sum over equal rows has the variance of a binomial count."""
+    rate, steps, n = 0.2, 300, 500
+    x = np.ones((n, 1))
+    asked = make(kind, x, SampledGaussianEvent("q", rate, 1e-6, steps))
+    sums = np.array([asked.answer(RowSum(1.0), event="q").value[0] for _ in range(steps)])
+    off = abs(sums.mean() - rate * n) / math.sqrt(n * rate * (1 - rate) / steps)
+    spread = sums.var(ddof=1) / (n * rate * (1 - rate))
+    good = off < 5.5 and abs(spread - 1) < 5.5 * math.sqrt(2 / steps)
+    return [] if good else ["the sample is not a Poisson sample"]
+
+
+def audit_game(kind, runs=4000, mu=3.0):
+    """Tell two neighbours apart by canaries of full length; refute mu = 3 if possible."""
+    canary = np.array([1.0, 0.0])
+    scores = []
+    for sign in (1.0, -1.0):
+        x = np.zeros((5, 2))
+        x[0] = sign * canary
+        asked = make(kind, x, GaussianEvent("q", 1 / mu, runs), seed=3 + int(sign))
+        answers = [asked.answer(RowSum(1.0), event="q").value @ canary for _ in range(runs)]
+        scores.append(np.array(answers))
+    bound = mu_lower_bound(scores[1], scores[0], ALPHA)
+    return [f"mu is at least {bound:.2f}, claimed {mu}"] if bound > mu else []
+
+
+AUDITS = (audit_noise_scale, audit_clipping, audit_sampling, audit_game)
+
+
+@pytest.mark.parametrize("audit", AUDITS)
+def test_the_curator_passes(audit):
+    assert audit(Curator) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "audits"),
+    [
+        (HalfNoise, {audit_noise_scale, audit_game}),
+        (EightyPercentNoise, {audit_noise_scale, audit_game}),
+        (BatchNoiseOverN, {audit_noise_scale}),
+        (SensitivityOfAddRemove, {audit_noise_scale, audit_game}),
+        (NoClipping, {audit_clipping}),
+        (ForgetsTheNoise, {audit_noise_scale, audit_game}),
+        (SameNoiseTwice, {audit_noise_scale}),
+        (AlwaysEveryRow, {audit_sampling}),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_broken_curator_is_caught(kind, audits):
+    for audit in audits:
+        assert audit(kind), f"{audit.__name__} missed {kind.__name__}"
+
+
+def test_the_game_has_power_near_the_claim():
+    """At mu = 3 a correct mechanism comes close to its claim, so that a pass means something."""
+    rng = np.random.default_rng(0)
+    scores = rng.standard_normal((2, 4000))
+    assert 2.4 < mu_lower_bound(scores[0], scores[1] + 3.0, ALPHA) < 3.0

@@ -1,0 +1,204 @@
+"""What every private estimator promises, beyond what it computes."""
+
+import json
+import math
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from contracts.tables import ESTIMATORS
+from veilspan import NotPrivateWarning, PrivacyStatement, WeakGuaranteeWarning
+
+WIDTH = 4
+SHARED = {"epsilon", "delta", "neighbors", "noise", "random_state"}
+everyone = pytest.mark.parametrize("name", ESTIMATORS)
+
+
+def make(name, **changes):
+    kind, parameters = ESTIMATORS[name]
+    return kind(**{**parameters, **changes})
+
+
+@pytest.fixture
+def table():
+    return np.random.default_rng(0).standard_normal((60, WIDTH))
+
+
+def scikit_learn_instances():
+    plain = {"PCA": {}}
+    return [ESTIMATORS[name][0](**parameters) for name, parameters in plain.items()]
+
+
+# No check is expected to fail: with the seed that the suite sets, fits repeat.
+@pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPrivateWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks(scikit_learn_instances())
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@everyone
+def test_shared_parameters_are_spelled_the_same(name):
+    assert set(make(name).get_params()) >= SHARED
+
+
+@everyone
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+def test_the_statement_is_true_and_complete(name, neighbors, table):
+    fitted = make(name, neighbors=neighbors).fit(table)
+    statement = fitted.privacy_
+    assert statement.private
+    assert statement.verify()
+    assert statement.epsilon <= fitted.epsilon * (1 + 1e-9)
+    assert statement.epsilon == pytest.approx(fitted.epsilon, rel=1e-3)
+    assert statement.delta == fitted.delta
+    assert statement.neighbors == neighbors
+    assert statement.assumptions
+    again = PrivacyStatement.from_dict(json.loads(statement.to_json()))
+    assert again == statement
+
+
+@everyone
+def test_the_plan_is_what_happens(name, table):
+    estimator = make(name)
+    plan = estimator.plan(*table.shape)
+    assert estimator.fit(table).privacy_.events == plan.events
+    assert plan.epsilon == pytest.approx(estimator.epsilon, rel=1e-3)
+    json.dumps(plan.to_dict())
+
+
+@everyone
+def test_infinite_epsilon_is_the_same_method_without_noise(name, table):
+    first, second = (make(name, epsilon=math.inf).fit(table) for _ in range(2))
+    assert not first.privacy_.private
+    assert "NOT PRIVATE" in repr(first.privacy_)
+    np.testing.assert_array_equal(first.transform(table), second.transform(table))
+    if make(name).noise == "grid":
+        near = make(name, epsilon=1e9).fit(np.tile(table, (100, 1)))
+        np.testing.assert_allclose(
+            np.abs(near.transform(table)), np.abs(first.transform(table)), atol=1e-2
+        )
+
+
+@everyone
+def test_a_seed_is_a_simulation(name, table):
+    with pytest.warns(NotPrivateWarning, match="simulation"):
+        first = make(name, random_state=3).fit(table)
+    with pytest.warns(NotPrivateWarning):
+        second = clone(first).fit(table)
+    np.testing.assert_array_equal(first.transform(table), second.transform(table))
+    assert not first.privacy_.private
+    assert "seed" in first.privacy_.why_not_private
+
+
+@everyone
+def test_without_a_seed_every_fit_draws_its_own_noise(name, table):
+    fits = [clone(make(name)).fit(table).transform(table) for _ in range(2)]
+    assert not np.array_equal(*fits)
+
+
+@everyone
+def test_a_pickle_carries_no_rows(name):
+    marker = 0.123456789
+    table = np.full((50, WIDTH), marker)
+    table[::2] *= -1
+    fitted = make(name).fit(table)
+    data = pickle.dumps(fitted)
+    assert np.float64(marker).tobytes() not in data
+    assert len(data) < 5000
+    again = pickle.loads(data)
+    np.testing.assert_array_equal(again.transform(table), fitted.transform(table))
+
+
+@everyone
+def test_sparse_and_small_dtypes_give_the_same_answer(name):
+    table = np.random.default_rng(1).integers(0, 3, (60, WIDTH)).astype(np.int8)
+    dense = make(name, epsilon=math.inf).fit(table)
+    for other in (table.astype(np.float32), sparse.csr_matrix(table), sparse.csr_array(table)):
+        fitted = make(name, epsilon=math.inf).fit(other)
+        np.testing.assert_allclose(fitted.transform(other), dense.transform(table), atol=1e-10)
+
+
+@everyone
+def test_a_large_delta_is_warned_about(name, table):
+    with pytest.warns(WeakGuaranteeWarning, match="1/n"):
+        make(name, delta=0.05).fit(table)
+    with warnings.catch_warnings():  # under add-remove the warning would tell something about n
+        warnings.simplefilter("error")
+        make(name, delta=0.05, neighbors="add-remove").fit(table)
+
+
+@everyone
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"epsilon": 0},
+        {"epsilon": -1.0},
+        {"epsilon": math.nan},
+        {"epsilon": "1"},
+        {"delta": 0.0},
+        {"delta": 1.0},
+        {"neighbors": "swap"},
+        {"noise": "none"},
+        {"random_state": -1},
+        {"random_state": "seed"},
+    ],
+    ids=str,
+)
+def test_bad_parameters_are_refused_with_their_name(name, changes, table):
+    with pytest.raises((ValueError, TypeError), match=next(iter(changes))):
+        make(name, **changes).fit(table)
+
+
+SECRET = "Alice Secret"
+
+
+@everyone
+@pytest.mark.parametrize(
+    "bad",
+    [
+        np.array([[SECRET, 1.0], [2.0, 3.0]], dtype=object),
+        np.array([[SECRET, "b"], ["c", "d"]]),
+        np.array([98765.4321, 1.0]),
+        np.array([[98765.4321 + 1j, 1.0], [0, 0]]),
+        np.array([[98765.4321, np.nan], [0, 0]]),
+        [[98765.4321, None], [0, 0]],
+        [[98765.4321, 1], [0]],
+        [[98765.4321]],
+        "98765.4321",
+        98765.4321,
+        None,
+        {"a": 98765.4321},
+    ],
+    ids=lambda bad: type(bad).__name__,
+)
+def test_no_error_prints_a_value_of_the_data(name, bad):
+    with pytest.raises((ValueError, TypeError)) as caught:
+        make(name, n_components=1, center=None).fit(bad)
+    error = caught.value
+    while error is not None:
+        assert "98765" not in str(error)
+        assert SECRET not in str(error)
+        error = error.__cause__ or error.__context__
+
+
+@everyone
+def test_frames_and_names(name, table):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(table, columns=list("abcd"))
+    fitted = make(name).set_output(transform="pandas").fit(frame)
+    out = fitted.transform(frame)
+    assert list(out.columns) == list(fitted.get_feature_names_out())
+    assert list(fitted.feature_names_in_) == list("abcd")
+
+
+@everyone
+def test_reprs(name, table):
+    fitted = make(name).fit(table)
+    assert type(fitted).__name__ in repr(fitted)
+    assert "<" in fitted._repr_html_()

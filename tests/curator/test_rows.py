@@ -1,0 +1,78 @@
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from veilspan.curator.rows import Block, Rows
+
+
+def test_blocks_cover_the_table_in_order_without_copying():
+    x = np.arange(20.0).reshape(10, 2)
+    blocks = list(Rows(x).blocks(4))
+    assert [block.n_rows for block in blocks] == [4, 4, 2]
+    np.testing.assert_array_equal(np.concatenate([block.x for block in blocks]), x)
+    assert np.shares_memory(blocks[0].x, x)
+    with pytest.raises(ValueError, match="read-only"):
+        blocks[0].x[0, 0] = 1.0
+    x[0, 0] = 5.0  # the user's own array stays writable
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int8, np.uint16, bool, np.float64])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csr_matrix])
+def test_blocks_are_float64_whatever_comes_in(dtype, make):
+    x = np.array([[0, 1], [1, 1], [0, 0]], dtype=dtype)
+    block = next(Rows(make(x)).blocks(10))
+    assert block.x.dtype == np.float64
+    np.testing.assert_array_equal(block.dense(), x.astype(float))
+
+
+def test_targets_go_with_their_rows():
+    rows = Rows(np.eye(3), np.array([1, 2, 3]))
+    block = next(rows.blocks(5)).take(np.array([True, False, True]))
+    np.testing.assert_array_equal(block.y, [1.0, 3.0])
+    assert isinstance(block, Block)
+
+
+SECRET = 1234.56789
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        np.full((3, 2), SECRET)[0],
+        np.full((1, 2), SECRET),
+        np.full((3, 0), SECRET),
+        np.full((3, 2, 2), SECRET),
+        np.array([[SECRET, np.nan], [0, 0]]),
+        np.array([[SECRET, np.inf], [0, 0]]),
+        np.array([[SECRET, -1e200], [0, 0]]),
+        np.array([[SECRET, 1j], [0, 0]]),
+        np.array([["1234.56789", "b"], ["c", "d"]]),
+        sparse.csr_array(np.array([[SECRET, np.nan], [0, 0]])),
+    ],
+)
+def test_bad_tables_are_refused_without_printing_them(bad):
+    with pytest.raises((ValueError, TypeError)) as caught:
+        Rows(bad)
+    assert "1234" not in str(caught.value)
+
+
+@pytest.mark.parametrize("bad", [np.ones(2), np.ones((3, 1, 1)), [1, np.nan, 2], ["a", "b", "c"]])
+def test_bad_targets_are_refused(bad):
+    with pytest.raises((ValueError, TypeError), match="y "):
+        Rows(np.eye(3), bad)
+
+
+def test_dask_is_not_loaded_silently():
+    class Lazy:
+        def __dask_graph__(self):
+            return {}
+
+    with pytest.raises(TypeError, match="Dask"):
+        Rows(Lazy())
+
+
+def test_rows_are_never_pickled():
+    with pytest.raises(TypeError, match="never pickled"):
+        pickle.dumps(Rows(np.eye(3)))

@@ -1,0 +1,97 @@
+"""The folder tree is the architecture: imports point downwards only, and starting is quick."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import veilspan
+
+SOURCE = Path(veilspan.__file__).parent
+# From the top down, as in CONTRIBUTING.md: a package may import those that stand after it.
+LAYERS = [
+    "cli",
+    "reports",
+    "estimators",
+    "audit",
+    "ledger",
+    "solvers",
+    "problems",
+    "curator",
+    "privacy",
+    "geometry",
+    "datasets",
+]
+
+
+def imported_packages(path):
+    """Packages of ours that a module imports, at any depth of the code."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "veilspan" and len(parts) > 1 and parts[1] in LAYERS:
+                yield parts[1]
+
+
+def modules():
+    return [path for path in SOURCE.rglob("*.py") if path.parent != SOURCE]
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_downwards(path):
+    own = path.relative_to(SOURCE).parts[0]
+    for other in imported_packages(path):
+        assert LAYERS.index(other) >= LAYERS.index(own), f"{own} must not import {other}"
+
+
+def test_every_package_has_its_place():
+    packages = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()}
+    assert packages <= set(LAYERS)
+
+
+@pytest.mark.parametrize("layer", ["solvers", "estimators", "cli", "audit"])
+def test_only_the_curator_touches_rows(layer):
+    """Above the curator nobody reaches into it, and only the base class builds ``Rows``."""
+    for path in (SOURCE / layer).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Attribute):
+                assert node.attr not in {"_rows", "_executor", "_x", "_y", "blocks"}, path
+        if path != SOURCE / "estimators" / "base.py":
+            assert "curator.rows" not in path.read_text(), path
+
+
+def python(code):
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    return result.stdout.strip()
+
+
+def test_importing_loads_nothing_heavy():
+    code = (
+        "import sys, veilspan;"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'dp_accounting', 'matplotlib', 'typer', 'rich'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    assert python(code) == "[]"
+
+
+def test_the_command_line_starts_without_numpy():
+    code = "import sys; import veilspan.cli; print('numpy' in sys.modules)"
+    assert python(code) == "False"
+
+
+def test_public_names_exist_and_are_documented():
+    for name in veilspan.__all__:
+        value = getattr(veilspan, name)
+        assert name == "__version__" or value.__doc__
+    assert set(veilspan.__all__) <= set(dir(veilspan))
+    with pytest.raises(AttributeError, match="no attribute"):
+        _ = veilspan.nothing
