@@ -93,3 +93,12 @@ def test_chacha_where_there_are_no_aes_instructions(monkeypatch):
     source = SecureNoise()
     assert "ChaCha20" in source.description
     assert stats.kstest(source.generator.standard_normal(50_000), "norm").pvalue > ALPHA
+
+
+def test_parallel_fits_draw_unlike_noise():
+    from joblib import Parallel, delayed
+
+    x = np.random.default_rng(0).standard_normal((50, 3))
+    fits = Parallel(n_jobs=2)(delayed(PCA(1).fit)(x) for _ in range(4))
+    directions = {fit.components_.tobytes() for fit in fits}
+    assert len(directions) == 4
