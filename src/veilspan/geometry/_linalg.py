@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 #: An array of float64; numpy types linear algebra too loosely to say so to a checker.
 FloatArray = NDArray[Any]
 
+#: Entries of a block of matrices: half a megabyte.
+_BLOCK = 2**16
 #: Below this size one LAPACK call beats a chain of small products, unless there is a batch of them.
 _SMALL = 20
 
@@ -82,6 +85,33 @@ def polish(y: FloatArray) -> FloatArray:
     return y @ g
 
 
+@functools.cache
+def _lapack() -> Any:
+    from scipy.linalg import lapack  # late: importing the package should not import scipy
+
+    return lapack
+
+
+def cholesky(x: FloatArray) -> FloatArray:
+    """Lower Cholesky factors; numpy's LinAlgError where there is none.
+
+    One matrix goes to LAPACK directly, a quarter of the time of numpy's wrapper at n = 11.
+    """
+    if x.ndim > 2:
+        return np.linalg.cholesky(x)
+    low, info = _lapack().dpotrf(x.T, lower=1, clean=1)
+    if info:
+        raise np.linalg.LinAlgError("Matrix is not positive definite")
+    return low
+
+
+def inverse_lower(low: FloatArray) -> FloatArray:
+    """Inverse of lower triangular matrices with a positive diagonal."""
+    if low.ndim > 2:
+        return np.linalg.inv(low)
+    return _lapack().dtrtri(low, lower=1)[0]
+
+
 def inverse_root(g: FloatArray) -> FloatArray:
     """G^(-1/2) of a symmetric positive definite G."""
     lam, p = np.linalg.eigh(g)
@@ -92,7 +122,19 @@ _TAYLOR = np.array([1 / math.factorial(k) for k in range(17)])
 
 
 def expm(a: FloatArray) -> FloatArray:
-    """Matrix exponential by scaling, a Taylor polynomial of degree 16, and squaring.
+    """Matrix exponential; large batches in blocks that stay in the cache."""
+    if a.size <= _BLOCK or a.ndim == 2:
+        return _expm(a)
+    n = a.shape[-1]
+    flat, step = a.reshape(-1, n, n), max(1, _BLOCK // (n * n))
+    out = np.empty_like(flat)
+    for i in range(0, len(flat), step):
+        out[i : i + step] = _expm(flat[i : i + step])
+    return out.reshape(a.shape)
+
+
+def _expm(a: FloatArray) -> FloatArray:
+    """Scaling, a Taylor polynomial of degree 16, and squaring.
 
     The polynomial is evaluated in powers of A^4 (Paterson and Stockmeyer): six products. On
     matrices of 1-norm at most 3/4 its truncation error is below 2e-17.

@@ -58,7 +58,7 @@ class Lorentz(Manifold):
     def _transport(self, x: FloatArray, y: FloatArray, u: FloatArray) -> FloatArray:
         d, q = _gap(x, y)
         # <y, u>_L in coordinates at x, where it does not cancel.
-        seen = self._to_coordinates(x, d) - (0.5 * q / (1 + x[..., :1])) * x[..., 1:]
+        seen = self._to_coordinates(x, d) - (0.5 * q / (1 + head(x))) * x[..., 1:]
         return u + (dot(seen, self._to_coordinates(x, u)) / (2 + 0.5 * q)) * (x + y)
 
     def _project(self, x: FloatArray, v: FloatArray) -> FloatArray:
@@ -72,14 +72,15 @@ class Lorentz(Manifold):
     def _from_coordinates(self, x: FloatArray, c: FloatArray) -> FloatArray:
         tail = x[..., 1:]
         s = dot(tail, c)
-        out = np.empty((*np.broadcast_shapes(tail.shape, c.shape)[:-1], self.n))
+        out = np.empty((*s.shape[:-1], self.n))
+        body = out[..., 1:]
+        np.multiply(tail, s / (1 + head(x)), out=body)
+        body += c
         out[..., :1] = s
-        np.multiply(tail, s / (1 + x[..., :1]), out=out[..., 1:])
-        out[..., 1:] += c
         return out
 
     def _to_coordinates(self, x: FloatArray, u: FloatArray) -> FloatArray:
-        return u[..., 1:] - (u[..., :1] / (1 + x[..., :1])) * x[..., 1:]
+        return u[..., 1:] - (head(u) / (1 + head(x))) * x[..., 1:]
 
     def _random_point(self, rng: np.random.Generator, size: tuple[int, ...]) -> FloatArray:
         x = np.empty((*size, self.n))
@@ -91,9 +92,14 @@ class Lorentz(Manifold):
         return (np.abs(drop(minkowski(x, x)) + 1) <= atol * size) & (x[..., 0] > 0)
 
 
+def head(x: FloatArray) -> FloatArray:
+    """First entry, in the form that `dot` returns."""
+    return x[0] if x.ndim == 1 else x[..., :1]
+
+
 def minkowski(u: FloatArray, v: FloatArray) -> FloatArray:
-    """<u, v>_L, with the last axis kept (or of length 1)."""
-    return dot(u, v) - 2 * u[..., :1] * v[..., :1]
+    """<u, v>_L, in the form that `dot` returns."""
+    return dot(u, v) - 2 * head(u) * head(v)
 
 
 def _gap(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -108,9 +114,9 @@ def _gap(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     mm = dot(m, m)
     along = dot(m, tail) / (mm + (mm == 0))
     r = tail - along * m
-    t2 = mm * (along / s[..., :1]) ** 2
+    t2 = mm * (along / head(s)) ** 2
     direct = -2 * (1 + minkowski(x, y))
-    distant = direct > 0.1 * x[..., :1] * y[..., :1]
+    distant = direct > 0.1 * head(x) * head(y)
     return d, np.where(distant, direct, (dot(r, r) + 4 * t2) / (1 - np.where(distant, 0, t2)))
 
 

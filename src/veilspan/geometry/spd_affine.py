@@ -9,11 +9,12 @@ from veilspan.geometry._linalg import (
     expm_sym,
     frobenius,
     gram,
+    inverse_lower,
     scale_columns,
     sym,
     transpose,
 )
-from veilspan.geometry._spd import SPDBase, congruence, left_singular, rotation
+from veilspan.geometry._spd import SPDBase, congruence, relative_spectrum, rotation
 from veilspan.geometry.base import TransportKind
 
 
@@ -40,33 +41,33 @@ class SPDAffineInvariant(SPDBase):
     transport_kind: TransportKind = "parallel"
 
     def _inner(self, x: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
-        white = np.linalg.inv(self._cholesky(x))
+        white = inverse_lower(self._cholesky(x))
         a = white @ u @ transpose(white)
         return frobenius(a, a if v is u else white @ v @ transpose(white))
 
     def _dist(self, x: FloatArray, y: FloatArray) -> FloatArray:
-        m = np.linalg.inv(self._cholesky(x)) @ self._cholesky(y)
-        logs = 2 * np.log(left_singular(m)[1])
+        white = inverse_lower(self._cholesky(x))
+        _, logs = relative_spectrum(white, self._cholesky, y)
         return np.sqrt(np.einsum("...i,...i->...", logs, logs))
 
     def _exp(self, x: FloatArray, u: FloatArray) -> FloatArray:
         low = self._cholesky(x)
-        half = congruence(np.linalg.inv(low), u)
+        half = congruence(inverse_lower(low), u)
         half *= 0.5
         return gram(low @ expm_sym(half))
 
     def _log(self, x: FloatArray, y: FloatArray) -> FloatArray:
         low = self._cholesky(x)
-        p, s = left_singular(np.linalg.inv(low) @ self._cholesky(y))
+        p, logs = relative_spectrum(inverse_lower(low), self._cholesky, y)
         frame = low @ p
-        return sym(scale_columns(frame, 2 * np.log(s)) @ transpose(frame))
+        return sym(scale_columns(frame, logs) @ transpose(frame))
 
     def _retract(self, x: FloatArray, u: FloatArray) -> FloatArray:
-        half = np.linalg.inv(self._cholesky(x)) @ u
+        half = inverse_lower(self._cholesky(x)) @ u
         return sym(x + u + 0.5 * (transpose(half) @ half))
 
     def _transport(self, x: FloatArray, y: FloatArray, u: FloatArray) -> FloatArray:
-        white = np.linalg.inv(self._cholesky(x))
+        white = inverse_lower(self._cholesky(x))
         factor = self._cholesky(y)
         turned = factor @ rotation(white @ factor)
         return congruence(turned, white @ u @ transpose(white))
@@ -78,4 +79,4 @@ class SPDAffineInvariant(SPDBase):
         return congruence(self._cholesky(x), c)
 
     def _to_coordinates(self, x: FloatArray, u: FloatArray) -> FloatArray:
-        return congruence(np.linalg.inv(self._cholesky(x)), u)
+        return congruence(inverse_lower(self._cholesky(x)), u)

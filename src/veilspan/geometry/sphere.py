@@ -44,8 +44,11 @@ class Sphere(Manifold):
 
     def _exp(self, x: FloatArray, u: FloatArray) -> FloatArray:
         length = np.sqrt(dot(u, u))
-        y = np.cos(length) * x + (np.sin(length) / (length + (length == 0))) * u
-        y *= 1.5 - 0.5 * dot(y, y)  # keeps rounding from adding up over many steps
+        c, s = np.cos(length), np.sin(length)
+        # |y|^2 = c^2 |x|^2 + s^2; a Newton step to 1 keeps rounding from adding up over many steps.
+        scale = 1.5 - 0.5 * (c * c * dot(x, x) + s * s)
+        y = (scale * c) * x
+        y += (scale * s / (length + (length == 0))) * u
         return y
 
     def _log(self, x: FloatArray, y: FloatArray) -> FloatArray:

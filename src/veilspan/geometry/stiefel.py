@@ -105,6 +105,11 @@ class Stiefel(Manifold):
         gram += np.eye(self.p)
         return polish((x + u) @ inverse_root(gram))
 
+    def _transport(self, x: FloatArray, y: FloatArray, u: FloatArray) -> FloatArray:
+        if self._canonical:
+            return super()._transport(x, y, u)
+        return self._project(y, u + 0 * x if x.ndim > u.ndim else u)
+
     def _project(self, x: FloatArray, v: FloatArray) -> FloatArray:
         return v - x @ sym(transpose(x) @ v)
 

@@ -5,13 +5,8 @@ are ``case|sizes|operation|library``.
 """
 
 import sys
-import warnings
-from pathlib import Path
 
 import numpy as np
-
-warnings.simplefilter("ignore")
-sys.path.insert(0, str(Path(__file__).parent))
 from peers import PEERS
 
 

@@ -119,7 +119,9 @@ def geomstats_stiefel(n, p):
 
 
 def pymanopt_stiefel(n, p):
-    return without(of_pymanopt(pm.Stiefel(n, p)), "log", "dist", "retract")  # retracts by QR
+    manifold = pm.Stiefel(n, p)  # retracts by QR, which is of first order; transports as we do
+    functions = without(of_pymanopt(manifold), "log", "dist", "retract")
+    return {**functions, "transport": manifold.transport}
 
 
 def pymanopt_grassmann(n, p):
