@@ -1,0 +1,166 @@
+"""Other libraries, each in an environment of its own, so that their pins never touch ours.
+
+An environment lies under ``.venvs/peers/`` below the repository's root. It is made by uv if there
+is one, else by venv and pip, and made again when the list of packages changes.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PEERS = ROOT / ".venvs" / "peers"
+# Settings of the calling shell that would send an installation or an import elsewhere.
+LEAKS = ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONHOME", "PYTHONPATH", "PIP_TARGET", "PIP_USER")
+ONE_THREAD = {
+    f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM")
+}
+
+
+class PeerUnavailable(Exception):
+    """The one sentence that says why another library cannot be run here."""
+
+
+def peer_python(name: str, packages: list[str]) -> Path:
+    """Return the Python of the environment that holds ``packages``; make it if it is not there."""
+    home = PEERS / name
+    python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    record = home / "packages.json"  # written last: an interrupted set-up leaves none
+    if python.exists() and _read(record) == packages:
+        return python
+    print(f"making an environment for {name} ...", file=sys.stderr, flush=True)
+    shutil.rmtree(home, ignore_errors=True)
+    home.parent.mkdir(parents=True, exist_ok=True)
+    for command in _commands(home, python, packages):
+        _run(name, command)
+    record.write_text(json.dumps(packages), encoding="utf-8")
+    return python
+
+
+def peer_environ() -> dict[str, str]:
+    """Environment variables for another library: nothing of ours on its path, one BLAS thread."""
+    kept = {key: value for key, value in os.environ.items() if key not in LEAKS}
+    return {**kept, **ONE_THREAD}
+
+
+def _commands(home: Path, python: Path, packages: list[str]) -> list[list[str]]:
+    base = getattr(sys, "_base_executable", None) or sys.executable
+    uv = _uv()
+    if uv is not None:
+        return [
+            [uv, "venv", "--quiet", "--python", base, str(home)],
+            [uv, "pip", "install", "--quiet", "--python", str(python), *packages],
+        ]
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    return [[base, "-m", "venv", str(home)], [*pip, *packages]]
+
+
+def _uv() -> str | None:
+    beside = str(Path(sys.executable).parent)
+    return shutil.which("uv") or shutil.which("uv", path=beside)
+
+
+def _run(name: str, command: list[str]) -> None:
+    try:
+        code = subprocess.call(command, env=peer_environ(), stdout=sys.stderr)
+    except OSError as error:
+        raise PeerUnavailable(f"cannot run {Path(command[0]).name}: {error.strerror}.") from error
+    if code != 0:
+        raise PeerUnavailable(
+            f"the environment for {name} could not be made (exit code {code}, see above)."
+        )
+
+
+def _read(record: Path) -> list[str] | None:
+    try:
+        return json.loads(record.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+# What runs inside an environment: `python _peers.py QUESTION SETTINGS`, answers as JSON. Imports
+# stay inside the functions, because each environment holds one library.
+
+
+def diffprivlib_pca(
+    file: str, rank: int, epsilon: float, limit: int, give_up: int
+) -> list[dict[str, Any] | None]:
+    """Components and CPU seconds of each table's fit; ``None`` where the limit was reached.
+
+    If none of the first ``give_up`` fits finishes, the others are not tried.
+    """
+    import numpy as np
+    from diffprivlib.models import PCA
+
+    def fit(rows: Any, seed: int) -> dict[str, Any]:
+        model = PCA(rank, epsilon=epsilon, data_norm=1.0, centered=True, random_state=seed)
+        start = time.process_time()
+        model.fit(rows.copy())
+        return {"cpu": time.process_time() - start, "components": model.components_.tolist()}
+
+    found: list[dict[str, Any] | None] = []
+    with np.load(file) as tables:
+        for seed, name in enumerate(tables.files):
+            rows = tables[name]
+            found.append(_within(limit, lambda rows=rows, seed=seed: fit(rows, seed)))
+            print(f"  fit {seed + 1}: {_outcome(found[-1], limit)}", file=sys.stderr, flush=True)
+            if len(found) == give_up and not any(found):
+                break
+    return found
+
+
+def diffprivlib_sampler(draws: int) -> dict[str, float]:
+    """Mean of x'Ax over draws of its eigenvector sampler on a circle, and what it should be."""
+    import numpy as np
+    from diffprivlib.mechanisms import Bingham
+
+    matrix = np.diag([4.0, 0.0])
+    sampler = Bingham(epsilon=1.0, random_state=0)
+    # Its target: exp(-x'Ax) with A = epsilon (largest eigenvalue I - matrix) / 4.
+    a = (4.0 * np.eye(2) - matrix) / 4
+    drawn = np.array([v @ a @ v for v in (sampler.randomise(matrix) for _ in range(draws))])
+    angles = np.linspace(0, 2 * np.pi, 10_000, endpoint=False)
+    values = np.einsum("ij,ik,jk->k", a, *[np.stack([np.cos(angles), np.sin(angles)])] * 2)
+    claimed = float(np.average(values, weights=np.exp(-values)))
+    spread = float(drawn.std(ddof=1) / np.sqrt(draws))
+    return {"claimed": claimed, "drawn": float(drawn.mean()), "error": spread, "draws": draws}
+
+
+def _within(limit: int, work: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
+    """Result of ``work`` in a forked child that may use ``limit`` CPU seconds; else ``None``."""
+    import multiprocessing
+    import resource
+
+    context = multiprocessing.get_context("fork")
+    receiving, sending = context.Pipe(duplex=False)
+
+    def child() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+        sending.send(work())
+
+    process = context.Process(target=child)
+    process.start()
+    sending.close()
+    try:
+        # On a busy machine CPU time passes slowly; the clock only stops what sleeps.
+        return receiving.recv() if receiving.poll(5 * limit) else None
+    except EOFError:  # the child was stopped
+        return None
+    finally:
+        process.kill()
+        process.join()
+
+
+def _outcome(result: dict[str, Any] | None, limit: int) -> str:
+    return f"no answer in {limit} s" if result is None else f"{result['cpu']:.2f} s"
+
+
+if __name__ == "__main__":
+    questions = {"diffprivlib-pca": diffprivlib_pca, "diffprivlib-sampler": diffprivlib_sampler}
+    print(json.dumps(questions[sys.argv[1]](**json.loads(sys.argv[2]))))

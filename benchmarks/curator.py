@@ -1,0 +1,203 @@
+"""What the door costs: one answer of the curator beside one plain product of the same table.
+
+    python benchmarks/curator.py [--rows 100000] [--columns 100] [--repeats 5] [--quick]
+
+An answer reads every row once: norms, clipping, a scaled product, noise. It is timed for several
+sizes of the executor's blocks against ``X.T @ X`` in the table's own type, in turns; then by part
+at the default size; and its extra memory is traced for two numbers of rows, where it must not grow.
+"""
+
+import argparse
+import math
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+import veilspan.curator.executor as executor
+from _report import best_times, met, note, save, say, seconds, show
+from veilspan import Budget, GaussianEvent, Plan
+from veilspan.curator.curator import Curator
+from veilspan.curator.executor import clip_weights
+from veilspan.curator.rows import Rows
+from veilspan.privacy.noise import SecureNoise
+from veilspan.problems.moments import SecondMoment
+
+MEGABYTE = 1_000_000
+SIZES = (1, 2, 4, 8, 16)
+MOST_MEMORY = 64 * MEGABYTE
+PLAIN = "plain"
+
+
+def tables(n: int, d: int) -> dict[str, Any]:
+    """The same kind of rows in every layout; about half of them longer than 1."""
+    rng = np.random.default_rng(0)
+    dense = rng.standard_normal((n, d)) / math.sqrt(d)
+    short = dense / (2 * np.linalg.norm(dense, axis=1, keepdims=True))
+    thin = sparse.random_array((n, d), density=0.05, format="csr", rng=rng, dtype=np.float64)
+    return {
+        "float64, half clipped": dense,
+        "float64, none clipped": short,
+        "float32, half clipped": dense.astype(np.float32),
+        "CSR 5 %, half clipped": thin * math.sqrt(1 / (0.05 * d / 3)),
+    }
+
+
+def asking(x: Any) -> Callable[[], Any]:
+    """A curator over ``x``, as a function that asks for one second moment."""
+    plan = Plan(
+        method="benchmark",
+        budget=Budget(1.0, 1e-6),
+        neighbors="replace-one",
+        n_rows=x.shape[0],
+        n_features=x.shape[1],
+        events=(GaussianEvent("second moment", 5.0, count=10**9),),
+    )
+    curator = Curator(Rows(x), plan, SecureNoise())
+    query = SecondMoment(1.0)
+    return lambda: curator.answer(query, event="second moment")
+
+
+def with_blocks(megabytes: int, ask: Callable[[], Any]) -> Callable[[], Any]:
+    """The same question under another size of blocks."""
+
+    def call() -> Any:
+        default = executor.BLOCK_BYTES
+        executor.BLOCK_BYTES = megabytes * MEGABYTE
+        try:
+            return ask()
+        finally:
+            executor.BLOCK_BYTES = default
+
+    return call
+
+
+def answer_times(x: Any, repeats: int) -> dict[str, float]:
+    """CPU seconds of the plain product and of an answer, by size of the blocks."""
+    ask = asking(x)
+    calls = {PLAIN: lambda: x.T @ x}
+    calls |= {f"{size} MB": with_blocks(size, ask) for size in SIZES}
+    return best_times(calls, repeats)
+
+
+def part_times(x: Any, repeats: int) -> dict[str, float]:
+    """CPU seconds of each part of one answer at the default size, summed over the blocks."""
+    query = SecondMoment(1.0)
+    rows = Rows(x)
+    step = executor.MemoryExecutor(rows).block_rows(query, None)
+    blocks = list(rows.blocks(step))
+    ready = [query.prepare(block, None) for block in blocks]
+    norms = [query.norms(block, None) for block in ready]
+    roots = [np.sqrt(clip_weights(norm, query.bound))[:, None] for norm in norms]
+    scaled = [root * block for root, block in zip(roots, ready)]
+    return best_times(
+        {
+            "blocks, float64": lambda: _each(lambda b: query.prepare(b, None), rows.blocks(step)),
+            "norms": lambda: _each(lambda b: query.norms(b, None), ready),
+            "weights": lambda: _each(lambda v: clip_weights(v, query.bound), norms),
+            "scaling": lambda: _each(lambda w, b: w * b, roots, ready),
+            "product": lambda: _each(lambda s: s.T @ s, scaled),
+        },
+        repeats,
+    )
+
+
+def _each(function: Callable[..., Any], *blocks: Any) -> None:
+    for items in zip(*blocks):
+        function(*items)
+
+
+def peak_memory(x: Any) -> int:
+    """Largest number of bytes that one answer allocates."""
+    ask = asking(x)
+    ask()
+    tracemalloc.start()
+    try:
+        ask()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def measure_times(n: int, d: int, repeats: int) -> tuple[dict, dict]:
+    """Times of answers and of their parts, by table."""
+    answers, parts = {}, {}
+    for name, x in tables(n, d).items():
+        say(f"{name} ...")
+        answers[name] = answer_times(x, repeats)
+        parts[name] = part_times(x, repeats)
+    return answers, parts
+
+
+def measure_memory(sizes: list[int], d: int) -> dict[str, dict[int, int]]:
+    """Extra bytes of one answer, by table and number of rows."""
+    found: dict[str, dict[int, int]] = {}
+    for n in sizes:
+        say(f"memory, {n:,} rows ...")
+        for name, x in tables(n, d).items():
+            found.setdefault(name, {})[n] = peak_memory(x)
+    return found
+
+
+def print_answers(n: int, d: int, answers: dict[str, dict[str, float]]) -> None:
+    """Plain time, then each size of blocks as a multiple of it."""
+    sizes = [f"{size} MB" for size in SIZES]
+    rows = [
+        [name, seconds(times[PLAIN])] + [f"{times[size] / times[PLAIN]:.2f}" for size in sizes]
+        for name, times in answers.items()
+    ]
+    title = f"One answer over {n:,} x {d}, as a multiple of X.T @ X, by size of the blocks"
+    show(title, ["", "X.T @ X, CPU", *sizes], rows)
+    overall = {
+        size: math.prod(times[size] / times[PLAIN] for times in answers.values())
+        ** (1 / len(answers))
+        for size in sizes
+    }
+    default = executor.BLOCK_BYTES // MEGABYTE
+    listed = ", ".join(f"{size} {ratio:.2f}" for size, ratio in overall.items())
+    note(f"Geometric means: {listed}. The default is {default} MB.\n")
+
+
+def print_parts(parts: dict[str, dict[str, float]]) -> None:
+    """Where the time of an answer goes."""
+    names = list(next(iter(parts.values())))
+    rows = [[table, *(seconds(times[name]) for name in names)] for table, times in parts.items()]
+    show("Parts of one answer at the default size, CPU", ["", *names], rows)
+
+
+def print_memory(found: dict[str, dict[int, int]]) -> None:
+    """Extra memory, which must not grow."""
+    counts = list(next(iter(found.values())))
+    rows = [
+        [name, *(f"{sizes[n] / MEGABYTE:.1f} MB" for n in counts)] for name, sizes in found.items()
+    ]
+    show("Peak extra memory of one answer", ["", *(f"{n:,} rows" for n in counts)], rows)
+    growth = max(sizes[counts[-1]] / sizes[counts[0]] for sizes in found.values())
+    largest = max(max(sizes.values()) for sizes in found.values())
+    note(f"Target: does not grow with the rows: factor {growth:.2f}, {met(growth, 1.1)}.")
+    note(f"Target: at most 64 MB: {largest / MEGABYTE:.1f} MB, {met(largest, MOST_MEMORY)}.")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--columns", type=int, default=100)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="a fifth of the rows, 2 repeats")
+    options = parser.parse_args()
+    n = options.rows // 5 if options.quick else options.rows
+    repeats = 2 if options.quick else options.repeats
+    with threadpool_limits(1):
+        answers, parts = measure_times(n, options.columns, repeats)
+        memory = measure_memory([n, 4 * n], options.columns)
+    print_answers(n, options.columns, answers)
+    print_parts(parts)
+    print_memory(memory)
+    save("curator", {"answers": answers, "parts": parts, "memory": memory})
+
+
+if __name__ == "__main__":
+    main()
