@@ -36,7 +36,7 @@ def sampler_times(quick=False):
                 for k, f in methods.items():
                     if k == "transport" or i == 0:  # the slow ones do not depend on the point
                         calls[k] = partial(f, w, rng)
-                for k, t in interleaved(calls, budget=0.02 if quick else 0.06).items():
+                for k, t in interleaved(calls, budget=0.02 if quick else 0.08).items():
                     total.setdefault(k, []).append(t)
             results[case, sizes] = {k: float(np.mean(v)) for k, v in total.items()}
     return results

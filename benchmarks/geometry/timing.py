@@ -6,26 +6,27 @@ Standard library only, because the oracle environment imports it too.
 import time
 
 
-def interleaved(functions, budget=0.2, rounds=5, slow=0.3):
+def interleaved(functions, budget=0.3, rounds=9, longest=1.5):
     """Best CPU seconds per call of each function, measured in turns so that all share the noise.
 
-    A call that takes longer than `slow` seconds is not repeated.
+    Fast functions get `budget` seconds; slow ones as many calls as fit in `longest` seconds.
     """
-    counts, best = {}, {}
+    counts, turns, best = {}, {}, {}
     for name, f in functions.items():
         start = time.thread_time()
         f()
         first = time.thread_time() - start
-        if first < slow:
+        if first < 0.1 * longest:  # the first call also pays for imports and caches
             start = time.thread_time()
             f()
             first = max(time.thread_time() - start, 1e-7)
-        counts[name] = 0 if first >= slow else max(1, int(budget / rounds / first))
+        counts[name] = n = max(1, int(budget / rounds / first))
+        turns[name] = min(rounds, int(longest / (n * first)))
         best[name] = first
-    for _ in range(rounds):
+    for turn in range(rounds):
         for name, f in functions.items():
             n = counts[name]
-            if n:
+            if turn < turns[name]:
                 start = time.thread_time()
                 for _ in range(n):
                     f()

@@ -36,6 +36,13 @@ def test_leading_axes_broadcast(m):
     assert m.transport(x, y, m.project(x, u)).shape == full
     assert m.inner(x, v, v).shape == (3, 2)
     assert m.norm(x[0, 0], v[0, 0]).shape == ()
+    assert m.norm(x, v[:1]).shape == (3, 2)
+    assert m.inner(x, v[:1], v[:1]).shape == (3, 2)
+    assert m.to_coordinates(x, v[:1]).shape == (3, 2, *m.coordinate_shape)
+    c = rng(4).standard_normal((1, 2, *m.coordinate_shape))
+    assert m.from_coordinates(x, c).shape == full
+    assert m.egrad2rgrad(x, v[:1]).shape == full
+    assert m.project(x, v[:1]).shape == full
     assert m.separation(x, y).shape == (3, 2)
     np.testing.assert_allclose(m.retract(base, v), m.retract(x, v), atol=1e-14)
 
@@ -118,6 +125,7 @@ def test_membership_of_the_undefined():
     assert not Euclidean(2).contains(nan[0])
     assert not PoincareBall(2).contains(nan[0])
     assert not Lorentz(3).contains([-1.0, 0.0, 0.0])
+    assert SPD(2).contains([nan, np.eye(2)]).tolist() == [False, True]
     assert not SPD(2).contains([[1.0, 2.0], [2.0, 1.0]])
 
 

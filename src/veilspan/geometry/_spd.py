@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from veilspan.geometry._arguments import check_size
 from veilspan.geometry._linalg import FloatArray, cholesky, scale_columns, sym, transpose
-from veilspan.geometry.base import Manifold, check_size
+from veilspan.geometry.base import Manifold
 
 #: Up to this condition number eigenvectors of M M^T replace the singular vectors of M.
 _WELL_CONDITIONED = 1e5
@@ -30,7 +31,7 @@ class SPDBase(Manifold):
         super().__init__((self.n, self.n), dim=self.n * (self.n + 1) // 2)
 
     def _project(self, x: FloatArray, v: FloatArray) -> FloatArray:
-        return sym(v) + np.zeros_like(x) if x.ndim > v.ndim else sym(v)
+        return sym(self._spread(v, x))
 
     def _random_point(self, rng: np.random.Generator, size: tuple[int, ...]) -> FloatArray:
         # Wishart with 2n degrees of freedom and mean I: well conditioned at every size.
@@ -40,7 +41,9 @@ class SPDBase(Manifold):
     def _contains(self, x: FloatArray, atol: float) -> Any:
         scale = np.maximum(1, self._size(x))
         symmetric = self._size(x - transpose(x)) <= atol * scale
-        return symmetric & (np.linalg.eigvalsh(x)[..., 0] > 0)
+        finite = np.isfinite(scale)
+        safe = np.where(finite[..., None, None], x, 0.0)
+        return symmetric & finite & (np.linalg.eigvalsh(safe)[..., 0] > 0)
 
     def _cholesky(self, x: FloatArray) -> FloatArray:
         try:

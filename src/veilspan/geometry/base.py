@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Literal, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
+from veilspan.geometry._arguments import Size, axes, shape_message
 from veilspan.geometry._linalg import FloatArray
 from veilspan.geometry.errors import UnavailableOperationError
 
 TransportKind = Literal["parallel", "isometric", "non-expansive"]
-Size = int | tuple[int, ...] | None
 
 
 class Manifold(ABC):
@@ -71,11 +71,13 @@ class Manifold(ABC):
 
     def inner(self, x: ArrayLike, u: ArrayLike, v: ArrayLike) -> FloatArray:
         """Riemannian inner product of the tangent vectors u and v at x."""
-        return self._inner(self._arg(x), self._arg(u), self._arg(v))
+        base = self._arg(x)
+        return self._at(base, self._inner(base, self._arg(u), self._arg(v)))
 
     def norm(self, x: ArrayLike, u: ArrayLike) -> FloatArray:
         """Riemannian norm of the tangent vector u at x."""
-        return self._norm(self._arg(x), self._arg(u))
+        base = self._arg(x)
+        return self._at(base, self._norm(base, self._arg(u)))
 
     def dist(self, x: ArrayLike, y: ArrayLike) -> FloatArray:
         """Geodesic distance of x and y."""
@@ -166,7 +168,7 @@ class Manifold(ABC):
         if not 0 <= sigma < math.inf:
             raise ValueError(f"{self}.random_tangent: sigma must be finite and not negative")
         lead = base.shape[: base.ndim - self._ndim]
-        normals = rng.standard_normal(_axes(size) + lead + self.coordinate_shape)
+        normals = rng.standard_normal(axes(size) + lead + self.coordinate_shape)
         if sigma != 1:
             normals *= sigma
         return self._from_coordinates(base, normals)
@@ -175,7 +177,7 @@ class Manifold(ABC):
 
     def random_point(self, rng: np.random.Generator, size: Size = None) -> FloatArray:
         """Draw a random point, or an array of them with leading axes `size`."""
-        return self._random_point(rng, _axes(size))
+        return self._random_point(rng, axes(size))
 
     def contains(self, x: ArrayLike, atol: float = 1e-9) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Tell whether x lies on the manifold, up to atol relative to the size of x."""
@@ -251,16 +253,29 @@ class Manifold(ABC):
     def _arg(self, value: ArrayLike) -> FloatArray:
         array = np.asarray(value, dtype=np.float64)
         if array.shape[-self._ndim :] != self.point_shape:
-            raise ValueError(_shape_message(self, "an array", self.point_shape, array.shape))
+            raise ValueError(shape_message(repr(self), "an array", self.point_shape, array.shape))
         return array
 
     def _coordinates(self, value: ArrayLike) -> FloatArray:
         array = np.asarray(value, dtype=np.float64)
         if array.shape[-len(self.coordinate_shape) :] != self.coordinate_shape:
             raise ValueError(
-                _shape_message(self, "coordinates", self.coordinate_shape, array.shape)
+                shape_message(repr(self), "coordinates", self.coordinate_shape, array.shape)
             )
         return array
+
+    def _at(self, x: FloatArray, values: FloatArray) -> FloatArray:
+        """Give numbers the leading axes of x, for a metric that does not look at x."""
+        if x.ndim == self._ndim:
+            return values
+        lead = np.broadcast_shapes(x.shape[: x.ndim - self._ndim], np.shape(values))
+        return values if lead == np.shape(values) else np.broadcast_to(values, lead).copy()
+
+    def _spread(self, u: FloatArray, *others: FloatArray) -> FloatArray:
+        """Give u the leading axes that arithmetic with the others would give it; may be a view."""
+        if all(a.ndim == self._ndim or a.shape == u.shape for a in others):
+            return u
+        return np.broadcast_to(u, np.broadcast_shapes(u.shape, *(a.shape for a in others)))
 
     def _size(self, a: FloatArray) -> FloatArray:
         """Euclidean length of the array that represents a point or a vector."""
@@ -277,21 +292,3 @@ class Manifold(ABC):
 
     def __hash__(self) -> int:
         return hash(repr(self))
-
-
-def _axes(size: Size) -> tuple[int, ...]:
-    if size is None:
-        return ()
-    return (size,) if isinstance(size, int | np.integer) else tuple(size)
-
-
-def _shape_message(manifold: Manifold, what: str, expected: Any, got: Any) -> str:
-    wanted = ", ".join(("...", *map(str, expected)))
-    return f"{manifold} needs {what} of shape ({wanted}), got {got}"
-
-
-def check_size(owner: str, name: str, value: Any, least: int) -> int:
-    """Return a constructor size as an int, or say what is wrong with it."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{owner}: {name} must be an integer of at least {least}, got {value!r}")
-    return int(value)

@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from veilspan.geometry._arguments import check_size
 from veilspan.geometry._linalg import FloatArray
-from veilspan.geometry.base import Manifold, TransportKind, check_size
+from veilspan.geometry.base import Manifold, TransportKind
 
 
 class Euclidean(Manifold):
@@ -46,10 +47,10 @@ class Euclidean(Manifold):
         return y - x
 
     def _transport(self, x: FloatArray, y: FloatArray, u: FloatArray) -> FloatArray:
-        return _spread(u, x, y)
+        return self._spread(u, x, y).copy()
 
     def _project(self, x: FloatArray, v: FloatArray) -> FloatArray:
-        return _spread(v, x)
+        return self._spread(v, x).copy()
 
     _egrad2rgrad = _project
     _from_coordinates = _project
@@ -60,9 +61,3 @@ class Euclidean(Manifold):
 
     def _contains(self, x: FloatArray, atol: float) -> Any:
         return np.isfinite(self._size(x))
-
-
-def _spread(u: FloatArray, *others: FloatArray) -> FloatArray:
-    """Copy u, with the leading axes that it would have had after any arithmetic with the others."""
-    shape = np.broadcast_shapes(u.shape, *(a.shape for a in others))
-    return np.broadcast_to(u, shape).copy()

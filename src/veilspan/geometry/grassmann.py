@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from veilspan.geometry._arguments import check_size
 from veilspan.geometry._linalg import (
     FloatArray,
     frobenius,
@@ -14,7 +15,7 @@ from veilspan.geometry._linalg import (
     scale_columns,
     transpose,
 )
-from veilspan.geometry.base import Manifold, TransportKind, check_size
+from veilspan.geometry.base import Manifold, TransportKind
 from veilspan.geometry.stiefel import orthonormal, random_frame
 
 
@@ -92,7 +93,7 @@ class Grassmann(Manifold):
     _from_coordinates = _project
 
     def _to_coordinates(self, x: FloatArray, u: FloatArray) -> FloatArray:
-        return u + 0 * x if x.ndim > u.ndim else u.copy()
+        return self._spread(u, x).copy()
 
     def _separation(self, x: FloatArray, y: FloatArray) -> FloatArray:
         return self._size(y - x @ (transpose(x) @ y))

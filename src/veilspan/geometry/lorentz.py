@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from veilspan.geometry._arguments import check_size
 from veilspan.geometry._linalg import FloatArray, dot, drop
-from veilspan.geometry.base import Manifold, TransportKind, check_size
+from veilspan.geometry.base import Manifold, TransportKind
 
 
 class Lorentz(Manifold):

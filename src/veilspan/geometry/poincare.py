@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from veilspan.geometry._arguments import check_size
 from veilspan.geometry._linalg import FloatArray, dot, drop
-from veilspan.geometry.base import Manifold, TransportKind, check_size
+from veilspan.geometry.base import Manifold, TransportKind
 
 #: Points are kept this far inside the ball: hyperbolic distance about 35 from the centre.
 _MARGIN = 1e-15
@@ -72,7 +73,7 @@ class PoincareBall(Manifold):
         return (b / a) * (u + (2 / (dd + a * b)) * (along_d * d + along_x * x))
 
     def _project(self, x: FloatArray, v: FloatArray) -> FloatArray:
-        return v + 0 * x
+        return self._spread(v, x).copy()
 
     def _egrad2rgrad(self, x: FloatArray, g: FloatArray) -> FloatArray:
         return (0.5 * (1 - dot(x, x))) ** 2 * g

@@ -77,8 +77,7 @@ class Product(Manifold):
             part.reshape((*part.shape[: part.ndim - f._ndim], -1))
             for f, part in zip(self.factors, parts)
         ]
-        lead = np.broadcast_shapes(*(part.shape[:-1] for part in flat))
-        return np.concatenate([np.broadcast_to(a, lead + a.shape[-1:]) for a in flat], axis=-1)
+        return _side_by_side(flat)
 
     def _each(self, method: str, *args: FloatArray) -> list[Any]:
         """Call a method of every factor on its parts of the arguments."""
@@ -125,7 +124,7 @@ class Product(Manifold):
             part.reshape((*part.shape[: part.ndim - len(f.coordinate_shape)], -1))
             for f, part in zip(self.factors, parts)
         ]
-        return np.concatenate(flat, axis=-1)
+        return _side_by_side(flat)
 
     def _separation(self, x: FloatArray, y: FloatArray) -> FloatArray:
         return np.sqrt(sum(d * d for d in self._each("_separation", x, y)))
@@ -138,6 +137,11 @@ class Product(Manifold):
             np.asarray(f._contains(part, atol)) for f, part in zip(self.factors, self._split(x))
         ]
         return np.logical_and.reduce(np.broadcast_arrays(*inside))
+
+
+def _side_by_side(flat: list[FloatArray]) -> FloatArray:
+    lead = np.broadcast_shapes(*(part.shape[:-1] for part in flat))
+    return np.concatenate([np.broadcast_to(a, lead + a.shape[-1:]) for a in flat], axis=-1)
 
 
 def _cuts(shapes: list[tuple[int, ...]]) -> list[slice]:

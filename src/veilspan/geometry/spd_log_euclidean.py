@@ -22,8 +22,8 @@ class SPDLogEuclidean(SPDBase):
 
     * exp, log: of log X + Dlog_X[U], and back;
     * parallel transport: the inverse of Dlog_Y, after Dlog_X;
-    * Gaussian: P [K * sym(Z)] P^T (the law of sym(Z) is invariant under rotation, so the
-      coordinates live in the eigenvectors of X and one rotation is saved).
+    * Gaussian: P [K * sym(Z)] P^T. The law of sym(Z) is invariant under rotation, so coordinates
+      live in the eigenvectors of X and one rotation is saved: compare them at one X only.
 
     Parameters
     ----------

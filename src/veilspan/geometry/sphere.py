@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from veilspan.geometry._arguments import check_size
 from veilspan.geometry._linalg import FloatArray, dot, drop
-from veilspan.geometry.base import Manifold, TransportKind, check_size
+from veilspan.geometry.base import Manifold, TransportKind
 
 
 class Sphere(Manifold):
@@ -82,7 +83,7 @@ class Sphere(Manifold):
     _from_coordinates = _project
 
     def _to_coordinates(self, x: FloatArray, u: FloatArray) -> FloatArray:
-        return u + 0 * x if x.ndim > u.ndim else u.copy()
+        return self._spread(u, x).copy()
 
     def _random_point(self, rng: np.random.Generator, size: tuple[int, ...]) -> FloatArray:
         x = rng.standard_normal((*size, self.n))

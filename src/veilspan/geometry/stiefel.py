@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from veilspan.geometry._arguments import check_size
 from veilspan.geometry._linalg import (
     FloatArray,
     expm,
@@ -16,7 +17,7 @@ from veilspan.geometry._linalg import (
     sym,
     transpose,
 )
-from veilspan.geometry.base import Manifold, check_size
+from veilspan.geometry.base import Manifold
 
 StiefelMetric = Literal["euclidean", "canonical"]
 _ROOT2 = np.sqrt(2.0)
@@ -108,7 +109,7 @@ class Stiefel(Manifold):
     def _transport(self, x: FloatArray, y: FloatArray, u: FloatArray) -> FloatArray:
         if self._canonical:
             return super()._transport(x, y, u)
-        return self._project(y, u + 0 * x if x.ndim > u.ndim else u)
+        return self._project(y, self._spread(u, x))
 
     def _project(self, x: FloatArray, v: FloatArray) -> FloatArray:
         return v - x @ sym(transpose(x) @ v)
@@ -127,7 +128,7 @@ class Stiefel(Manifold):
     def _to_coordinates(self, x: FloatArray, u: FloatArray) -> FloatArray:
         if self._canonical:
             return u - x @ ((1 - 1 / _ROOT2) * (transpose(x) @ u))
-        return u + 0 * x if x.ndim > u.ndim else u.copy()
+        return self._spread(u, x).copy()
 
     def _random_point(self, rng: np.random.Generator, size: tuple[int, ...]) -> FloatArray:
         return random_frame(rng, (*size, self.n, self.p))
