@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from veilspan.curator.checks import check_query
     from veilspan.curator.query import RowQuery
     from veilspan.estimators.pca import PCA
+    from veilspan.estimators.robust_pca import RobustPCA
     from veilspan.privacy.accounting import delta_spent, epsilon_spent, privacy_curve
     from veilspan.privacy.budget import Budget
     from veilspan.privacy.calibration import calibrate_noise
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "PCA": "estimators.pca",
+    "RobustPCA": "estimators.robust_pca",
     "Budget": "privacy.budget",
     "GaussianEvent": "privacy.events",
     "SampledGaussianEvent": "privacy.events",
@@ -58,6 +60,7 @@ __all__ = [
     "Plan",
     "PrivacyError",
     "PrivacyStatement",
+    "RobustPCA",
     "RowQuery",
     "SampledGaussianEvent",
     "WeakGuaranteeWarning",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from veilspan import PCA
+from veilspan import PCA, RobustPCA
 from veilspan.problems.gradients import RowGradient
 from veilspan.problems.moments import RowCount, RowSum, SecondMoment
 
@@ -34,4 +34,7 @@ ESTIMATORS = {
     "PCA, private centre": (PCA, {"n_components": 2, "center": "private", "row_norm": 2.0}),
     "PCA, public centre": (PCA, {"n_components": 1, "center": np.ones(4), "epsilon": 3.0}),
     "PCA, exact noise": (PCA, {"n_components": 2, "noise": "exact"}),
+    "RobustPCA": (RobustPCA, {"n_components": 2}),
+    "RobustPCA, rank unknown": (RobustPCA, {"epsilon": 5.0}),
+    "RobustPCA, private centre": (RobustPCA, {"n_components": 1, "center": "private"}),
 }

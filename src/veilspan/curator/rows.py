@@ -79,8 +79,43 @@ class Rows:
             part = slice(start, start + rows_per_block)
             yield Block(_as_float(self._x[part]), None if self._y is None else self._y[part])
 
+    def paired(self, coins: np.random.Generator) -> Rows:
+        """Differences of randomly paired rows, each row in at most one pair.
+
+        The pairing is drawn without looking at the rows, so exchanging one row exchanges one
+        difference: replace-one neighbours stay replace-one neighbours, with n // 2 rows.
+        """
+        return _PairedRows(self, coins)
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("rows are never pickled: a copy would leave the curator.")
+
+
+class _PairedRows(Rows):
+    """Differences x_i - x_j over a random perfect matching of the rows (one left out if odd)."""
+
+    def __init__(self, rows: Rows, coins: np.random.Generator) -> None:
+        if rows.n_rows < 4:
+            raise ValueError("pairs need at least 4 rows.")
+        self._x, self._y = rows._x, None
+        order = coins.permutation(rows.n_rows)
+        half = rows.n_rows // 2
+        self._first, self._second = order[:half], order[half : 2 * half]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of pairs."""
+        return len(self._first)
+
+    def blocks(self, rows_per_block: int) -> Iterator[Block]:
+        """Yield differences as dense float64 blocks."""
+        for start in range(0, self.n_rows, rows_per_block):
+            part = slice(start, start + rows_per_block)
+            first, second = (
+                Block(_as_float(self._x[index[part]])).dense()
+                for index in (self._first, self._second)
+            )
+            yield Block(first - second)
 
 
 def _as_float(part: Any) -> Any:

@@ -88,10 +88,15 @@ class PrivateEstimator(BaseEstimator):
         plan = self.plan(table.shape[0], table.shape[1])
         source = noise_source(self.random_state)
         _warn(plan, source)
-        curator = Curator(Rows(table), plan, source, noise=self.noise)  # type: ignore[arg-type]
+        rows = self._rows(table, source)
+        curator = Curator(rows, plan, source, noise=self.noise)  # type: ignore[arg-type]
         self._run(curator)
         self.privacy_ = _statement(plan, curator)
         return self
+
+    def _rows(self, table: Any, source: NoiseSource) -> Rows:
+        """What goes to the curator: the table's rows."""
+        return Rows(table)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

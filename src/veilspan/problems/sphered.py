@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,24 @@ from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, SymmetricSpace
 
 
-def to_sphere(block: Block, center: np.ndarray | None) -> np.ndarray:
-    """Rows minus a public centre, each scaled to length 1; a row at the centre stays zero.
+@dataclass(frozen=True)
+class Rays:
+    """Rows of which only the direction counts, with their squared lengths.
 
-    Lengths are taken after dividing by the largest entry, so that tiny and huge rows are safe.
+    Rows too short or too long to square safely have been rescaled; zero rows stay zero.
     """
+
+    x: np.ndarray
+    squares: np.ndarray
+
+    def over_length(self, weights: np.ndarray | float = 1.0) -> np.ndarray:
+        """``weights`` over the squared lengths, 0 for zero rows."""
+        present = self.squares > 0
+        return np.where(present, weights, 0.0) / np.where(present, self.squares, 1.0)
+
+
+def to_rays(block: Block, center: np.ndarray | None) -> Rays:
+    """Rows minus a public centre, as directions."""
     x = block.dense() if center is None else block.dense() - center
     squares = np.einsum("ij,ij->i", x, x)
     odd = ~((squares > 1e-250) & (squares < 1e250))
@@ -26,8 +40,13 @@ def to_sphere(block: Block, center: np.ndarray | None) -> np.ndarray:
         largest = np.abs(x[odd]).max(axis=1, keepdims=True)
         x[odd] /= np.where(largest > 0, largest, 1.0)
         squares = np.einsum("ij,ij->i", x, x)
-    lengths = np.sqrt(squares)
-    return np.asarray(x / np.where(lengths > 0, lengths, 1.0)[:, None])
+    return Rays(x, squares)
+
+
+def to_sphere(block: Block, center: np.ndarray | None) -> np.ndarray:
+    """Rows minus a public centre, each scaled to length 1; a row at the centre stays zero."""
+    rays = to_rays(block, center)
+    return np.asarray(np.sqrt(rays.over_length())[:, None] * rays.x)
 
 
 class SpheredQuery(RowQuery):
@@ -55,22 +74,26 @@ class SphericalMoment(SpheredQuery):
     r"""Sum of x x^T over unit rows.
 
     Sensitivity. *add-remove*: |x x^T|_F = 1. *replace-one*: |x x^T - y y^T|_F^2 = 2 - 2 (x.y)^2, so
-    sqrt(2), met by orthogonal rows (one of them may be zero at less).
+    sqrt(2), met by orthogonal rows (and 1 if one of them is zero).
     """
 
     bound = 1.0
+
+    def prepare(self, block: Block, point: Any) -> Rays:
+        """Directions; the scaling to length 1 is part of the weights."""
+        return to_rays(block, self.center)
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
         """Symmetric matrices."""
         return SymmetricSpace(n_features)
 
-    def norms(self, block: np.ndarray, point: Any) -> np.ndarray:
-        """Squared length: 1, or 0 for a zero row."""
-        return np.einsum("ij,ij->i", block, block)
+    def norms(self, block: Rays, point: Any) -> np.ndarray:
+        """Squared length of the unit row: 1, or 0 for a zero row."""
+        return block.over_length() * block.squares
 
-    def weighted_sum(self, block: np.ndarray, weights: np.ndarray, point: Any) -> np.ndarray:
-        """X^T diag(w) X."""
-        scaled = np.sqrt(weights)[:, None] * block
+    def weighted_sum(self, block: Rays, weights: np.ndarray, point: Any) -> np.ndarray:
+        """X^T diag(w/|x|^2) X."""
+        scaled = np.sqrt(block.over_length(weights))[:, None] * block.x
         return np.asarray(scaled.T @ scaled)
 
     def sensitivity(self, neighbors: Neighbors) -> float:

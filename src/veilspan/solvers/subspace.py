@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -112,6 +113,21 @@ def decomposed(moment: np.ndarray, noise_std: float) -> Start:
     """Eigenvalues and eigenvectors of a released moment, all of them, descending."""
     values, rows = leading_eigenvectors(moment, len(moment))
     return Start(moment, noise_std, values, rows.T)
+
+
+def finished(
+    start: Start, basis: np.ndarray, stopped: str, trace: Iterable[dict[str, Any]] = ()
+) -> SubspaceResult:
+    """A result whose basis is turned inside its span to follow the start's released moment.
+
+    The subspace is what was learned; its basis is free, so it is fixed by released numbers: the
+    directions of largest share first, the entry of largest magnitude positive.
+    """
+    _, turn = leading_eigenvectors(basis.T @ start.moment @ basis, basis.shape[1])
+    turned = basis @ turn.T
+    largest = np.argmax(np.abs(turned), axis=0)
+    turned = turned * np.sign(turned[largest, np.arange(turned.shape[1])])
+    return SubspaceResult(turned, start.values, start.edge, stopped, tuple(trace))
 
 
 def choose_rank(start: Start) -> int:

@@ -1,0 +1,247 @@
+"""Private principal components that survive outliers."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from veilspan.curator.curator import Answer, Curator
+from veilspan.curator.query import RowQuery
+from veilspan.estimators.base import PrivateEstimator
+from veilspan.estimators.validation import (
+    check_count,
+    check_positive,
+    check_public_vector,
+    validate_table,
+)
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.calibration import calibrate_noise
+from veilspan.privacy.events import Event, GaussianEvent
+from veilspan.privacy.neighbors import check_neighbors
+from veilspan.privacy.plan import Plan
+from veilspan.problems.moments import RowCount, RowSum
+from veilspan.solvers.subspace import SubspaceSolver, SubspaceTask
+from veilspan.solvers.subspace_table import subspace_solver
+
+MEAN, COUNT = "mean", "count"
+SHARES = {MEAN: 0.1, COUNT: 0.02}
+
+
+class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
+    r"""Differentially private PCA that survives outliers.
+
+    Rows (minus a centre) are scaled to the unit sphere, so no row counts more than another; rows at
+    the centre stay zero and count as rows. Then a solver looks for the r-dimensional subspace that
+    most rows lie near, whatever the others do.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Dimension r. ``None`` chooses it from the spectrum that the solver's start releases anyway,
+        at no extra cost.
+    epsilon, delta : float
+        The budget. ``epsilon=inf`` runs the same code without noise.
+    neighbors : {"replace-one", "add-remove"}
+        Neighbour relation. Under add-remove the number of rows is private, and 2 % of the budget
+        (of mu^2) is spent on a noisy count.
+    solver : str or solver
+        ``"auto"`` is ``"rspca"``, the recursive spherical PCA
+        (:class:`~veilspan.solvers.recursive_spherical.RecursiveSpherical`). The methods of Maunu,
+        Yu & Lerman (2022), with corrected noise and a start that is charged: ``"ggd"`` and
+        ``"sggd"`` (geodesic gradient descent, full-batch and Poisson-sampled), ``"reaper-gd"``,
+        ``"reaper-sgd"``, ``"reaper-md"``, ``"reaper-smd"``. An instance of a solver class sets its
+        options.
+    center : None, array of shape (n_features,), "private" or "pairs"
+        What to subtract first: nothing; a public vector; a private mean of rows bounded by
+        ``row_norm`` (10 % of the budget); or ``"pairs"``: differences of randomly paired rows,
+        which cost no budget and find the *direction* of an affine subspace with an unknown centre.
+        Pairs halve the number of rows and square the inlier share (a pair is an inlier only if
+        both rows are), so use them when most rows are inliers; they need replace-one.
+    row_norm : float
+        Public bound on the length of a row, used by ``center="private"`` only.
+    noise : {"grid", "exact"}
+        Gaussian noise rounded to a grid, or the exact discrete Gaussian (small answers only).
+    random_state : None or int
+        ``None`` draws secure noise. An int makes a reproducible simulation that is *not* private.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        Orthonormal rows that span the subspace. Inside it they follow the released second moment of
+        the start, largest share first.
+    spectrum_ : array of shape (n_features,)
+        Noisy eigenvalues of the mean of x x^T over unit rows; they sum to about 1.
+    noise_edge_ : float
+        Eigenvalue that pure noise reaches in ``spectrum_``.
+    mean_ : array of shape (n_features,)
+        What :meth:`transform` subtracts; zero for ``center="pairs"``, where it is not known.
+    privacy_ : PrivacyStatement
+        What was promised and spent.
+
+    Examples
+    --------
+    >>> from veilspan import RobustPCA
+    >>> from veilspan.datasets import make_haystack
+    >>> data = make_haystack(5000, 20, 2, noise=0.05)
+    >>> pca = RobustPCA(n_components=2, epsilon=1.0).fit(data.rows)
+    >>> bool(pca.privacy_.verify())
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        neighbors: str = "replace-one",
+        solver: str | SubspaceSolver = "auto",
+        center: Any = None,
+        row_norm: float = 1.0,
+        noise: str = "grid",
+        random_state: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.epsilon = epsilon
+        self.delta = delta
+        self.neighbors = neighbors
+        self.solver = solver
+        self.center = center
+        self.row_norm = row_norm
+        self.noise = noise
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the subspace of the rows of ``X`` within the budget.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            One row per person, any real dtype. Not copied, not kept.
+        y : None
+            Ignored.
+        """
+        return super().fit(X, y)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Coordinates of rows in the components. The rows are the caller's own: nothing is spent.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Any rows.
+        """
+        table = self._own_rows(X)
+        return np.asarray(table @ self.components_.T) - self.mean_ @ self.components_.T
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """Rows of the original space from coordinates in the components."""
+        check_is_fitted(self)
+        return np.asarray(X, dtype=np.float64) @ self.components_ + self.mean_
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Residual ratio |x - P x| / |x| of the caller's own rows: near 0 inlier, near 1 outlier.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Any rows; a row at the centre scores 0.
+        """
+        table = self._own_rows(X)
+        rows = (table.toarray() if hasattr(table, "toarray") else table) - self.mean_
+        residual = np.linalg.norm(rows - (rows @ self.components_.T) @ self.components_, axis=1)
+        length = np.linalg.norm(rows, axis=1)
+        return residual / np.where(length > 0, length, 1.0)
+
+    def _own_rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return validate_table(self, X, reset=False, accept_sparse="csr", dtype="numeric")
+
+    def _plan(self, budget: Budget, n_rows: int | None, n_features: int) -> Plan:
+        self._count(n_features)
+        self._public_center(n_features)
+        neighbors = check_neighbors(self.neighbors)
+        if self._center_is("pairs"):
+            if n_rows is None:
+                raise ValueError('center="pairs" needs neighbors="replace-one".')
+            if n_rows < 4:
+                raise ValueError('center="pairs" needs at least 4 rows.')
+            n_rows //= 2
+        solver = subspace_solver(self.solver)
+        events, shares = self._schedule(solver, n_rows is None)
+        return Plan(
+            method=f"{type(self).__name__} ({type(solver).__name__})",
+            budget=budget,
+            neighbors=neighbors,
+            n_rows=n_rows,
+            n_features=n_features,
+            events=calibrate_noise(budget, events, neighbors=neighbors, weights=shares),
+            adaptive=solver.adaptive,
+        )
+
+    def _schedule(
+        self, solver: SubspaceSolver, count_rows: bool
+    ) -> tuple[list[Event], list[float]]:
+        """Events of count and centre, then of the solver, with shares that sum to 1."""
+        names = [COUNT] * count_rows + [MEAN] * self._center_is("private")
+        if self._center_is("private"):
+            check_positive(self.row_norm, "row_norm")
+        taken = [SHARES[name] for name in names]
+        events, shares = solver.schedule(self.neighbors)
+        rest = (1 - sum(taken)) / sum(shares)
+        return [*map(GaussianEvent, names), *events], [*taken, *(rest * s for s in shares)]
+
+    def _run(self, curator: Curator) -> None:
+        width = curator.n_features
+        if curator.plan.n_rows is None:
+            rows = max(1.0, float(self._ask(curator, COUNT, RowCount()).value[0]))
+        else:
+            rows = float(curator.n_rows)
+        center = self._public_center(width)
+        if self._center_is("private"):
+            center = self._ask(curator, MEAN, RowSum(self.row_norm)).value / rows
+        count = self._count(width) if self.n_components is not None else None
+        task = SubspaceTask(rows, width, count, center)
+        result = subspace_solver(self.solver).run(curator, task)
+        self.components_ = np.ascontiguousarray(result.basis.T)
+        self.n_components_ = len(self.components_)
+        self.spectrum_ = result.spectrum
+        self.noise_edge_ = result.noise_edge
+        self.mean_ = np.zeros(width) if center is None else center
+
+    def _ask(self, curator: Curator, name: str, query: RowQuery) -> Answer:
+        """Ask a planned question; an adaptive plan wants to be told the noise."""
+        planned = {event.name: event.noise_multiplier for event in curator.plan.events}
+        noise = planned[name] if curator.plan.adaptive else None
+        return curator.answer(query, event=name, noise_multiplier=noise)
+
+    def _rows(self, table: Any, source: Any) -> Any:
+        rows = super()._rows(table, source)
+        return rows.paired(source.sampling_stream(2**62)) if self._center_is("pairs") else rows
+
+    def _center_is(self, word: str) -> bool:
+        return isinstance(self.center, str) and self.center == word
+
+    def _public_center(self, n_features: int) -> np.ndarray | None:
+        if isinstance(self.center, str):
+            if self.center not in ("private", "pairs"):
+                raise ValueError(
+                    'center must be None, a public vector, "private" or "pairs"; '
+                    f"got {self.center!r}."
+                )
+            return None
+        if self.center is None:
+            return None
+        return check_public_vector(self.center, "center", n_features)
+
+    def _count(self, n_features: int) -> int:
+        if self.n_components is None:
+            return n_features
+        return check_count(self.n_components, "n_components", n_features)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_

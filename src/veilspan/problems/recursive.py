@@ -1,0 +1,156 @@
+r"""Moments of rows whitened around a current estimate: what the recursive spherical PCA asks.
+
+Given a basis V (D x r) and a scale s, a row splits into w = V^T x and z = x - V w, and
+
+    y = (w, z/s) / |(w, z/s)| = (a, b),      |a|^2 + |b|^2 = 1,
+
+is the direction of the row after stretching everything outside of V by 1/s. y does not depend on
+the length of x. Rows far from V relative to s have |a| near 0 and drop out: a gross outlier has
+influence of order s.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from veilspan.curator.rows import Block
+from veilspan.geometry.grassmann import Grassmann
+from veilspan.privacy.neighbors import Neighbors
+from veilspan.privacy.spaces import AnswerSpace, ProductSpace, SymmetricSpace, TangentSpace
+from veilspan.problems.sphered import SpheredQuery, to_rays
+
+
+@dataclass(frozen=True)
+class Whitened:
+    """Rows x, their coordinates w in V, and 1/|(w, z/s)|^2 (0 for zero rows)."""
+
+    x: np.ndarray
+    inside: np.ndarray
+    inverse: np.ndarray
+
+
+def split(block: Block, center: np.ndarray | None, basis: np.ndarray, scale: float) -> Whitened:
+    """Coordinates in the basis and the whitened length, in three passes over the rows."""
+    rays = to_rays(block, center)
+    inside = rays.x @ basis
+    w2 = np.einsum("ij,ij->i", inside, inside)
+    # Rounding may leave a residual of 1e-16 |x|^2; the solver's scales stay far above its root.
+    z2 = np.maximum(rays.squares - w2, 0.0)
+    total = w2 + z2 / scale**2
+    present = total > 0
+    return Whitened(rays.x, inside, np.where(present, 1.0, 0.0) / np.where(present, total, 1.0))
+
+
+class WhitenedBlocks(SpheredQuery):
+    r"""Sum of A = a a^T (r x r) and B = b a^T (D x r, orthogonal to V); the point is (V, s).
+
+    Sensitivity. With t = |a|^2, |A|_F^2 = t^2 and |B|_F^2 = t (1 - t). For y y^T as a block matrix,
+
+        |y y^T - y' y'^T|_F^2 = |A - A'|^2 + 2 |B - B'|^2 + |b b^T - b' b'^T|^2 <= 2.
+
+    *replace-one*: the pair (A, sqrt(2) B) therefore moves by at most sqrt(2); its norm is
+    sqrt(2 t - t^2) <= 1. Nothing is gained by weighing A less: b' = -b at t = 1/2 moves sqrt(2) B
+    alone by sqrt(2).
+    *add-remove*: the pair (A/2, sqrt(2) B) has norm^2 t^2/4 + 2 t (1 - t) = 2 t - 7 t^2/4, at most
+    4/7 (at t = 4/7). Half the weight of A costs little, because the noise of B decides.
+
+    The parts are weighted for the relation that the query is made for.
+
+    Parameters
+    ----------
+    neighbors : {"replace-one", "add-remove"}
+        Neighbour relation.
+    center : array, optional
+        Public centre.
+    """
+
+    def __init__(self, neighbors: Neighbors, center: np.ndarray | None = None) -> None:
+        super().__init__(center)
+        replace = neighbors == "replace-one"
+        self.weights = (1.0, math.sqrt(2)) if replace else (0.5, math.sqrt(2))
+        self.bound = 1.0 if replace else math.sqrt(4 / 7)
+
+    def space(self, n_features: int, point: Any) -> AnswerSpace:
+        """Symmetric r x r matrices and tangent vectors at V, weighted."""
+        basis, _ = point
+        size = basis.shape[1]
+        tangent = TangentSpace(Grassmann(n_features, size), basis)
+        return ProductSpace((SymmetricSpace(size), tangent), self.weights)
+
+    def prepare(self, block: Block, point: Any) -> Whitened:
+        """Split every row."""
+        basis, scale = point
+        return split(block, self.center, basis, scale)
+
+    def norms(self, block: Whitened, point: Any) -> np.ndarray:
+        """Norm of (A, B) with the weights of the space."""
+        t = np.einsum("ij,ij->i", block.inside, block.inside) * block.inverse
+        t = np.clip(t, 0.0, 1.0)
+        first, second = self.weights
+        return np.asarray(np.sqrt((first * t) ** 2 + second**2 * t * (1 - t)))
+
+    def weighted_sum(self, block: Whitened, weights: np.ndarray, point: Any) -> Any:
+        """A = sum w_i a a^T, B = sum w_i b a^T; b is projected off V at the end, not row by row."""
+        basis, scale = point
+        weighted = (weights * block.inverse)[:, None] * block.inside
+        first = block.inside.T @ weighted
+        second = block.x.T @ weighted
+        second = (second - basis @ (basis.T @ second)) / scale
+        return (first + first.T) / 2, second - basis @ (basis.T @ second)
+
+    def sensitivity(self, neighbors: Neighbors) -> float:
+        """Sqrt(2), or the bound, see above."""
+        return math.sqrt(2) if neighbors == "replace-one" else self.bound
+
+    def row_floats(self, n_features: int, point: Any) -> int:
+        """The row and its parts in V."""
+        return 2 * n_features + 4 * point[0].shape[1]
+
+
+class TylerBlock(SpheredQuery):
+    r"""Sum of a a^T for a = T^T E^T x / sqrt(|T^T E^T x|^2 + |x - E E^T x|^2 / c).
+
+    The point is (E, T, c): q leading directions, a whitening of their q x q block, and the variance
+    c outside. This is one step of Tyler's M-estimator for a scatter matrix that is free in E and
+    isotropic outside of it.
+
+    Sensitivity. |a| <= 1. *add-remove*: |a a^T|_F = |a|^2 <= 1. *replace-one*: as for any rank-one
+    symmetric matrices of norm at most 1, sqrt(2).
+    """
+
+    bound = 1.0
+
+    def space(self, n_features: int, point: Any) -> AnswerSpace:
+        """Symmetric q x q matrices."""
+        return SymmetricSpace(point[0].shape[1])
+
+    def prepare(self, block: Block, point: Any) -> np.ndarray:
+        """The vectors a."""
+        directions, whitening, outside = point
+        rays = to_rays(block, self.center)
+        inside = rays.x @ directions
+        rest = np.maximum(rays.squares - np.einsum("ij,ij->i", inside, inside), 0.0) / outside
+        white = inside @ whitening
+        total = np.einsum("ij,ij->i", white, white) + rest
+        return np.asarray(white / np.sqrt(np.where(total > 0, total, 1.0))[:, None])
+
+    def norms(self, block: np.ndarray, point: Any) -> np.ndarray:
+        """|a|^2."""
+        return np.einsum("ij,ij->i", block, block)
+
+    def weighted_sum(self, block: np.ndarray, weights: np.ndarray, point: Any) -> np.ndarray:
+        """Sum of w a a^T."""
+        scaled = np.sqrt(weights)[:, None] * block
+        return np.asarray(scaled.T @ scaled)
+
+    def sensitivity(self, neighbors: Neighbors) -> float:
+        """Sqrt(2) or 1."""
+        return math.sqrt(2) if neighbors == "replace-one" else 1.0
+
+    def row_floats(self, n_features: int, point: Any) -> int:
+        """The row and its coordinates."""
+        return 2 * n_features + 4 * point[0].shape[1]
