@@ -60,7 +60,7 @@ def name(case, sizes):
 def peer_times(tasks):
     """Seconds by 'key|library' for tasks (key, case, sizes, operation, arrays, batch)."""
     if not ORACLE.exists():
-        print(f"no oracle environment at {ORACLE.name}: the columns of other libraries stay empty")
+        print("no oracle environment: the columns of other libraries stay empty")
         return {}
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / f for f in ("tasks.json", "arrays.npz", "times.json")]
@@ -95,7 +95,7 @@ def sampler_table(quick):
         row += [show(peers.get(f"{name(case, sizes)}|{lib}")) for lib in LIBRARIES[:2]]
         rows.append([*row, f"{times['veilspan'] / times['transport']:.2f}"])
     table(
-        "One tangent Gaussian, microseconds (geomstats and pymanopt: another distribution)",
+        "One tangent Gaussian, microseconds (geomstats, pymanopt: mostly other distributions)",
         ["", *columns, *LIBRARIES[:2], "veilspan/transport"],
         rows,
     )

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import expm
 
 from geometry.cases import SMALL, WITH_LOG, rng, tangent
 from veilspan.geometry import SPD, Grassmann, Lorentz, PoincareBall, Sphere, Stiefel
@@ -83,6 +84,22 @@ def test_grassmann_orthogonal_subspaces():
     np.testing.assert_allclose(m.inner(y, moved, moved), m.inner(x, u, u), rtol=1e-14)
     far = eye[:, 3:]
     assert m.dist(x, far) == pytest.approx(np.pi / np.sqrt(2), abs=1e-15)
+
+
+@pytest.mark.parametrize("length", [0.1, 5.0, 60.0])
+@pytest.mark.parametrize("metric", ["euclidean", "canonical"])
+def test_stiefel_geodesics_against_the_full_matrix_exponential(metric, length):
+    """exp(W) X exp(-A) of the n x n skew W: slow, and independent of the small blocks."""
+    m = Stiefel(8, 3, metric=metric)
+    x = m.random_point(rng())
+    u = tangent(m, x, 1, length)
+    a, half = x.T @ u, u - x @ (x.T @ u) / 2
+    w = half @ x.T - x @ half.T
+    if metric == "canonical":
+        expected = expm(w) @ x
+    else:
+        expected = expm(w + x @ a @ x.T) @ x @ expm(-a)
+    np.testing.assert_allclose(m.exp(x, u), expected, atol=1e-13 * max(1, length))
 
 
 def test_grassmann_does_not_see_the_basis():
