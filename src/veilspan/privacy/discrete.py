@@ -22,7 +22,7 @@ from veilspan.privacy.grid import Scale
 from veilspan.privacy.noise import NoiseSource
 
 LEAST_BITS = 26  # the noise spans at least 2^26 steps of the grid
-LARGEST = 20_000  # coordinates; about 20 microseconds each
+LARGEST = 20_000  # coordinates; about 40 microseconds each
 
 
 def add_discrete_noise(value: np.ndarray, scale: Scale, source: NoiseSource) -> np.ndarray:

@@ -19,7 +19,7 @@ which keeps its accuracy where the textbook form subtracts two nearly equal numb
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from functools import lru_cache
 
 # Roots are moved this far (relatively) to the side that keeps the promise. The functions are
 # accurate to about 1e-12, see tests/privacy/test_gdp.py.
@@ -52,10 +52,18 @@ def epsilon_of(mu: float, delta: float) -> float:
     if delta_of(mu, 0.0) <= delta:
         return 0.0
     high = mu * mu / 2 + mu * math.sqrt(2 * math.log(1 / delta))  # the tail bound, always enough
-    root = _bisect(lambda e: delta_of(mu, e) <= delta, 0.0, high)
-    return root * (1 + _SAFETY)
+    from scipy.optimize import brentq
+
+    def excess(epsilon: float) -> float:
+        return math.log(max(delta_of(mu, epsilon), 1e-320)) - math.log(delta)
+
+    epsilon = brentq(excess, 0.0, high, xtol=1e-13 * high, rtol=1e-13) * (1 + _SAFETY)
+    while delta_of(mu, epsilon) > delta:
+        epsilon *= 1 + _SAFETY
+    return float(epsilon)
 
 
+@lru_cache(maxsize=256)
 def mu_of(epsilon: float, delta: float) -> float:
     """Largest mu for which mu-GDP implies (epsilon, delta)-DP, rounded down."""
     _check_delta(delta)
@@ -83,16 +91,6 @@ def mu_of(epsilon: float, delta: float) -> float:
 def total_mu(mus: list[float]) -> float:
     """Mu of an adaptive composition: the root of the sum of squares."""
     return math.sqrt(math.fsum(mu * mu for mu in mus))
-
-
-def _bisect(holds: Callable[[float], bool], low: float, high: float) -> float:
-    """Smallest point where a monotone condition holds, to relative accuracy 1e-13."""
-    while high - low > 1e-13 * high:
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
 
 
 def _check_delta(delta: float) -> None:

@@ -96,7 +96,8 @@ def add_noise(value: np.ndarray, scale: Scale, source: NoiseSource) -> np.ndarra
     noise = source.generator.standard_normal(value.shape)
     noise *= scale.std / scale.step
     np.rint(noise, out=noise)
-    steps = np.rint(value / scale.step)
-    steps += noise
-    steps *= scale.step
-    return steps
+    steps = value / scale.step
+    np.rint(steps, out=steps)
+    noise += steps
+    noise *= scale.step
+    return noise

@@ -16,6 +16,7 @@ import os
 import secrets
 import weakref
 from abc import ABC, abstractmethod
+from functools import lru_cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -150,6 +151,7 @@ def _counter_mode(key: bytes) -> Any:
     return ChaCha(key=int.from_bytes(key, "big"), rounds=20)
 
 
+@lru_cache(maxsize=1)
 def _has_aes_instructions() -> bool:
     from randomgen import AESCounter
 

@@ -49,8 +49,9 @@ class SecondMoment(RowQuery):
 
     def weighted_sum(self, block: np.ndarray, weights: np.ndarray, point: Any) -> np.ndarray:
         """X^T diag(w) X, as (sqrt(w) X)^T (sqrt(w) X): one triangular product in BLAS."""
-        scaled = np.sqrt(weights)[:, None] * block
-        return np.asarray(scaled.T @ scaled)
+        if not (weights == 1.0).all():  # no copy where no row was clipped
+            block = np.sqrt(weights)[:, None] * block
+        return np.asarray(block.T @ block)
 
     def sensitivity(self, neighbors: Neighbors) -> float:
         """Sqrt(2) R^2 or R^2, see above."""

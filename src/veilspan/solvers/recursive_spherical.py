@@ -9,8 +9,8 @@ r"""Recursive spherical PCA: a robust private subspace from a few re-whitened re
    a second subspace.
 3. *Refine.* Rows are whitened around the current subspace at a scale s
    (:mod:`veilspan.problems.recursive`), and the subspace is tilted by s B A^-1. The noise on the
-   tilt is proportional to s, and s shrinks with the misalignment: s = 1.2 sqrt(R^2 + tau^2). It is
-   a Gauss-Newton step for Cauchy weights, so a gross outlier has influence of order s.
+   tilt is proportional to s, and s shrinks with the misalignment: s = sqrt(R^2 + tau^2). It is a
+   Gauss-Newton step for Cauchy weights, so a gross outlier has influence of order s.
 
 Every release is a Gaussian one under the filter sum mu_k^2 <= mu^2, so each mu_k may depend on
 earlier answers. Between releases there is only arithmetic on released numbers: a Kalman filter for
@@ -32,6 +32,7 @@ from veilspan.privacy.neighbors import check_neighbors
 from veilspan.problems.recursive import TylerBlock, WhitenedBlocks
 from veilspan.problems.sphered import SphericalMoment
 from veilspan.solvers.refinement_plan import Model, best_number_of_steps, fused, start_share
+from veilspan.solvers.residual_scale import ResidualScale
 from veilspan.solvers.subspace import (
     START,
     Start,
@@ -64,7 +65,7 @@ class RecursiveSpherical:
         Refinements at most, and where the plan does not mind.
     """
 
-    scale: float = 1.2
+    scale: float = 1.0
     inlier_share: float = 0.5
     residual: float = 0.1
     pick_share: float = 0.25
@@ -96,10 +97,8 @@ class Belief:
         Predicted variance of each entry of the tilt to the truth.
     eigenvalue : float
         Smallest eigenvalue of the inliers' share of x x^T.
-    mass : float
-        Share of rows that lie near the subspace.
-    tau2 : float
-        Squared residual scale of inliers; 0 if below what the last scale resolves.
+    residual : ResidualScale
+        How far inliers lie from it.
     scale : float
         The last scale s; infinite before the first.
     """
@@ -107,8 +106,7 @@ class Belief:
     basis: np.ndarray
     variance: float
     eigenvalue: float
-    mass: float
-    tau2: float
+    residual: ResidualScale
     scale: float = math.inf
 
     @property
@@ -276,8 +274,9 @@ class _Run:
             basis=basis,
             variance=(entry / eigenvalue) ** 2 + sampling,
             eigenvalue=eigenvalue,
-            mass=min(1.0, float(gap.sum())),
-            tau2=self.settings.residual**2,
+            residual=ResidualScale(
+                min(1.0, float(gap.sum())), self.settings.residual, basis.shape[1]
+            ),
         )
 
     def _refine(self, belief: Belief, planned: int) -> np.ndarray:
@@ -287,7 +286,7 @@ class _Run:
         while self.left > 0:
             remaining = max(planned, 1) if step == 0 else self._steps_left(belief, step)
             mu2 = self.left / remaining if step < self.settings.max_steps - 1 else self.left
-            wanted = min(1.0, self.settings.scale * math.sqrt(belief.misalignment + belief.tau2))
+            wanted = belief.residual.best_scale(belief.misalignment)
             # A scale that fell too fast could lose the inliers: at most by a factor 0.15 a step.
             scale = wanted if step == 0 else max(wanted, 0.15 * belief.scale)
             scale = max(scale, _SMALLEST_SCALE)
@@ -299,7 +298,7 @@ class _Run:
         steps, _ = best_number_of_steps(
             self._model(belief.basis.shape[1]),
             belief.variance,
-            belief.tau2,
+            belief.residual.tau2,
             self.left,
             belief.eigenvalue,
             most=12,
@@ -317,10 +316,9 @@ class _Run:
         first, second = (part / self.n for part in answer.value)
         noise = [answer.noise_std / (self.n * weight) for weight in self.blocks.weights]
         pool = Pool(first, mu2) if pooled is None else pooled.joined(first, mu2)
-        noise[0] *= math.sqrt(mu2 / pool.weight)
         r = belief.basis.shape[1]
         values, vectors = np.linalg.eigh(pool.mean)
-        least = max(noise[0] * math.sqrt(r), 1e-12)
+        least = max(noise[0] * math.sqrt(r * mu2 / pool.weight), 1e-12)
         inverse = 1 / np.maximum(values, least)
         tilt = scale * (second @ vectors) * inverse @ vectors.T
         error2 = float(np.mean((scale * noise[1] * inverse) ** 2))
@@ -330,18 +328,13 @@ class _Run:
         prior = max(belief.variance, seen - error2) if surprised else belief.variance
         gain = prior / (prior + error2) if prior + error2 > 0 else 1.0
         basis = Grassmann(self.d, r).exp(belief.basis, gain * tilt)
-        mass_here = float(np.clip(values.sum(), least, 1.0))
-        residual = scale**2 * max(belief.mass / mass_here - 1, 0.0) - (self.d - r) * prior
-        self.trace.append(
-            {"event": REFINE, "scale": scale, "gain": gain, "mass": mass_here, "mu2": mu2}
-        )
+        mass, mass_noise = float(np.trace(first)), noise[0] * math.sqrt(r)
+        self.trace.append({"event": REFINE, "scale": scale, "gain": gain, "mass": mass, "mu2": mu2})
         return replace(
             belief,
             basis=basis,
             variance=fused(prior, error2),
-            mass=min(1.0, max(belief.mass, mass_here)),
-            # Below half the scale a residual is not resolved: look further down.
-            tau2=residual if residual > 0.25 * scale**2 else 0.0,
+            residual=belief.residual.seen(scale, mass, belief.misalignment, mass_noise),
             scale=scale,
         ), pool
 

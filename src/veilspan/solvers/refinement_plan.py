@@ -5,10 +5,10 @@ One refinement with budget mu_k at scale s turns the noise of B into a tilt of v
     e^2 = (k / (n mu_k l))^2 (c + 1/c)^2 (tau^2 + R^2),      s = c sqrt(tau^2 + R^2),
 
 where k/(n mu_k) is the noise on an entry of B, l the inliers' share of the smallest direction, tau
-the residual scale of inliers and R the current misalignment: inliers have |b| ~ sqrt(tau^2 + R^2)/s,
-so that A shrinks by 1/(1 + 1/c^2) and the tilt s B / A is noisier by s (1 + 1/c^2). Fusing the step
-with a prior of variance v leaves v e^2/(v + e^2). Misalignment shrinks from step to step, and with
-it the noise: this is why several small releases beat one.
+the residual scale of inliers, R the current misalignment. Inliers have |b| ~ sqrt(tau^2 + R^2)/s,
+so A shrinks by 1/(1 + 1/c^2) and the tilt s B / A is noisier by s (1 + 1/c^2). Fusing the step with
+a prior of variance v leaves v e^2/(v + e^2). Misalignment shrinks from step to step, and with it
+the noise: this is why several small releases beat one.
 """
 
 from __future__ import annotations
