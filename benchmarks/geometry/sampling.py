@@ -36,7 +36,9 @@ def sampler_times(quick=False):
                 for k, f in methods.items():
                     if k == "transport" or i == 0:  # the slow ones do not depend on the point
                         calls[k] = partial(f, w, rng)
-                for k, t in interleaved(calls, budget=0.02 if quick else 0.08).items():
+                for k, t in interleaved(
+                    calls, *((0.02, 5, 0.1) if quick else (0.08, 9, 1.5))
+                ).items():
                     total.setdefault(k, []).append(t)
             results[case, sizes] = {k: float(np.mean(v)) for k, v in total.items()}
     return results

@@ -95,10 +95,7 @@ def test_stiefel_geodesics_against_the_full_matrix_exponential(metric, length):
     u = tangent(m, x, 1, length)
     a, half = x.T @ u, u - x @ (x.T @ u) / 2
     w = half @ x.T - x @ half.T
-    if metric == "canonical":
-        expected = expm(w) @ x
-    else:
-        expected = expm(w + x @ a @ x.T) @ x @ expm(-a)
+    expected = expm(w) @ x if metric == "canonical" else expm(w + x @ a @ x.T) @ x @ expm(-a)
     np.testing.assert_allclose(m.exp(x, u), expected, atol=1e-13 * max(1, length))
 
 
