@@ -105,7 +105,7 @@ def verdict(rows):
                 gains.append(t / paper[m])
     orders = sum(gain >= 100 for gain in gains)
     print(
-        f"Fig. 1: transport is slower than a basis at {len(behind)} sizes; at the largest sizes it is "
+        f"Fig. 1: transport loses to a basis at {len(behind)} sizes; at the largest sizes it is "
         f"{min(gains):,.1f}x to {max(gains):,.0f}x faster, and the paper's two orders of magnitude "
         f"hold against {orders} of {len(gains)} baselines. veilspan takes {1 / max(ratios):.2f} to "
         f"{1 / min(ratios):.2f} of the time of transport."
