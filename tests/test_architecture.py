@@ -21,6 +21,9 @@ LAYERS = [
     "problems",
     "curator",
     "privacy",
+    "diagnostics",
+    "baselines",
+    "metrics",
     "geometry",
     "datasets",
 ]

@@ -3,10 +3,14 @@
 import numpy as np
 
 from veilspan import PCA, RobustPCA
+from veilspan.problems.geodesic import GeodesicGradient
 from veilspan.problems.gradients import RowGradient
 from veilspan.problems.moments import RowCount, RowSum, SecondMoment
-from veilspan.problems.recursive import TylerBlock, WhitenedBlocks
+from veilspan.problems.reaper import ReaperGradient
+from veilspan.problems.recursive import ResidualDifference, TylerBlock, WhitenedBlocks
 from veilspan.problems.sphered import SphericalMoment
+from veilspan.solvers.geodesic_gradient import GeodesicGradientDescent
+from veilspan.solvers.reaper import ReaperDescent
 
 
 def outer(row, center):
@@ -45,6 +49,27 @@ def slow_tyler(row, point):
     return np.outer(a, a)
 
 
+def slow_residual_difference(row, point):
+    x = unit(row)
+    lengths = [np.linalg.norm(x - basis @ (basis.T @ x)) for basis in point]
+    return np.array([lengths[0] - lengths[1]])
+
+
+def slow_geodesic(row, basis):
+    x = unit(row)
+    z = x - basis @ (basis.T @ x)
+    return -np.outer(z, basis.T @ x) / max(np.linalg.norm(z), 1e-6)
+
+
+def slow_reaper(row, point):
+    x = unit(row)
+    z = x - point @ x
+    z = z / max(np.linalg.norm(z), 1e-6)
+    return -(np.outer(z, x) + np.outer(x, z)) / 2
+
+
+HYPERPLANE = np.linalg.qr(np.random.default_rng(7).standard_normal((4, 3)))[0]
+RELAXED = np.diag([0.9, 0.6, 0.4, 0.1]) + 0.05
 FRAME = np.linalg.qr(np.random.default_rng(5).standard_normal((5, 3)))[0]
 BLOCK_POINTS = ((FRAME[:, :2], 1.0), (FRAME[:, :2], 0.3), (FRAME[:, :1], 0.05))
 
@@ -62,8 +87,22 @@ QUERIES = {
     "whitened blocks, replace-one": (WhitenedBlocks("replace-one"), 5, BLOCK_POINTS, slow_blocks),
     "whitened blocks, add-remove": (WhitenedBlocks("add-remove"), 5, BLOCK_POINTS, slow_blocks),
     "tyler block": (TylerBlock(), 5, ((FRAME, np.diag([1.0, 2.0, 9.0]), 0.1),), slow_tyler),
+    "residual difference": (
+        ResidualDifference(),
+        5,
+        ((FRAME[:, :2], FRAME[:, 1:]),),
+        slow_residual_difference,
+    ),
+    "geodesic gradient": (GeodesicGradient(), 4, (HYPERPLANE,), slow_geodesic),
+    "reaper gradient": (ReaperGradient(), 4, (RELAXED, np.diag([1.0, 1, 0, 0])), slow_reaper),
     "row gradient": (RowGradient(squares, 0.7), 4, (np.ones(4), np.zeros(4)), slow_squares),
 }
+
+# Few steps: the contracts do not ask for accuracy.
+GGD = GeodesicGradientDescent(steps=5, halvings=1)
+SGGD = GeodesicGradientDescent(steps=5, halvings=1, sampling_rate=0.3)
+REAPER = ReaperDescent(steps=4)
+SMD = ReaperDescent(geometry="mirror", steps=4, sampling_rate=0.3)
 
 # name: (estimator class, parameters beside the shared ones)
 ESTIMATORS = {
@@ -73,5 +112,25 @@ ESTIMATORS = {
     "PCA, exact noise": (PCA, {"n_components": 2, "noise": "exact"}),
     "RobustPCA": (RobustPCA, {"n_components": 2}),
     "RobustPCA, rank unknown": (RobustPCA, {"epsilon": 5.0}),
+    "RobustPCA, pairs": (RobustPCA, {"n_components": 2, "center": "pairs"}),
+    "RobustPCA, ggd": (RobustPCA, {"n_components": 2, "solver": GGD}),
+    "RobustPCA, sggd": (RobustPCA, {"n_components": 1, "solver": SGGD}),
+    "RobustPCA, reaper-gd": (RobustPCA, {"n_components": 2, "solver": REAPER}),
+    "RobustPCA, reaper-smd": (RobustPCA, {"n_components": 2, "solver": SMD}),
     "RobustPCA, private centre": (RobustPCA, {"n_components": 1, "center": "private"}),
 }
+
+
+def uses_pairs(name):
+    """Whether rows are paired first: that needs replace-one and at least four rows."""
+    center = ESTIMATORS[name][1].get("center")
+    return isinstance(center, str) and center == "pairs"
+
+
+# Every estimator under every relation that it has.
+COMBINATIONS = [
+    (name, neighbors)
+    for name in ESTIMATORS
+    for neighbors in ("replace-one", "add-remove")
+    if neighbors == "replace-one" or not uses_pairs(name)
+]

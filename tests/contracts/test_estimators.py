@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from contracts.tables import ESTIMATORS
+from contracts.tables import COMBINATIONS, ESTIMATORS, uses_pairs
 from veilspan import NotPrivateWarning, PrivacyStatement, WeakGuaranteeWarning
 from veilspan.privacy import gdp
 
@@ -48,8 +48,7 @@ def test_shared_parameters_are_spelled_the_same(name):
     assert set(make(name).get_params()) >= SHARED
 
 
-@everyone
-@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+@pytest.mark.parametrize(("name", "neighbors"), COMBINATIONS)
 def test_the_statement_is_true_and_complete(name, neighbors, table):
     fitted = make(name, neighbors=neighbors).fit(table)
     statement = fitted.privacy_
@@ -80,11 +79,17 @@ def test_the_plan_is_what_happens(name, table):
 @everyone
 def test_infinite_epsilon_is_the_same_method_without_noise(name, table):
     table = table * [8.0, 3.0, 1.0, 0.3]  # well separated, so that noise cannot turn components
-    first, second = (make(name, epsilon=math.inf).fit(table) for _ in range(2))
+    fits = [make(name, epsilon=math.inf, random_state=0).fit(table) for _ in range(2)]
+    first, second = fits  # the seed is for the solvers that sample or pair rows
     assert not first.privacy_.private
     assert "NOT PRIVATE" in repr(first.privacy_)
     np.testing.assert_array_equal(first.transform(table), second.transform(table))
-    if make(name).noise == "grid":
+    solver = make(name).get_params().get("solver")
+    if (
+        make(name).noise == "grid"
+        and not uses_pairs(name)
+        and isinstance(solver, (str, type(None)))
+    ):
         near = make(name, epsilon=1e9).fit(np.tile(table, (100, 1)))
         np.testing.assert_allclose(
             np.abs(near.transform(table)), np.abs(first.transform(table)), atol=0.1
@@ -124,9 +129,9 @@ def test_a_pickle_carries_no_rows(name):
 @everyone
 def test_sparse_and_small_dtypes_give_the_same_answer(name):
     table = np.random.default_rng(1).integers(0, 3, (60, WIDTH)).astype(np.int8)
-    dense = make(name, epsilon=math.inf).fit(table)
+    dense = make(name, epsilon=math.inf, random_state=0).fit(table)
     for other in (table.astype(np.float32), sparse.csr_matrix(table), sparse.csr_array(table)):
-        fitted = make(name, epsilon=math.inf).fit(other)
+        fitted = make(name, epsilon=math.inf, random_state=0).fit(other)
         np.testing.assert_allclose(fitted.transform(other), dense.transform(table), atol=1e-10)
 
 
@@ -134,6 +139,8 @@ def test_sparse_and_small_dtypes_give_the_same_answer(name):
 def test_a_large_delta_is_warned_about(name, table):
     with pytest.warns(WeakGuaranteeWarning, match="1/n"):
         make(name, delta=0.05).fit(table)
+    if uses_pairs(name):
+        return
     with warnings.catch_warnings():  # under add-remove the warning would tell something about n
         warnings.simplefilter("error")
         make(name, delta=0.05, neighbors="add-remove").fit(table)

@@ -9,7 +9,7 @@ import numpy as np
 from veilspan._threads import threads_for
 from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Block, Rows
-from veilspan.privacy.grid import MAX_ROWS, summation_slack
+from veilspan.privacy.grid import MAX_ROWS, float_slack
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace
 
@@ -42,9 +42,16 @@ class MemoryExecutor:
 
     def rounding_slack(self, query: RowQuery, point: Any, neighbors: Neighbors) -> float:
         """What float64 arithmetic may add to the sensitivity (see ``privacy.grid``)."""
-        rows = self._rows.n_rows if neighbors == "replace-one" else MAX_ROWS
-        block = self.block_rows(query, point)
-        return summation_slack(rows, query.bound, block, GROUP, self.n_features)
+        replace = neighbors == "replace-one"
+        rows = self._rows.n_rows if replace else MAX_ROWS
+        return float_slack(
+            rows,
+            query.bound,
+            self.block_rows(query, point),
+            GROUP,
+            roundoff=query.roundoff(self.n_features, point),
+            moved_rows=1 if replace else rows,
+        )
 
     def clipped_sum(
         self,

@@ -63,6 +63,13 @@ class RowQuery(ABC):
         """Numbers that the query keeps per row while it works; sets the size of blocks."""
         return 2 * n_features
 
+    def roundoff(self, n_features: int, point: Any) -> float:
+        """Rounding error of one computed contribution, in units of 2^-53 times the bound.
+
+        Override it where a contribution divides by something small.
+        """
+        return n_features + 64.0
+
     @property
     def name(self) -> str:
         """Name of the query, for records and messages."""

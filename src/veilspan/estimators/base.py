@@ -85,16 +85,16 @@ class PrivateEstimator(BaseEstimator):
             Ignored.
         """
         table = validate_table(self, X, **self._input_options)
-        plan = self.plan(table.shape[0], table.shape[1])
         source = noise_source(self.random_state)
+        plan = self.plan(table.shape[0], table.shape[1])
         _warn(plan, source)
-        rows = self._rows(table, source)
+        rows = self._rows_for_curator(table, source)
         curator = Curator(rows, plan, source, noise=self.noise)  # type: ignore[arg-type]
         self._run(curator)
         self.privacy_ = _statement(plan, curator)
         return self
 
-    def _rows(self, table: Any, source: NoiseSource) -> Rows:
+    def _rows_for_curator(self, table: Any, source: NoiseSource) -> Rows:
         """What goes to the curator: the table's rows."""
         return Rows(table)
 

@@ -17,9 +17,10 @@ from veilspan.estimators.validation import (
     check_public_vector,
     validate_table,
 )
+from veilspan.privacy.accounting import epsilon_spent
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.calibration import calibrate_noise
-from veilspan.privacy.events import Event, GaussianEvent
+from veilspan.privacy.events import Event, GaussianEvent, SampledGaussianEvent, with_noise
 from veilspan.privacy.neighbors import check_neighbors
 from veilspan.privacy.plan import Plan
 from veilspan.problems.moments import RowCount, RowSum
@@ -62,6 +63,10 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstima
         both rows are), so use them when most rows are inliers; they need replace-one.
     row_norm : float
         Public bound on the length of a row, used by ``center="private"`` only.
+    noise_std : float, optional
+        For the solvers of the paper: standard deviation of the noise on the *mean* gradient of
+        every step (NGGD, NSGGD), instead of what the budget would give. ``epsilon`` then pays for
+        the start alone, and ``privacy_`` states what all of it truly costs. Needs replace-one.
     noise : {"grid", "exact"}
         Gaussian noise rounded to a grid, or the exact discrete Gaussian (small answers only).
     random_state : None or int
@@ -101,6 +106,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstima
         solver: str | SubspaceSolver = "auto",
         center: Any = None,
         row_norm: float = 1.0,
+        noise_std: float | None = None,
         noise: str = "grid",
         random_state: int | None = None,
     ) -> None:
@@ -111,6 +117,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstima
         self.solver = solver
         self.center = center
         self.row_norm = row_norm
+        self.noise_std = noise_std
         self.noise = noise
         self.random_state = random_state
 
@@ -171,16 +178,39 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstima
                 raise ValueError('center="pairs" needs at least 4 rows.')
             n_rows //= 2
         solver = subspace_solver(self.solver)
-        events, shares = self._schedule(solver, n_rows is None)
+        events: tuple[Event, ...]
+        if self.noise_std is None:
+            wanted, shares = self._schedule(solver, n_rows is None)
+            events = calibrate_noise(budget, wanted, neighbors=neighbors, weights=shares)
+        else:
+            events = self._given_noise(solver, budget, n_rows)
+            budget = Budget(epsilon_spent(events, budget.delta, neighbors=neighbors), budget.delta)
         return Plan(
             method=f"{type(self).__name__} ({type(solver).__name__})",
             budget=budget,
             neighbors=neighbors,
             n_rows=n_rows,
             n_features=n_features,
-            events=calibrate_noise(budget, events, neighbors=neighbors, weights=shares),
+            events=events,
             adaptive=solver.adaptive,
         )
+
+    def _given_noise(
+        self, solver: SubspaceSolver, budget: Budget, n_rows: int | None
+    ) -> tuple[Event, ...]:
+        """Events whose steps have a given noise on the mean gradient; the start is calibrated."""
+        std = check_positive(self.noise_std, "noise_std")
+        if solver.adaptive or n_rows is None or self._center_is("private"):
+            raise ValueError(
+                "noise_std is for the solvers of the paper (ggd, sggd, reaper-...) under "
+                "replace-one, without a private centre."
+            )
+        start, step = solver.schedule(self.neighbors)[0]
+        query = solver.step_query()
+        sampled = isinstance(step, SampledGaussianEvent)
+        moved = query.bound if sampled else query.sensitivity("replace-one")
+        multiplier = std * n_rows * step.sampling_rate / moved
+        return (*calibrate_noise(budget, [start]), with_noise(step, multiplier))
 
     def _schedule(
         self, solver: SubspaceSolver, count_rows: bool
@@ -218,8 +248,8 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstima
         noise = planned[name] if curator.plan.adaptive else None
         return curator.answer(query, event=name, noise_multiplier=noise)
 
-    def _rows(self, table: Any, source: Any) -> Any:
-        rows = super()._rows(table, source)
+    def _rows_for_curator(self, table: Any, source: Any) -> Any:
+        rows = super()._rows_for_curator(table, source)
         return rows.paired(source.sampling_stream(2**62)) if self._center_is("pairs") else rows
 
     def _center_is(self, word: str) -> bool:

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from veilspan.privacy import gdp
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 # Width of a cell of the discretised privacy loss. Rounding is pessimistic at any width; 1e-4 is
 # within 1e-3 relative of the limit wherever we looked, 1e-3 is good enough to search with.
 CERTIFY, SEARCH = 1e-4, 1e-3
+HOPELESS = 0.2  # noise multiplier of a sampled event below which it is counted as unsampled
 
 
 def epsilon_spent(
@@ -70,16 +72,32 @@ def epsilon_spent(
     return _epsilon(merge(events), delta, check_neighbors(neighbors), CERTIFY)
 
 
+def without_hopeless_sampling(events: Sequence[Event], neighbors: Neighbors) -> tuple[Event, ...]:
+    """Count sampled events with hardly any noise as if all rows took part.
+
+    Sampling never hurts (a hockey-stick divergence is jointly convex), so this is an upper bound.
+    Below a multiplier of ``HOPELESS`` the privacy loss is so spread out that its distribution
+    would not fit into memory, and epsilon is in the hundreds either way.
+    """
+    distance = 2.0 if neighbors == "replace-one" else 1.0
+    return tuple(
+        GaussianEvent(event.name, event.noise_multiplier / distance, event.count)
+        if isinstance(event, SampledGaussianEvent) and 0 < event.noise_multiplier < HOPELESS
+        else event
+        for event in events
+    )
+
+
 def delta_spent(
     events: Iterable[Event], epsilon: float, *, neighbors: Neighbors = "replace-one"
 ) -> float:
     """Smallest delta at ``epsilon`` that all events together guarantee."""
-    joined = merge(events)
+    joined = without_hopeless_sampling(merge(events), check_neighbors(neighbors))
     if gaussian_only(joined):
         return gdp.delta_of(gaussian_mu(joined), epsilon)
     if any(event.noise_multiplier == 0 for event in joined):
         return 1.0
-    loss = _loss_distribution(joined, check_neighbors(neighbors), CERTIFY)
+    loss = _loss_distribution(joined, neighbors, CERTIFY)
     return float(loss.get_delta_for_epsilon(epsilon))
 
 
@@ -95,8 +113,7 @@ def privacy_curve(
     """
     import numpy as np
 
-    joined = merge(events)
-    check_neighbors(neighbors)
+    joined = without_hopeless_sampling(merge(events), check_neighbors(neighbors))
     if any(event.noise_multiplier == 0 for event in joined):
         raise ValueError("without noise there is no curve: delta is 1 at every epsilon.")
     if epsilons is None:
@@ -119,7 +136,9 @@ def gaussian_mu(events: Iterable[Event]) -> float:
     return gdp.total_mu([event.mu for event in events if isinstance(event, GaussianEvent)])
 
 
-def _epsilon(joined: Sequence[Event], delta: float, neighbors: Neighbors, cell: float) -> float:
+@lru_cache(maxsize=512)  # pure: the same events cost the same
+def _epsilon(joined: tuple[Event, ...], delta: float, neighbors: Neighbors, cell: float) -> float:
+    joined = without_hopeless_sampling(joined, neighbors)
     if gaussian_only(joined):
         return gdp.epsilon_of(gaussian_mu(joined), delta)
     if not 0 < delta < 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 
 from veilspan.privacy.accounting import CERTIFY, SEARCH, _epsilon, gaussian_mu, gaussian_only
 from veilspan.privacy.budget import Budget
@@ -57,8 +58,21 @@ def calibrate_noise(
     >>> round(mean.noise_multiplier, 3), round(moment.noise_multiplier, 3)
     (8.449, 4.878)
     """
-    chosen = tuple(events)
-    check_neighbors(neighbors)
+    return _calibrated(
+        budget,
+        tuple(events),
+        check_neighbors(neighbors),
+        None if weights is None else tuple(map(float, weights)),
+    )
+
+
+@lru_cache(maxsize=128)  # pure: the same question has the same answer
+def _calibrated(
+    budget: Budget,
+    chosen: tuple[Event, ...],
+    neighbors: Neighbors,
+    weights: tuple[float, ...] | None,
+) -> tuple[Event, ...]:
     if not chosen:
         raise ValueError("nothing to calibrate: give at least one event.")
     if not budget.is_private:

@@ -16,9 +16,11 @@ fine that this costs about 0.1 % (``COST``), but never finer than 2^-40 of the n
 
 Summation error. n contributions of norm <= C are added in blocks of b, and the blocks in groups of
 m: any order of adding k numbers has an error of at most k u times the sum of their absolute values
-(u = 2^-53; Higham 2002, eq. 4.4), so the computed sum is within (b + m + n/(b m) + c) u n C of the
-true one, on each table. c covers the error inside one contribution: a norm over d features, a
-weight and a few products.
+(u = 2^-53; Higham 2002, eq. 4.4), so the computed sum is within (b + m + n/(b m)) u n C of the sum
+of the computed contributions, on each table. A computed contribution is itself within c u C of the
+true one (c = ``RowQuery.roundoff``: a norm over d features, a weight, a few products). Under
+replace-one all other rows stay in their places and are computed alike, so this counts for one row
+on each table; under add-remove rows move to other places in their blocks, and it counts for all.
 """
 
 from __future__ import annotations
@@ -82,11 +84,16 @@ def noise_scale(
     return Scale(noise_multiplier * charged, step, charged)
 
 
-def summation_slack(rows: int, bound: float, block_rows: int, group: int, features: int) -> float:
-    """Bound on what float64 rounding can add to the distance of two neighbours' sums."""
+def float_slack(
+    rows: int, bound: float, block_rows: int, group: int, *, roundoff: float, moved_rows: int
+) -> float:
+    """Bound on what float64 rounding can add to the distance of two neighbours' sums.
+
+    ``moved_rows`` contributions may be computed with another rounding on the two tables.
+    """
     blocks = math.ceil(rows / max(1, block_rows))
-    terms = block_rows + group + math.ceil(blocks / group) + features + 64
-    return 2 * terms * UNIT_ROUNDOFF * rows * bound
+    terms = block_rows + group + math.ceil(blocks / group)
+    return 2 * UNIT_ROUNDOFF * bound * (terms * rows + roundoff * moved_rows)
 
 
 def add_noise(value: np.ndarray, scale: Scale, source: NoiseSource) -> np.ndarray:

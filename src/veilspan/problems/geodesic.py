@@ -92,3 +92,7 @@ class GeodesicGradient(SpheredQuery):
     def row_floats(self, n_features: int, point: np.ndarray) -> int:
         """The row, centred, its residual, and its coordinates twice."""
         return 3 * n_features + 2 * point.shape[1]
+
+    def roundoff(self, n_features: int, point: np.ndarray) -> float:
+        """The residual is known to (D + r) 2^-53 of a row's length, and divided by the guard."""
+        return (n_features + point.shape[1] + 64.0) / self.guard

@@ -105,3 +105,7 @@ class ReaperGradient(SpheredQuery):
     def row_floats(self, n_features: int, point: Any) -> int:
         """The row, centred and weighted, and its residual."""
         return 4 * n_features
+
+    def roundoff(self, n_features: int, point: np.ndarray) -> float:
+        """The residual is known to (D + r) 2^-53 of a row's length, and divided by the guard."""
+        return (n_features + point.shape[1] + 64.0) / self.guard

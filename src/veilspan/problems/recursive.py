@@ -20,8 +20,14 @@ import numpy as np
 from veilspan.curator.rows import Block
 from veilspan.geometry.grassmann import Grassmann
 from veilspan.privacy.neighbors import Neighbors
-from veilspan.privacy.spaces import AnswerSpace, ProductSpace, SymmetricSpace, TangentSpace
-from veilspan.problems.sphered import SpheredQuery, to_rays
+from veilspan.privacy.spaces import (
+    AnswerSpace,
+    ProductSpace,
+    SymmetricSpace,
+    TangentSpace,
+    VectorSpace,
+)
+from veilspan.problems.sphered import Rays, SpheredQuery, to_rays
 
 
 @dataclass(frozen=True)
@@ -34,12 +40,16 @@ class Whitened:
 
 
 def split(block: Block, center: np.ndarray | None, basis: np.ndarray, scale: float) -> Whitened:
-    """Coordinates in the basis and the whitened length, in three passes over the rows."""
+    """Coordinates in the basis and the whitened length.
+
+    The residual is formed row by row: |x|^2 - |w|^2 would lose half of its digits, and with them
+    the accuracy at small scales.
+    """
     rays = to_rays(block, center)
     inside = rays.x @ basis
+    outside = rays.x - inside @ basis.T
     w2 = np.einsum("ij,ij->i", inside, inside)
-    # Rounding may leave a residual of 1e-16 |x|^2; the solver's scales stay far above its root.
-    z2 = np.maximum(rays.squares - w2, 0.0)
+    z2 = np.einsum("ij,ij->i", outside, outside)
     total = w2 + z2 / scale**2
     present = total > 0
     return Whitened(rays.x, inside, np.where(present, 1.0, 0.0) / np.where(present, total, 1.0))
@@ -107,8 +117,13 @@ class WhitenedBlocks(SpheredQuery):
         return math.sqrt(2) if neighbors == "replace-one" else self.bound
 
     def row_floats(self, n_features: int, point: Any) -> int:
-        """The row and its parts in V."""
-        return 2 * n_features + 4 * point[0].shape[1]
+        """The row, its residual and its parts in V."""
+        return 3 * n_features + 4 * point[0].shape[1]
+
+    def roundoff(self, n_features: int, point: Any) -> float:
+        """An error e in z moves y by at most e/s."""
+        basis, scale = point
+        return (n_features + basis.shape[1] + 64.0) / min(scale, 1.0)
 
 
 class TylerBlock(SpheredQuery):
@@ -154,3 +169,42 @@ class TylerBlock(SpheredQuery):
     def row_floats(self, n_features: int, point: Any) -> int:
         """The row and its coordinates."""
         return 2 * n_features + 4 * point[0].shape[1]
+
+    def roundoff(self, n_features: int, point: Any) -> float:
+        """An error e in the squared rest moves a by at most e/c."""
+        return (n_features + 64.0) / min(point[2], 1.0)
+
+
+class ResidualDifference(SpheredQuery):
+    r"""Sum of |x - P x| - |x - P' x| over unit rows, for two subspaces; the point is (V, V').
+
+    Negative if rows lie nearer to V on the whole: the robust objective of V less that of V'.
+
+    Sensitivity. Both lengths lie in [0, 1], so a contribution lies in [-1, 1]. *add-remove*: 1.
+    *replace-one*: 2, met by a row of V (off V') and one of V' (off V).
+    """
+
+    bound = 1.0
+
+    def space(self, n_features: int, point: Any) -> AnswerSpace:
+        """One number."""
+        return VectorSpace((1,))
+
+    def prepare(self, block: Block, point: Any) -> np.ndarray:
+        """The differences."""
+        rays = to_rays(block, self.center)
+        first, second = (self._residual(rays, basis) for basis in point)
+        return np.asarray((first - second) * np.sqrt(rays.over_length()))
+
+    def norms(self, block: np.ndarray, point: Any) -> np.ndarray:
+        """Absolute value."""
+        return np.abs(block)
+
+    def weighted_sum(self, block: np.ndarray, weights: np.ndarray, point: Any) -> np.ndarray:
+        """Weighted sum."""
+        return np.array([weights @ block])
+
+    @staticmethod
+    def _residual(rays: Rays, basis: np.ndarray) -> np.ndarray:
+        outside = rays.x - (rays.x @ basis) @ basis.T
+        return np.asarray(np.sqrt(np.einsum("ij,ij->i", outside, outside)))

@@ -19,8 +19,15 @@ from veilspan.solvers.schedules import (
     StepSchedule,
     check_descent,
     descent_events,
+    guard_for,
 )
-from veilspan.solvers.subspace import SubspaceResult, SubspaceTask, choose_rank, spherical_start
+from veilspan.solvers.subspace import (
+    SubspaceResult,
+    SubspaceTask,
+    choose_rank,
+    finished,
+    spherical_start,
+)
 
 
 @dataclass(frozen=True)
@@ -92,16 +99,18 @@ class GeodesicGradientDescent:
         """One release for the start, then the gradients."""
         return descent_events(self.steps, self.sampling_rate, self.start_share)
 
-    def step_query(self, center: np.ndarray | None = None) -> GeodesicGradient:
+    def step_query(
+        self, neighbors: str = "replace-one", center: np.ndarray | None = None
+    ) -> GeodesicGradient:
         """What every step asks."""
-        return GeodesicGradient(self.guard, center)
+        return GeodesicGradient(guard_for(neighbors, self.guard), center)
 
     def run(self, curator: Curator, task: SubspaceTask) -> SubspaceResult:
         """Start, descend, return the last subspace (or the mean one)."""
         start = spherical_start(curator, task)
         rank = task.n_components or choose_rank(start)
         grassmann = Grassmann(task.n_features, rank)
-        query = self.step_query(task.center)
+        query = self.step_query(curator.plan.neighbors, task.center)
         # The expected size of a sample; its actual size would tell of the rows under add-remove.
         rows = task.n_rows * (self.sampling_rate or 1.0)
         basis, sizes = start.basis(rank), self.step_sizes
@@ -115,7 +124,7 @@ class GeodesicGradientDescent:
                 tail.append(basis)
         basis = mean_subspace(tail) if tail else basis
         stopped = f"all {self.steps} planned steps were taken"
-        return SubspaceResult(basis, start.values, start.edge, stopped, tuple(trace))
+        return finished(start, basis, stopped, trace)
 
 
 def mean_subspace(bases: list[np.ndarray]) -> np.ndarray:

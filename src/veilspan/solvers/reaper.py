@@ -18,9 +18,16 @@ from veilspan.solvers.schedules import (
     StepSchedule,
     check_descent,
     descent_events,
+    guard_for,
 )
 from veilspan.solvers.spectral import leading_eigenvectors
-from veilspan.solvers.subspace import SubspaceResult, SubspaceTask, choose_rank, spherical_start
+from veilspan.solvers.subspace import (
+    SubspaceResult,
+    SubspaceTask,
+    choose_rank,
+    finished,
+    spherical_start,
+)
 
 
 def project_capped_simplex(values: np.ndarray, total: int) -> np.ndarray:
@@ -183,15 +190,17 @@ class ReaperDescent:
         """One release for the start, then the gradients."""
         return descent_events(self.steps, self.sampling_rate, self.start_share)
 
-    def step_query(self, center: np.ndarray | None = None) -> ReaperGradient:
+    def step_query(
+        self, neighbors: str = "replace-one", center: np.ndarray | None = None
+    ) -> ReaperGradient:
         """What every step asks."""
-        return ReaperGradient(self.guard, center)
+        return ReaperGradient(guard_for(neighbors, self.guard), center)
 
     def run(self, curator: Curator, task: SubspaceTask) -> SubspaceResult:
         """Start, descend, round to a subspace."""
         start = spherical_start(curator, task)
         rank = task.n_components or choose_rank(start)
-        query = self.step_query(task.center)
+        query = self.step_query(curator.plan.neighbors, task.center)
         rows = task.n_rows * (self.sampling_rate or 1.0)
         geometry, sizes = GEOMETRIES[self.geometry], self.step_sizes
         point = _blend(start.basis(rank), self.start_blend)
@@ -205,7 +214,7 @@ class ReaperDescent:
                 total += point
         _, leading = leading_eigenvectors(total if self.average else point, rank)
         stopped = f"all {self.steps} planned steps were taken"
-        return SubspaceResult(leading.T, start.values, start.edge, stopped, tuple(trace))
+        return finished(start, leading.T, stopped, trace)
 
 
 def _blend(basis: np.ndarray, share: float) -> np.ndarray:

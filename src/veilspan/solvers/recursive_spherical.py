@@ -5,8 +5,9 @@ r"""Recursive spherical PCA: a robust private subspace from a few re-whitened re
    released eigengap says that the angle is still large (repeated releases of one matrix combine
    without loss).
 2. *Robust pick.* Two noisy steps of Tyler's M-estimator inside the q = r + 3 leading directions.
-   The noise is only q x q. It costs nothing on isotropic outliers and repairs those in a cone or in
-   a second subspace.
+   The noise is only q x q. It repairs outliers in a cone or in a second subspace. Tyler's
+   estimator has failures of its own, so one more release, a single number, compares the mean
+   distance of rows to both candidates, and the better one is kept.
 3. *Refine.* Rows are whitened around the current subspace at a scale s
    (:mod:`veilspan.problems.recursive`), and the subspace is tilted by s B A^-1. The noise on the
    tilt is proportional to s, and s shrinks with the misalignment: s = sqrt(R^2 + tau^2). It is a
@@ -29,7 +30,7 @@ from veilspan.curator.curator import Curator
 from veilspan.geometry.grassmann import Grassmann
 from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.privacy.neighbors import check_neighbors
-from veilspan.problems.recursive import TylerBlock, WhitenedBlocks
+from veilspan.problems.recursive import ResidualDifference, TylerBlock, WhitenedBlocks
 from veilspan.problems.sphered import SphericalMoment
 from veilspan.solvers.refinement_plan import Model, best_number_of_steps, fused, start_share
 from veilspan.solvers.residual_scale import ResidualScale
@@ -44,9 +45,10 @@ from veilspan.solvers.subspace import (
     spherical_start,
 )
 
-PICK, REFINE = "robust pick", "refine"
+PICK, COMPARE, REFINE = "robust pick", "comparison", "refine"
 _NO_LIMIT = 1e6  # stands for an infinite mu in the plan; no noise is added then
-_SMALLEST_SCALE = 1e-7  # residuals are known to 1e-8 of a row's length
+# Residuals are known to 1e-14 of a row's length; under add-remove the rounding of all rows counts.
+_SMALLEST_SCALE = {"replace-one": 1e-7, "add-remove": 1e-4}
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,8 @@ class RecursiveSpherical:
         Prior guesses for the data-free plan: share of inliers and their residual scale.
     pick_share, pick_steps, extra_directions : float, int, int
         Robust pick: its share of the start's budget, its steps, and q - r.
+    compare_share : float
+        Share of the robust pick's budget for the comparison with the start.
     max_steps, preferred_steps : int
         Refinements at most, and where the plan does not mind.
     """
@@ -71,6 +75,7 @@ class RecursiveSpherical:
     pick_share: float = 0.25
     pick_steps: int = 2
     extra_directions: int = 3
+    compare_share: float = 0.2
     max_steps: int = 24
     preferred_steps: int = 5
 
@@ -79,6 +84,10 @@ class RecursiveSpherical:
     def schedule(self, neighbors: str) -> tuple[tuple[Event, ...], tuple[float, ...]]:
         """Everything, in one forecast."""
         return (GaussianEvent(f"{START}, {PICK}, {REFINE}"),), (1.0,)
+
+    def step_query(self, neighbors: str = "replace-one") -> WhitenedBlocks:
+        """What a refinement asks."""
+        return WhitenedBlocks(check_neighbors(neighbors))
 
     def run(self, curator: Curator, task: SubspaceTask) -> SubspaceResult:
         """Start, pick, refine."""
@@ -123,9 +132,9 @@ class _Run:
         self.neighbors = check_neighbors(curator.plan.neighbors)
         self.d, self.n = task.n_features, task.n_rows
         self.private = curator.plan.budget.is_private
-        self.left = min(curator.mu_squared_left, _NO_LIMIT**2)
-        self.total = self.left
-        self.blocks = WhitenedBlocks(self.neighbors, task.center)
+        self.total = min(curator.mu_squared_left, _NO_LIMIT**2)
+        self.left = self.total
+        self.whitened = WhitenedBlocks(self.neighbors, task.center)
         self.moment = SphericalMoment(task.center)
         self.trace: list[dict[str, Any]] = []
 
@@ -133,15 +142,31 @@ class _Run:
         guess = self.task.n_components or max(1, min(5, self.d // 4))
         share, steps = self._plan_start(guess)
         pick_mu2 = self._pick_budget(share, guess)
-        start = self._start(self.total * share - pick_mu2, guess)
+        self.left -= pick_mu2  # set aside: a topped-up start must not use it
+        start = self._start(self.total * share - pick_mu2)
         r = self.task.n_components or choose_rank(start)
         basis, inside, leading = start.basis(r), start.values[:r], r
+        self.left += pick_mu2
         if pick_mu2 > 0 and r + self.settings.extra_directions < self.d:
-            basis, inside = self._pick(start, r, pick_mu2)
-            leading = r + self.settings.extra_directions
+            picked, picked_inside = self._pick(
+                start, r, (1 - self.settings.compare_share) * pick_mu2
+            )
+            if self._is_nearer(picked, basis, self.settings.compare_share * pick_mu2):
+                basis, inside = picked, picked_inside
+                leading = r + self.settings.extra_directions
         if r < self.d:
             basis = self._refine(self._first_belief(start, basis, inside, leading), steps)
         return finished(start, basis, "the budget is spent as planned", self.trace)
+
+    def _is_nearer(self, basis: np.ndarray, other: np.ndarray, mu2: float) -> bool:
+        """Whether rows are nearer to a subspace than to another, by a noisy mean distance."""
+        answer = self.curator.answer(
+            ResidualDifference(self.task.center),
+            (basis, other),
+            event=COMPARE,
+            noise_multiplier=self._spend(mu2),
+        )
+        return float(answer.value[0]) < 0
 
     # The budget.
 
@@ -153,7 +178,7 @@ class _Run:
         return 1 / math.sqrt(mu2) if self.private else 0.0
 
     def _model(self, r: int) -> Model:
-        entry = self.blocks.sensitivity(self.neighbors) / self.blocks.weights[1]
+        entry = self.whitened.sensitivity(self.neighbors) / self.whitened.weights[1]
         return Model(self.n, max(self.d - r, 1), entry, self.settings.scale)
 
     @property
@@ -163,6 +188,8 @@ class _Run:
 
     def _plan_start(self, r: int) -> tuple[float, int]:
         settings = self.settings
+        if not self.private:
+            return 0.05, 12  # nothing to save: refine to the end
         return start_share(
             self._model(r),
             self._start_noise,
@@ -176,18 +203,18 @@ class _Run:
         )
 
     def _pick_budget(self, share: float, r: int) -> float:
-        """Mu^2 of the robust pick; 0 where its q x q noise would drown the inliers."""
+        """Mu^2 of the robust pick; 0 where the noise of the start or of its own would drown it."""
         settings = self.settings
         q = r + settings.extra_directions
         mu2 = self.total * share * settings.pick_share
-        if q >= self.d or settings.pick_steps == 0:
+        if q >= self.d or settings.pick_steps == 0 or share == 1:
             return 0.0
         noise = self.moment.sensitivity(self.neighbors) * math.sqrt(settings.pick_steps * q / mu2)
         return mu2 if noise / self.n < 0.2 * settings.inlier_share / r else 0.0
 
     # Start.
 
-    def _start(self, mu2: float, r: int) -> Start:
+    def _start(self, mu2: float) -> Start:
         """Release the spherical moment; release it again while the angle looks large."""
         start = spherical_start(self.curator, self.task, noise_multiplier=self._spend(mu2))
         spent = mu2
@@ -289,7 +316,7 @@ class _Run:
             wanted = belief.residual.best_scale(belief.misalignment)
             # A scale that fell too fast could lose the inliers: at most by a factor 0.15 a step.
             scale = wanted if step == 0 else max(wanted, 0.15 * belief.scale)
-            scale = max(scale, _SMALLEST_SCALE)
+            scale = max(scale, _SMALLEST_SCALE[self.neighbors])
             belief, pooled = self._refine_once(belief, pooled, scale, mu2)
             step += 1
         return belief.basis
@@ -311,10 +338,10 @@ class _Run:
     ) -> tuple[Belief, Pool]:
         """One release of (A, B), the tilt it implies, and what was learned from it."""
         answer = self.curator.answer(
-            self.blocks, (belief.basis, scale), event=REFINE, noise_multiplier=self._spend(mu2)
+            self.whitened, (belief.basis, scale), event=REFINE, noise_multiplier=self._spend(mu2)
         )
         first, second = (part / self.n for part in answer.value)
-        noise = [answer.noise_std / (self.n * weight) for weight in self.blocks.weights]
+        noise = [answer.noise_std / (self.n * weight) for weight in self.whitened.weights]
         pool = Pool(first, mu2) if pooled is None else pooled.joined(first, mu2)
         r = belief.basis.shape[1]
         values, vectors = np.linalg.eigh(pool.mean)

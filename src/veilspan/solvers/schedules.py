@@ -97,3 +97,8 @@ def check_descent(steps: int, sampling_rate: float | None, start_share: float) -
         )
     if not 0 < start_share < 1:
         raise ValueError(f"start_share must lie strictly between 0 and 1; got {start_share}.")
+
+
+def guard_for(neighbors: str, guard: float) -> float:
+    """The guard of a gradient; coarser under add-remove, where the rounding of all rows counts."""
+    return guard if neighbors == "replace-one" else max(guard, 1e-4)

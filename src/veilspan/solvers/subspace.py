@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from veilspan.curator.curator import Curator
+from veilspan.curator.query import RowQuery
 from veilspan.privacy.events import Event
 from veilspan.problems.sphered import SphericalMoment
 from veilspan.solvers.spectral import leading_eigenvectors, noise_edge
@@ -75,6 +76,9 @@ class SubspaceSolver(Protocol):
 
     def schedule(self, neighbors: str) -> tuple[tuple[Event, ...], tuple[float, ...]]:
         """Events and their shares of the budget (relative to each other)."""
+
+    def step_query(self, neighbors: str = "replace-one") -> RowQuery:
+        """What every step of a fixed schedule asks (not needed if ``adaptive``)."""
 
     def run(self, curator: Curator, task: SubspaceTask) -> SubspaceResult:
         """Ask, descend, return."""

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from veilspan.solvers.geodesic_gradient import GeodesicGradientDescent
+from veilspan.solvers.reaper import ReaperDescent
 from veilspan.solvers.recursive_spherical import RecursiveSpherical
 from veilspan.solvers.subspace import SubspaceSolver
+
+# Of the stochastic solvers: a tenth of the work per step, about the noise of full batches for the
+# geodesic gradient, and more for REAPER, whose tighter full-batch sensitivity sampling cannot use.
+SAMPLING_RATE = 0.1
 
 SOLVERS: dict[str, SubspaceSolver] = {
     "auto": RecursiveSpherical(),
     "rspca": RecursiveSpherical(),
+    "ggd": GeodesicGradientDescent(),
+    "sggd": GeodesicGradientDescent(sampling_rate=SAMPLING_RATE),
+    "reaper-gd": ReaperDescent(),
+    "reaper-sgd": ReaperDescent(sampling_rate=SAMPLING_RATE),
+    "reaper-md": ReaperDescent(geometry="mirror"),
+    "reaper-smd": ReaperDescent(geometry="mirror", sampling_rate=SAMPLING_RATE),
 }
 
 
