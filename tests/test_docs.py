@@ -38,6 +38,9 @@ def python_blocks(path):
 def test_pages(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}
+    if "```python" not in path.read_text():
+        result = doctest.testfile(str(path), module_relative=False, optionflags=doctest.ELLIPSIS)
+        assert result.failed == 0
     for block in python_blocks(path):
         if ">>>" in block:
             test = doctest.DocTestParser().get_doctest(block, names, path.name, str(path), 0)
