@@ -48,7 +48,7 @@ def demo(
     delta: Annotated[float, typer.Option(help="Privacy budget delta.")] = 1e-6,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON only.")] = False,
 ) -> None:
-    """Release private principal components of generated rows, with a picture and the record."""
+    """Draw a map from generated genes by two private components: a picture and the record."""
     from veilspan.cli.demo import run_demo
 
     run_demo(out, epsilon, delta, as_json=json)
