@@ -29,7 +29,7 @@ N_STAGES = 7
 NOTES = (
     "Only the components are private. The scatter of people, and its correlation with the true "
     "map, are the data owner's own view.",
-    "The four private releases cost more together than one alone; with real rows, make one.",
+    "Every release spends from the same people, and their costs add up: with real rows, make one.",
     "The loci are ancestry-informative: place explains about a quarter of their variance, in real "
     "genomes less than 1 %.",
     "A private 10,000 x 10,000 second moment of 2,387 people would be all noise: a public, "
