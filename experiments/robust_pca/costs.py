@@ -11,7 +11,7 @@ amplification it cites is not a theorem.
 """
 
 import math
-from functools import lru_cache
+from functools import cache
 
 from scipy.stats import binom
 
@@ -36,7 +36,7 @@ def noise_std(method, n_rows, steps, epsilon, delta, batch):
     return unit * math.sqrt(32) * math.log(steps / delta)
 
 
-@lru_cache(maxsize=None)
+@cache
 def true_epsilon(method, n_rows, steps, epsilon, delta, batch):
     """Epsilon at ``delta``, under replace-one, of the noise that the paper adds in ``steps`` steps.
 

@@ -1,11 +1,11 @@
 """Figure 1: error against iteration and CPU time, six methods at one setting."""
 
 import numpy as np
-
 from common import EPSILON, RANK, Claim, paper_batch, paper_delta, save, short, track
 from costs import noise_std, true_epsilon, upper_bound, wishart_delta
 from honest import our_solver, paper_solver, run_honest
 from printed import METHODS, run_printed
+
 from veilspan.datasets import make_haystack
 
 N, D = 2000, 20

@@ -1,7 +1,6 @@
 """Figure 4: error over epsilon and delta."""
 
 import numpy as np
-
 from common import TOLERANCE, Claim, save
 from phase import AUTO, Cell, Ours, PaperHonest, Printed, csv_rows, middle, panels_of, sweep
 

@@ -1,7 +1,6 @@
 """Figure 5: how often the stochastic methods converge, over the inlier share and the batch size."""
 
 import numpy as np
-
 from common import TOLERANCE, Claim, save, short
 from phase import AUTO, Cell, PaperHonest, Printed, csv_rows, sweep, table_of
 
@@ -44,7 +43,7 @@ def run(folder, quick, data=None):
         "Fig. 5: share of runs that end below d² = 1e-2. N = 2000, D = 20, r = 2, T = N, ε = 0.8. "
         "Below each batch size: the true ε of the printed noise (the honest panels have 0.8)",
         folder / "fig5.png", columns=4, limits=(0, 1), labels=("batch size", "inlier share"),
-        bar="converged", form="{:.0%}",
+        bar="converged", form="{:.0%}".format,
     )  # fmt: skip
     above = [j for j, b in enumerate(batches) if b > 2]
     least = {m.title: least_share(tables[m], shares, above) for m in methods}
@@ -65,4 +64,5 @@ def run(folder, quick, data=None):
     )
     return save(folder, "fig5", list(csv_rows(runs)), claims, line, least_inlier_share=least,
                 true_epsilon=dict(zip(batches, true)),
-                runs_stopped_at={"SGGD": ggd, "printed REAP": reap, "honest REAP": slow})  # fmt: skip
+                runs_stopped_at={"SGGD": ggd, "printed REAP": reap,
+                                 "honest REAP": slow})  # fmt: skip

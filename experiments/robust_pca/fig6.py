@@ -9,9 +9,9 @@ NAMES = ("GGD", "GD-REAP", "MD-REAP")
 def run(folder, quick, data=None):
     from plots import heat_grid
 
-    dims = (12, 50) if quick else (12, 20, 50, 100)
+    dims = (12, 30) if quick else (12, 20, 50, 100)
     ranks = (1, 4) if quick else (1, 2, 4, 8)
-    ggd, reap = (800, 60) if quick else (1600, 100)
+    ggd, reap = (500, 30) if quick else (1600, 100)
     methods = [
         *(Printed(m, ggd if m == "GGD" else reap) for m in NAMES), PaperHonest("GGD", ggd),
         *map(Ours, NAMES), AUTO,

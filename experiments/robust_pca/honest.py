@@ -6,10 +6,11 @@ here, where the truth is known and the rows are simulated.
 """
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from common import Watch, checkpoints, error_of
+
 from veilspan import RobustPCA
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
@@ -67,7 +68,7 @@ def plan_for(solver, shape, epsilon, delta):
     return replace(_plan(solver, shape[0], epsilon, delta), n_features=shape[1])
 
 
-@lru_cache(maxsize=None)
+@cache
 def _plan(solver, n_rows, epsilon, delta):
     return RobustPCA(1, epsilon=epsilon, delta=delta, solver=solver).plan(n_rows, 2)
 

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-
 from common import EPSILON, RANK, paper_batch, paper_delta, short, track
 from costs import true_epsilon
 from honest import our_solver, paper_solver, run_honest
 from printed import run_printed
+
 from veilspan.datasets import make_haystack
 
 

@@ -34,7 +34,7 @@ def finish(figure, title, path):
     plt.close(figure)
 
 
-def heat(ax, table, xs, ys, title, *, limits, labels, form="{:.1f}", bad=False, notes=None):
+def heat(ax, table, xs, ys, title, *, limits, labels, form="{:.1f}".format, bad=False, notes=None):
     """One panel of squares: ``table[i, j]`` at ``ys[i]`` (upwards) and ``xs[j]``.
 
     What is not a number is drawn like the worst, as in the paper. ``notes`` are second lines.
@@ -45,7 +45,7 @@ def heat(ax, table, xs, ys, title, *, limits, labels, form="{:.1f}", bad=False, 
         shown, origin="lower", aspect="auto", cmap="viridis", vmin=limits[0], vmax=limits[1]
     )
     for i, j in np.ndindex(table.shape):
-        text = form.format(table[i, j]) if np.isfinite(table[i, j]) else "never"
+        text = form(table[i, j]) if np.isfinite(table[i, j]) else "never"
         note = f"\n{notes[i][j]}" if notes else ""
         red, green, blue, _ = image.cmap(image.norm(shown[i, j]))
         dark = 0.3 * red + 0.59 * green + 0.11 * blue < 0.5

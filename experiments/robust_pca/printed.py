@@ -7,9 +7,9 @@ factor 4. Corrected, because nothing would run otherwise: the sign of (2.1), the
 """
 
 import numpy as np
-
 from common import Watch, checkpoints, error_of
 from costs import noise_std
+
 from veilspan.solvers.reaper import project_capped_simplex
 from veilspan.solvers.spectral import leading_eigenvectors
 
@@ -22,11 +22,12 @@ def paper_step(method, k):
 
 
 def run_printed(
-    method, data, *, steps, epsilon, delta, batch, seed, stop=None, start=None, at=None
+    method, data, *, steps, epsilon, delta, batch, seed, stop=None, start=None, at=None, std=None
 ):
     """One run; noise is for ``steps`` steps, of which the first ``stop`` are taken."""
     rng = np.random.default_rng([seed, METHODS.index(method)])
-    std = noise_std(method, len(data.rows), steps, epsilon, delta, batch)
+    if std is None:
+        std = noise_std(method, len(data.rows), steps, epsilon, delta, batch)
     taken = min(steps, stop or steps)
     rank = len(data.subspace)
     watch = Watch(data.subspace, checkpoints(taken) if at is None else at)

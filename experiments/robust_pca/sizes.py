@@ -3,7 +3,6 @@
 from functools import lru_cache
 
 import numpy as np
-
 from common import EPSILON, RANK, TOLERANCE, Claim, save
 from phase import AUTO, Cell, Ours, PaperHonest, Printed, csv_rows, middle, panels_of, sweep
 
@@ -84,7 +83,7 @@ def run_fig2(folder, quick, data=None):
     p, h, o = found.printed, found.paper, found.ours
     methods = [p["GGD"], p["SGGD"], p["GD-REAP"], p["SGD-REAP"], o["GGD"],
                h["GGD"], h["SGGD"], o["GD-REAP"], o["SGD-REAP"], AUTO]  # fmt: skip
-    title = f"Fig. 2: log10 d², mean. {SETTING}. Red: not private; ε in squares: true cost of steps"
+    title = f"Fig. 2: log10 d², mean. {SETTING}. Red: not private; ε: true cost of steps"
     draw(found, methods, found.mean, title, folder / "fig2.png", 5, limits=(-22, 1), bar="log10 d²")
     reach = {m.title: {n: found.largest(m, n) for n in found.ns} for m in methods}
     n = 2000
@@ -100,7 +99,7 @@ def run_fig2(folder, quick, data=None):
         Claim("dp-SGGD is (0.8, 1/sqrt(N))-private",
               f"epsilon {min(true):.2g} to {max(true):.2g} over the sizes", False),
         Claim("the stochastic method works for much larger D, because it needs less noise",
-              f"largest D below 1e-2 at N = {n}: printed GGD/SGGD {printed[0]}/{printed[1]}; honest "
+              f"largest D below 1e-2, N = {n}: printed GGD/SGGD {printed[0]}/{printed[1]}; honest "
               f"{honest[0]}/{honest[1]}; honest SGGD ahead by 0.5 in {wins:.0%} of the squares",
               honest[1] > honest[0] and wins > 0.5),
         Claim("the nonconvex methods outperform the convex ones",
@@ -145,9 +144,9 @@ def run_fig7(folder, quick, data=None):
 
 def run_fig8(folder, quick, data=None):
     found = measured(quick)
-    title = f"Fig. 8: log10 of CPU seconds to d² = 1e-2, start included. {SETTING}"
+    title = f"Fig. 8: CPU seconds to d² = 1e-2, start included. {SETTING}"
     draw(found, found.three, lambda m, c: np.log10(found.time(m, c)), title, folder / "fig8.png", 4,
-         limits=(-3, 1.5), bar="log10 seconds")  # fmt: skip
+         limits=(-3, 1.5), bar="log10 seconds", form=lambda log: f"{10**log:.2g} s")  # fmt: skip
     cells = [cell for row in found.cells for cell in row]
     never = {m.title: sum(np.isnan(found.time(m, c)) for c in cells) for m in found.three}
     ratios = [found.time(found.ours["GGD"], c) / found.time(AUTO, c) for c in cells]
@@ -174,7 +173,7 @@ def run_fig9(folder, quick, data=None):
     found = measured(quick)
     title = f"Fig. 9: share of repetitions that never see d² = 1e-2. {SETTING}"
     draw(found, found.three, found.failures, title, folder / "fig9.png", 4, limits=(0, 1),
-         bar="share of failures", form="{:.0%}")  # fmt: skip
+         bar="share of failures", form="{:.0%}".format)  # fmt: skip
     cells = [cell for row in found.cells for cell in row]
     share = {m.title: float(np.mean([found.failures(m, c) for c in cells])) for m in found.three}
     first = share[found.printed["GGD"].title]
