@@ -144,3 +144,18 @@ def test_opposite_rows_are_the_worst_pair_of_a_poisson_sample(rate, noise, c):
             v = length * np.array([np.cos(angle), np.sin(angle)])
             value = hockey_stick(np.array([1.0, 0.0]), v, rate, noise, c, points=401)
             assert value <= worst + 1e-9
+
+
+def test_hardly_any_noise_is_accounted_in_little_memory():
+    """Printed mini-batch noise of a published experiment: claimed 0.8, truly above 100,000."""
+    step = SampledGaussianEvent("step", 0.01, 0.0109, 2000)
+    epsilon = epsilon_spent([step], 0.0224)
+    assert 1.1e5 < epsilon < 1.4e5
+    assert epsilon_spent([SampledGaussianEvent("step", 0.01, 1e-4, 10)], 1e-6) > 1e8
+
+
+@pytest.mark.parametrize("neighbors", RELATIONS)
+def test_coarser_cells_stay_upper_bounds_and_close(neighbors):
+    above, below = (SampledGaussianEvent("s", 0.1, z, 5) for z in (0.2001, 0.1999))
+    fine, coarse = (epsilon_spent([event], 1e-5, neighbors=neighbors) for event in (above, below))
+    assert fine <= coarse <= fine * 1.01

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 # Width of a cell of the discretised privacy loss. Rounding is pessimistic at any width; 1e-4 is
 # within 1e-3 relative of the limit wherever we looked, 1e-3 is good enough to search with.
 CERTIFY, SEARCH = 1e-4, 1e-3
-HOPELESS = 0.2  # noise multiplier of a sampled event below which it is counted as unsampled
+TINY = 0.2  # noise multiplier of a sampled event below which cells grow with its loss
 
 
 def epsilon_spent(
@@ -72,32 +72,39 @@ def epsilon_spent(
     return _epsilon(merge(events), delta, check_neighbors(neighbors), CERTIFY)
 
 
-def without_hopeless_sampling(events: Sequence[Event], neighbors: Neighbors) -> tuple[Event, ...]:
-    """Count sampled events with hardly any noise as if all rows took part.
+def _fit(
+    joined: Sequence[Event], neighbors: Neighbors, cell: float
+) -> tuple[tuple[Event, ...], float]:
+    """Events and cell width for which the distribution of the privacy loss fits into memory.
 
-    Sampling never hurts (a hockey-stick divergence is jointly convex), so this is an upper bound.
-    Below a multiplier of ``HOPELESS`` the privacy loss is so spread out that its distribution
-    would not fit into memory, and epsilon is in the hundreds either way.
+    A sampled event with multiplier z has losses of the order 1/(2 z^2). Where that is large (z
+    below ``TINY``), cells grow with it: a thousandth of it, which costs a permille of an epsilon in
+    the hundreds or more. Beyond that, steps are counted as if all rows took part; sampling never
+    hurts (a hockey-stick divergence is jointly convex), so this is an upper bound too.
     """
     distance = 2.0 if neighbors == "replace-one" else 1.0
-    return tuple(
-        GaussianEvent(event.name, event.noise_multiplier / distance, event.count)
-        if isinstance(event, SampledGaussianEvent) and 0 < event.noise_multiplier < HOPELESS
-        else event
-        for event in events
-    )
+    kept: list[Event] = []
+    for event in joined:
+        tiny = isinstance(event, SampledGaussianEvent) and 0 < event.noise_multiplier < TINY
+        loss = 1 / (2 * event.noise_multiplier**2) if tiny else 0.0
+        if loss > 5e5:
+            event = GaussianEvent(event.name, event.noise_multiplier / distance, event.count)
+            loss = 0.0
+        kept.append(event)
+        cell = max(cell, loss / 1000)
+    return tuple(kept), cell
 
 
 def delta_spent(
     events: Iterable[Event], epsilon: float, *, neighbors: Neighbors = "replace-one"
 ) -> float:
     """Smallest delta at ``epsilon`` that all events together guarantee."""
-    joined = without_hopeless_sampling(merge(events), check_neighbors(neighbors))
+    joined, cell = _fit(merge(events), check_neighbors(neighbors), CERTIFY)
     if gaussian_only(joined):
         return gdp.delta_of(gaussian_mu(joined), epsilon)
     if any(event.noise_multiplier == 0 for event in joined):
         return 1.0
-    loss = _loss_distribution(joined, neighbors, CERTIFY)
+    loss = _loss_distribution(joined, neighbors, cell)
     return float(loss.get_delta_for_epsilon(epsilon))
 
 
@@ -113,7 +120,7 @@ def privacy_curve(
     """
     import numpy as np
 
-    joined = without_hopeless_sampling(merge(events), check_neighbors(neighbors))
+    joined, cell = _fit(merge(events), check_neighbors(neighbors), CERTIFY)
     if any(event.noise_multiplier == 0 for event in joined):
         raise ValueError("without noise there is no curve: delta is 1 at every epsilon.")
     if epsilons is None:
@@ -122,7 +129,7 @@ def privacy_curve(
     if gaussian_only(joined):
         mu = gaussian_mu(joined)
         return grid, np.array([gdp.delta_of(mu, epsilon) for epsilon in grid])
-    loss = _loss_distribution(joined, neighbors, CERTIFY)
+    loss = _loss_distribution(joined, neighbors, cell)
     return grid, np.array([float(loss.get_delta_for_epsilon(epsilon)) for epsilon in grid])
 
 
@@ -138,7 +145,7 @@ def gaussian_mu(events: Iterable[Event]) -> float:
 
 @lru_cache(maxsize=512)  # pure: the same events cost the same
 def _epsilon(joined: tuple[Event, ...], delta: float, neighbors: Neighbors, cell: float) -> float:
-    joined = without_hopeless_sampling(joined, neighbors)
+    joined, cell = _fit(joined, neighbors, cell)
     if gaussian_only(joined):
         return gdp.epsilon_of(gaussian_mu(joined), delta)
     if not 0 < delta < 1:
