@@ -49,7 +49,8 @@ class Setting:
 
     @property
     def name(self) -> str:
-        return f"({self.n}, {self.d}, {self.r}) {self.outliers} {self.share:.0%}, noise {self.noise}"
+        shape = f"({self.n}, {self.d}, {self.r})"
+        return f"{shape} {self.outliers} {self.share:.0%}, noise {self.noise}"
 
     def table(self, seed: int):
         return make_haystack(
@@ -140,7 +141,7 @@ def verdict(suite: str, records: list[dict]) -> None:
         ]
     )
     print(
-        f"{suite}: RobustPCA minus the best other private method per cell: mean {gaps.mean():+.2f}, "
+        f"{suite}: RobustPCA minus the better of the others, by cell: mean {gaps.mean():+.2f}, "
         f"largest {gaps.max():+.2f}; within 0.1 of it in {np.mean(gaps < 0.1):.0%} of the cells\n"
     )
 

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 from veilspan._version import __version__
 
 if TYPE_CHECKING:
-    from veilspan import datasets, geometry
+    from veilspan import baselines, datasets, diagnostics, geometry, metrics
     from veilspan.curator.checks import check_query
     from veilspan.curator.query import RowQuery
     from veilspan.estimators.pca import PCA
     from veilspan.estimators.robust_pca import RobustPCA
+    from veilspan.geometry.checks import check_manifold
     from veilspan.privacy.accounting import delta_spent, epsilon_spent, privacy_curve
     from veilspan.privacy.budget import Budget
     from veilspan.privacy.calibration import calibrate_noise
@@ -48,8 +49,9 @@ _HOME = {
     "WeakGuaranteeWarning": "privacy.errors",
     "RowQuery": "curator.query",
     "check_query": "curator.checks",
+    "check_manifold": "geometry.checks",
 }
-_PACKAGES = ("datasets", "geometry")
+_PACKAGES = ("baselines", "datasets", "diagnostics", "geometry", "metrics")
 
 __all__ = [
     "PCA",
@@ -65,12 +67,16 @@ __all__ = [
     "SampledGaussianEvent",
     "WeakGuaranteeWarning",
     "__version__",
+    "baselines",
     "calibrate_noise",
+    "check_manifold",
     "check_query",
     "datasets",
     "delta_spent",
+    "diagnostics",
     "epsilon_spent",
     "geometry",
+    "metrics",
     "privacy_curve",
 ]
 
