@@ -5,32 +5,22 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from veilspan.curator.curator import Curator
-from veilspan.estimators.base import PrivateEstimator
-from veilspan.estimators.validation import (
-    check_count,
-    check_positive,
-    check_public_vector,
-    validate_table,
-)
+from veilspan.estimators.subspace import SubspaceEstimator
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.calibration import calibrate_noise
 from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.neighbors import check_neighbors
 from veilspan.privacy.plan import Plan
-from veilspan.problems.moments import RowCount, RowSum, SecondMoment
+from veilspan.problems.moments import SecondMoment
 from veilspan.solvers.spectral import leading_eigenvectors, noise_edge
 
-# Shares of mu^2. The centre and the count need little: their errors enter the answer divided by n.
-SECOND_MOMENT, MEAN, COUNT = "second moment", "mean", "count"
-SHARES = {SECOND_MOMENT: 1.0, MEAN: 0.1, COUNT: 0.02}
+SECOND_MOMENT = "second moment"
 LARGEST_WIDTH = 20_000
 
 
-class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
+class PCA(SubspaceEstimator):
     r"""Differentially private PCA: eigenvectors of a noisy second moment of bounded rows.
 
     Every row x is scaled down to norm ``row_norm`` =: R if it is longer (after centring), and
@@ -123,44 +113,17 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
         """
         return super().fit(X, y)
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Coordinates of rows in the components. The rows are the caller's own: nothing is spent.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Any rows.
-        """
-        check_is_fitted(self)
-        table = validate_table(self, X, reset=False, accept_sparse="csr", dtype="numeric")
-        return np.asarray(table @ self.components_.T) - self.mean_ @ self.components_.T
-
-    def inverse_transform(self, X: Any) -> np.ndarray:
-        """Rows of the original space from coordinates in the components."""
-        check_is_fitted(self)
-        return np.asarray(X, dtype=np.float64) @ self.components_ + self.mean_
-
     def _plan(self, budget: Budget, n_rows: int | None, n_features: int) -> Plan:
-        row_norm = check_positive(self.row_norm, "row_norm")
-        self._count(n_features)
-        self._public_center(n_features)
+        self._check_subspace_parameters(n_features)
         if n_features > LARGEST_WIDTH:
             raise ValueError(
                 f"PCA releases an n_features x n_features matrix; {n_features} columns are more "
                 f"than {LARGEST_WIDTH}. Reduce them first by a public projection."
             )
-        names = [SECOND_MOMENT]
-        if self._center_is_private():
-            names.insert(0, MEAN)
-        if n_rows is None:
-            names.insert(0, COUNT)
         neighbors = check_neighbors(self.neighbors)
-        shares = [SHARES[name] for name in names]
-        shares[-1] = 1 - sum(shares[:-1])
-        events = calibrate_noise(
-            budget, [GaussianEvent(name) for name in names], neighbors=neighbors, weights=shares
-        )
-        sensitivity = SecondMoment(row_norm).sensitivity(neighbors)
+        wanted, shares = self._schedule(n_rows, (GaussianEvent(SECOND_MOMENT),), (1.0,))
+        events = calibrate_noise(budget, wanted, neighbors=neighbors, weights=shares)
+        sensitivity = SecondMoment(self.row_norm).sensitivity(neighbors)
         edge = noise_edge(events[-1].noise_multiplier * sensitivity, n_features)
         return Plan(
             method=type(self).__name__,
@@ -170,7 +133,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
             n_features=n_features,
             events=events,
             decisions={
-                "row_norm": row_norm,
+                "row_norm": float(self.row_norm),
                 "noise edge, sum over rows": float(f"{edge:.4g}"),
                 **({"noise edge, variance": float(f"{edge / n_rows:.4g}")} if n_rows else {}),
             },
@@ -178,44 +141,13 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
 
     def _run(self, curator: Curator) -> None:
         width = curator.n_features
-        bound = float(self.row_norm)
-        rows: float = self._number_of_rows(curator)
-        center = self._public_center(width)
-        if self._center_is_private():
-            center = curator.answer(RowSum(bound), event=MEAN).value / rows
-        answer = curator.answer(SecondMoment(bound), center, event=SECOND_MOMENT)
-        count = self._count(width)
-        values, self.components_ = leading_eigenvectors(answer.value, count)
-        self.n_components_ = count
+        rows, center = self._rows_and_center(curator)
+        answer = curator.answer(SecondMoment(self.row_norm), center, event=SECOND_MOMENT)
+        values, self.components_ = leading_eigenvectors(answer.value, self._count(width))
+        values = np.maximum(values, 0.0)
+        total = max(float(np.trace(answer.value)), float(values.sum()), 1e-300)
+        self.n_components_ = len(self.components_)
         self.mean_ = np.zeros(width) if center is None else center
-        self.explained_variance_ = np.maximum(values, 0.0) / rows
-        total = max(float(np.trace(answer.value)), float(np.maximum(values, 0).sum()), 1e-300)
-        self.explained_variance_ratio_ = np.maximum(values, 0.0) / total
+        self.explained_variance_ = values / rows
+        self.explained_variance_ratio_ = values / total
         self.noise_edge_ = noise_edge(answer.noise_std, width) / rows
-
-    def _number_of_rows(self, curator: Curator) -> float:
-        """Public or noisy number of rows, at least 1."""
-        if curator.plan.n_rows is not None:
-            return float(curator.n_rows)
-        return max(1.0, float(curator.answer(RowCount(), event=COUNT).value[0]))
-
-    def _center_is_private(self) -> bool:
-        return isinstance(self.center, str) and self.center == "private"
-
-    def _public_center(self, n_features: int) -> np.ndarray | None:
-        if isinstance(self.center, str) and self.center != "private":
-            raise ValueError(
-                f'center must be None, "private" or a public vector; got {self.center!r}.'
-            )
-        if self.center is None or self._center_is_private():
-            return None
-        return check_public_vector(self.center, "center", n_features)
-
-    def _count(self, n_features: int) -> int:
-        if self.n_components is None:
-            return n_features
-        return check_count(self.n_components, "n_components", n_features)
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
-from veilspan.curator.curator import Answer, Curator
-from veilspan.curator.query import RowQuery
-from veilspan.estimators.base import PrivateEstimator
-from veilspan.estimators.validation import (
-    check_count,
-    check_positive,
-    check_public_vector,
-    validate_table,
-)
+from veilspan.curator.curator import Curator
+from veilspan.estimators.subspace import SubspaceEstimator
+from veilspan.estimators.validation import check_positive
 from veilspan.privacy.accounting import epsilon_spent
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.calibration import calibrate_noise
-from veilspan.privacy.events import Event, GaussianEvent, SampledGaussianEvent, with_noise
+from veilspan.privacy.events import Event, SampledGaussianEvent, with_noise
 from veilspan.privacy.neighbors import check_neighbors
 from veilspan.privacy.plan import Plan
-from veilspan.problems.moments import RowCount, RowSum
 from veilspan.solvers.subspace import SubspaceSolver, SubspaceTask
 from veilspan.solvers.subspace_table import subspace_solver
 
-MEAN, COUNT = "mean", "count"
-SHARES = {MEAN: 0.1, COUNT: 0.02}
 
-
-class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
+class RobustPCA(SubspaceEstimator):
     r"""Differentially private PCA that survives outliers.
 
     Rows (minus a centre) are scaled to the unit sphere, so no row counts more than another; rows at
@@ -96,6 +84,8 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstima
     True
     """
 
+    _center_words: ClassVar[tuple[str, ...]] = ("private", "pairs")
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -133,22 +123,6 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstima
         """
         return super().fit(X, y)
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Coordinates of rows in the components. The rows are the caller's own: nothing is spent.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Any rows.
-        """
-        table = self._own_rows(X)
-        return np.asarray(table @ self.components_.T) - self.mean_ @ self.components_.T
-
-    def inverse_transform(self, X: Any) -> np.ndarray:
-        """Rows of the original space from coordinates in the components."""
-        check_is_fitted(self)
-        return np.asarray(X, dtype=np.float64) @ self.components_ + self.mean_
-
     def score_samples(self, X: Any) -> np.ndarray:
         """Residual ratio |x - P x| / |x| of the caller's own rows: near 0 inlier, near 1 outlier.
 
@@ -163,13 +137,8 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstima
         length = np.linalg.norm(rows, axis=1)
         return residual / np.where(length > 0, length, 1.0)
 
-    def _own_rows(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return validate_table(self, X, reset=False, accept_sparse="csr", dtype="numeric")
-
     def _plan(self, budget: Budget, n_rows: int | None, n_features: int) -> Plan:
-        self._count(n_features)
-        self._public_center(n_features)
+        self._check_subspace_parameters(n_features)
         neighbors = check_neighbors(self.neighbors)
         if self._center_is("pairs"):
             if n_rows is None:
@@ -180,7 +149,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstima
         solver = subspace_solver(self.solver)
         events: tuple[Event, ...]
         if self.noise_std is None:
-            wanted, shares = self._schedule(solver, n_rows is None)
+            wanted, shares = self._schedule(n_rows, *solver.schedule(neighbors))
             events = calibrate_noise(budget, wanted, neighbors=neighbors, weights=shares)
         else:
             events = self._given_noise(solver, budget, n_rows)
@@ -212,27 +181,9 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstima
         multiplier = std * n_rows * step.sampling_rate / moved
         return (*calibrate_noise(budget, [start]), with_noise(step, multiplier))
 
-    def _schedule(
-        self, solver: SubspaceSolver, count_rows: bool
-    ) -> tuple[list[Event], list[float]]:
-        """Events of count and centre, then of the solver, with shares that sum to 1."""
-        names = [COUNT] * count_rows + [MEAN] * self._center_is("private")
-        if self._center_is("private"):
-            check_positive(self.row_norm, "row_norm")
-        taken = [SHARES[name] for name in names]
-        events, shares = solver.schedule(self.neighbors)
-        rest = (1 - sum(taken)) / sum(shares)
-        return [*map(GaussianEvent, names), *events], [*taken, *(rest * s for s in shares)]
-
     def _run(self, curator: Curator) -> None:
         width = curator.n_features
-        if curator.plan.n_rows is None:
-            rows = max(1.0, float(self._ask(curator, COUNT, RowCount()).value[0]))
-        else:
-            rows = float(curator.n_rows)
-        center = self._public_center(width)
-        if self._center_is("private"):
-            center = self._ask(curator, MEAN, RowSum(self.row_norm)).value / rows
+        rows, center = self._rows_and_center(curator)
         count = self._count(width) if self.n_components is not None else None
         task = SubspaceTask(rows, width, count, center)
         result = subspace_solver(self.solver).run(curator, task)
@@ -242,36 +193,6 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstima
         self.noise_edge_ = result.noise_edge
         self.mean_ = np.zeros(width) if center is None else center
 
-    def _ask(self, curator: Curator, name: str, query: RowQuery) -> Answer:
-        """Ask a planned question; an adaptive plan wants to be told the noise."""
-        planned = {event.name: event.noise_multiplier for event in curator.plan.events}
-        noise = planned[name] if curator.plan.adaptive else None
-        return curator.answer(query, event=name, noise_multiplier=noise)
-
     def _rows_for_curator(self, table: Any, source: Any) -> Any:
         rows = super()._rows_for_curator(table, source)
         return rows.paired(source.sampling_stream(2**62)) if self._center_is("pairs") else rows
-
-    def _center_is(self, word: str) -> bool:
-        return isinstance(self.center, str) and self.center == word
-
-    def _public_center(self, n_features: int) -> np.ndarray | None:
-        if isinstance(self.center, str):
-            if self.center not in ("private", "pairs"):
-                raise ValueError(
-                    'center must be None, a public vector, "private" or "pairs"; '
-                    f"got {self.center!r}."
-                )
-            return None
-        if self.center is None:
-            return None
-        return check_public_vector(self.center, "center", n_features)
-
-    def _count(self, n_features: int) -> int:
-        if self.n_components is None:
-            return n_features
-        return check_count(self.n_components, "n_components", n_features)
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
