@@ -78,6 +78,7 @@ def draw(curves, ours, costs, path):
                 label = f"dp-{method}"
                 if kind == "printed":
                     label += f": ε = {short(costs[method]['epsilon'])}"
+                    label += " + start: not private" * method.endswith("GGD")
                 ax.plot(x, middle, line, color=colour, label=label, linewidth=1.8)
                 ax.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
             if kind == "honest":

@@ -67,7 +67,7 @@ def honest_bases(scores, quick):
     delta = paper_delta(n)
     data = SimpleNamespace(rows=scores, subspace=spherical_pca(scores, RANK).components)
     budget = {"epsilon": EPSILON, "delta": delta, "seed": 0}
-    bases = {"dp-PCA": analyze_gauss(scores, delta)}
+    bases = {"dp-PCA (Gaussian)": analyze_gauss(scores, delta)}
     for method in ("GGD", "SGGD", "SGD-REAP"):
         bases[f"dp-{method}"] = run_honest(our_solver(method), data, **budget)[1]
     bases["auto"] = run_honest("auto", data, **budget)[1]
@@ -188,8 +188,8 @@ def run(folder, quick, data=None):
         f"{people.source}: printed dp-SGGD correlates {sggd:.2f} with the map, at epsilon "
         f"{true['SGGD']:.2g}; with correct noise {corrected:.2f} (chance {random:.2f}): the claim "
         f"{'survives' if claims[0].holds else 'does not survive'}. Honest on 200 public scores: "
-        f"dp-PCA {match['dp-PCA']:.2f}, dp-GGD {match['dp-GGD']:.2f}, auto {match['auto']:.2f} "
-        f"({match['auto, δ = 1e-6']:.2f} at delta 1e-6); no privacy {match['PCA, no privacy']:.2f}"
+        f"dp-PCA {match['dp-PCA (Gaussian)']:.2f}, dp-GGD {match['dp-GGD']:.2f}, auto "
+        f"{match['auto']:.2f} ({match['auto, δ = 1e-6']:.2f} at delta 1e-6); no privacy {match['PCA, no privacy']:.2f}"
     )
     rows = [{"method": k, "correlation": round(v, 4)} for k, v in match.items()]
     rows += [{"method": f"{k}, 200 scores", "correlation": round(v, 4)} for k, v in small.items()]

@@ -1,8 +1,8 @@
 """Figure 5: how often the stochastic methods converge, over the inlier share and the batch size."""
 
 import numpy as np
-from common import TOLERANCE, Claim, save, short
-from phase import AUTO, Cell, PaperHonest, Printed, csv_rows, sweep, table_of
+from common import TOLERANCE, Claim, save
+from phase import AUTO, Cell, PaperHonest, Printed, csv_rows, panels_of, sweep, table_of
 
 NAMES = ("SGGD", "SGD-REAP", "SMD-REAP")
 
@@ -35,15 +35,15 @@ def run(folder, quick, data=None):
     runs = sweep(flat, methods, 1 if quick else 5, "Fig. 5, cells")
     tables = {m: table_of(cells, lambda c, m=m: success(runs, m, c)) for m in methods}
     true = [cell.true_epsilon("SGGD") for cell in cells[0]]
-    panels = [
-        (tables[m], m.title, m.bad, None) for m in (*printed, AUTO, *honest)
-    ]  # fmt: skip
+    panels = panels_of(cells, methods, lambda m, c: success(runs, m, c))
+    panels.insert(len(printed), None)
     heat_grid(
-        panels, [f"{b}\nε={short(e)}" for b, e in zip(batches, true)], shares,
+        panels, batches, shares,
         "Fig. 5: share of runs that end below d² = 1e-2. N = 2000, D = 20, r = 2, T = N, ε = 0.8. "
-        "Below each batch size: the true ε of the printed noise (the honest panels have 0.8)",
+        "ε in squares: the true cost of the printed steps",
         folder / "fig5.png", columns=4, limits=(0, 1), labels=("batch size", "inlier share"),
         bar="converged", form="{:.0%}".format,
+        colours="viridis_r",
     )  # fmt: skip
     above = [j for j, b in enumerate(batches) if b > 2]
     least = {m.title: least_share(tables[m], shares, above) for m in methods}

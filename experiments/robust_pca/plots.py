@@ -1,5 +1,7 @@
 """One look for all figures: colours that stay apart for colour-blind readers, few words."""
 
+from textwrap import wrap
+
 import matplotlib as mpl
 import numpy as np
 
@@ -28,21 +30,36 @@ def grid_of(rows, columns, width=3.4, height=3.0):
 
 
 def finish(figure, title, path):
-    figure.suptitle(title, fontsize=12)
+    # About eleven letters of this size per inch.
+    figure.suptitle("\n".join(wrap(title, int(11 * figure.get_figwidth()))), fontsize=11)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
     plt.close(figure)
 
 
-def heat(ax, table, xs, ys, title, *, limits, labels, form="{:.1f}".format, bad=False, notes=None):
+def heat(
+    ax,
+    table,
+    xs,
+    ys,
+    title,
+    *,
+    limits,
+    labels,
+    form="{:.1f}".format,
+    colours="viridis",
+    bad=False,
+    notes=None,
+):
     """One panel of squares: ``table[i, j]`` at ``ys[i]`` (upwards) and ``xs[j]``.
 
-    What is not a number is drawn like the worst, as in the paper. ``notes`` are second lines.
+    Yellow is bad in all figures. What is not a number is drawn like the worst, as in the paper.
+    ``notes`` are second lines.
     """
     table = np.asarray(table, dtype=float)
     shown = np.clip(np.where(np.isfinite(table), table, limits[1]), *limits)
     image = ax.imshow(
-        shown, origin="lower", aspect="auto", cmap="viridis", vmin=limits[0], vmax=limits[1]
+        shown, origin="lower", aspect="auto", cmap=colours, vmin=limits[0], vmax=limits[1]
     )
     for i, j in np.ndindex(table.shape):
         text = form(table[i, j]) if np.isfinite(table[i, j]) else "never"
@@ -63,11 +80,13 @@ def heat(ax, table, xs, ys, title, *, limits, labels, form="{:.1f}".format, bad=
 
 
 def heat_grid(panels, xs, ys, title, path, *, columns, bar, **options):
-    """Panels of squares under one colour bar; a panel is (table, title, bad, notes or None)."""
+    """Panels of squares under one colour bar; a panel is (table, title, bad, notes) or a gap."""
     figure, axes = grid_of(-(-len(panels) // columns), columns)
-    for ax in axes.flat[len(panels) :]:
-        ax.set_axis_off()
-    for ax, (table, name, bad, notes) in zip(axes.flat, panels):
+    for ax, panel in zip(axes.flat, panels):
+        if panel is None:
+            ax.set_axis_off()
+            continue
+        table, name, bad, notes = panel
         image = heat(ax, table, xs, ys, name, bad=bad, notes=notes, **options)
     figure.colorbar(image, ax=axes, label=bar, shrink=0.6, pad=0.01)
     finish(figure, title, path)
