@@ -189,7 +189,8 @@ def run(folder, quick, data=None):
         f"{true['SGGD']:.2g}; with correct noise {corrected:.2f} (chance {random:.2f}): the claim "
         f"{'survives' if claims[0].holds else 'does not survive'}. Honest on 200 public scores: "
         f"dp-PCA {match['dp-PCA (Gaussian)']:.2f}, dp-GGD {match['dp-GGD']:.2f}, auto "
-        f"{match['auto']:.2f} ({match['auto, δ = 1e-6']:.2f} at delta 1e-6); no privacy {match['PCA, no privacy']:.2f}"
+        f"{match['auto']:.2f} ({match['auto, δ = 1e-6']:.2f} at delta 1e-6); "
+        f"no privacy {match['PCA, no privacy']:.2f}"
     )
     rows = [{"method": k, "correlation": round(v, 4)} for k, v in match.items()]
     rows += [{"method": f"{k}, 200 scores", "correlation": round(v, 4)} for k, v in small.items()]
