@@ -9,10 +9,7 @@ import numpy as np
 from veilspan.curator.rows import Block
 from veilspan.geometry import Grassmann
 from veilspan.privacy.spaces import AnswerSpace, TangentSpace
-from veilspan.problems.sphered import SpheredQuery, to_rays
-
-#: Residuals shorter than this count less, in proportion: their direction is mostly rounding.
-GUARD = 1e-6
+from veilspan.problems.sphered import GuardedQuery, to_rays
 
 
 @dataclass(frozen=True)
@@ -25,7 +22,7 @@ class SplitRows:
     factors: np.ndarray  # the contribution is -factor z w^T
 
 
-class GeodesicGradient(SpheredQuery):
+class GeodesicGradient(GuardedQuery):
     r"""Sum of the gradients of the distances |Q_V x| of unit rows to a subspace V.
 
     With w = V^T x and the residual z = Q_V x = x - V w, a row contributes
@@ -54,12 +51,6 @@ class GeodesicGradient(SpheredQuery):
     """
 
     bound = 1.0
-
-    def __init__(self, guard: float = GUARD, center: np.ndarray | None = None) -> None:
-        super().__init__(center)
-        if not 0 < guard < 1:
-            raise ValueError(f"guard must lie strictly between 0 and 1; got {guard}.")
-        self.guard = float(guard)
 
     def space(self, n_features: int, point: np.ndarray) -> AnswerSpace:
         """Tangent vectors of the Grassmannian at the subspace; noise on them is tangent too."""
@@ -92,7 +83,3 @@ class GeodesicGradient(SpheredQuery):
     def row_floats(self, n_features: int, point: np.ndarray) -> int:
         """The row, centred, its residual, and its coordinates twice."""
         return 3 * n_features + 2 * point.shape[1]
-
-    def roundoff(self, n_features: int, point: np.ndarray) -> float:
-        """The residual is known to (D + r) 2^-53 of a row's length, and divided by the guard."""
-        return (n_features + point.shape[1] + 64.0) / self.guard

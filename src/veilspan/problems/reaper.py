@@ -11,8 +11,7 @@ import numpy as np
 from veilspan.curator.rows import Block
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, SymmetricSpace
-from veilspan.problems.geodesic import GUARD
-from veilspan.problems.sphered import SpheredQuery, to_rays
+from veilspan.problems.sphered import GuardedQuery, to_rays
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,7 @@ class RowsAndResiduals:
     factors: np.ndarray  # the contribution is -factor sym((I - P) x x^T)
 
 
-class ReaperGradient(SpheredQuery):
+class ReaperGradient(GuardedQuery):
     r"""Sum of the subgradients of |(I - P) x| over unit rows, at a symmetric matrix P.
 
     A row contributes M = - sym(z x^T) with z = (I - P) x / max(|(I - P) x|, guard), and nothing if
@@ -60,12 +59,6 @@ class ReaperGradient(SpheredQuery):
     """
 
     bound = 1.0
-
-    def __init__(self, guard: float = GUARD, center: np.ndarray | None = None) -> None:
-        super().__init__(center)
-        if not 0 < guard < 1:
-            raise ValueError(f"guard must lie strictly between 0 and 1; got {guard}.")
-        self.guard = float(guard)
 
     def space(self, n_features: int, point: np.ndarray) -> AnswerSpace:
         """Symmetric matrices."""
@@ -105,7 +98,3 @@ class ReaperGradient(SpheredQuery):
     def row_floats(self, n_features: int, point: Any) -> int:
         """The row, centred and weighted, and its residual."""
         return 4 * n_features
-
-    def roundoff(self, n_features: int, point: np.ndarray) -> float:
-        """The residual is known to (D + r) 2^-53 of a row's length, and divided by the guard."""
-        return (n_features + point.shape[1] + 64.0) / self.guard

@@ -13,6 +13,9 @@ from veilspan.curator.rows import Block
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, SymmetricSpace
 
+#: Residuals shorter than this count less, in proportion: their direction is mostly rounding.
+GUARD = 1e-6
+
 
 @dataclass(frozen=True)
 class Rays:
@@ -68,6 +71,29 @@ class SpheredQuery(RowQuery):
     def row_floats(self, n_features: int, point: Any) -> int:
         """The row, centred, scaled, and a copy."""
         return 4 * n_features
+
+
+class GuardedQuery(SpheredQuery):
+    """A query that divides by the length of a residual, but never by less than a guard.
+
+    Parameters
+    ----------
+    guard : float
+        Residual length, of a unit row, below which a row's weight stops growing: Huber's loss of
+        the residual instead of its length.
+    center : array of shape (d,), optional
+        Public centre, subtracted first.
+    """
+
+    def __init__(self, guard: float = GUARD, center: np.ndarray | None = None) -> None:
+        super().__init__(center)
+        if not 0 < guard < 1:
+            raise ValueError(f"guard must lie strictly between 0 and 1; got {guard}.")
+        self.guard = float(guard)
+
+    def roundoff(self, n_features: int, point: Any) -> float:
+        """The residual is known to (D + r) 2^-53 of a row's length, and divided by the guard."""
+        return (n_features + point.shape[1] + 64.0) / self.guard
 
 
 class SphericalMoment(SpheredQuery):

@@ -11,7 +11,8 @@ from veilspan._threads import threads_for
 from veilspan.curator.curator import Curator
 from veilspan.geometry import Grassmann
 from veilspan.privacy.events import Event
-from veilspan.problems.geodesic import GUARD, GeodesicGradient
+from veilspan.problems.geodesic import GeodesicGradient
+from veilspan.problems.sphered import GUARD
 from veilspan.solvers.schedules import (
     STEP,
     GeometricSteps,

@@ -10,8 +10,8 @@ import numpy as np
 from veilspan._threads import threads_for
 from veilspan.curator.curator import Curator
 from veilspan.privacy.events import Event
-from veilspan.problems.geodesic import GUARD
 from veilspan.problems.reaper import ReaperGradient
+from veilspan.problems.sphered import GUARD
 from veilspan.solvers.schedules import (
     STEP,
     DecreasingSteps,
