@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,11 +27,16 @@ class ReplayReport:
     largest_use : float
         Largest distance of two exact sums over the declared sensitivity. At most 1 in a correct
         method; near 1 for the worst neighbours if the sensitivity is tight.
+    realised_mu : float
+        Root of the sum of (distance of exact sums / noise std)^2: how far apart this pair of tables
+        truly is, for the recorded answers. For full-batch releases it must not exceed the mu of
+        the budget; infinite without noise.
     """
 
     findings: tuple[str, ...]
     questions: int
     largest_use: float
+    realised_mu: float = 0.0
 
     @property
     def ok(self) -> bool:
@@ -79,7 +85,7 @@ def replay(
     if use > 1 + tolerance:
         findings.append(f"exact sums differ by {use:.6g} times the declared sensitivity.")
     findings += _differences(released(output), released(again), "output")
-    return ReplayReport(tuple(findings), len(first.entries), use)
+    return ReplayReport(tuple(findings), len(first.entries), use, _realised_mu(first, second))
 
 
 def released(output: Any) -> Any:
@@ -104,6 +110,16 @@ def _largest_use(first: Tape, second: Tape) -> float:
         for a, b in zip(first.entries, second.entries)
     ]
     return max(gaps, default=0.0)
+
+
+def _realised_mu(first: Tape, second: Tape) -> float:
+    losses = [
+        (float(np.linalg.norm(a.exact - b.exact)) / a.question.std) ** 2
+        if a.question.std
+        else math.inf
+        for a, b in zip(first.entries, second.entries)
+    ]
+    return math.sqrt(math.fsum(losses))
 
 
 def _differences(one: Any, two: Any, where: str) -> list[str]:

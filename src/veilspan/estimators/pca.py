@@ -17,7 +17,6 @@ from veilspan.problems.moments import SecondMoment
 from veilspan.solvers.spectral import leading_eigenvectors, noise_edge
 
 SECOND_MOMENT = "second moment"
-LARGEST_WIDTH = 20_000
 
 
 class PCA(SubspaceEstimator):
@@ -115,11 +114,6 @@ class PCA(SubspaceEstimator):
 
     def _plan(self, budget: Budget, n_rows: int | None, n_features: int) -> Plan:
         self._check_subspace_parameters(n_features)
-        if n_features > LARGEST_WIDTH:
-            raise ValueError(
-                f"PCA releases an n_features x n_features matrix; {n_features} columns are more "
-                f"than {LARGEST_WIDTH}. Reduce them first by a public projection."
-            )
         neighbors = check_neighbors(self.neighbors)
         wanted, shares = self._schedule(n_rows, (GaussianEvent(SECOND_MOMENT),), (1.0,))
         events = calibrate_noise(budget, wanted, neighbors=neighbors, weights=shares)

@@ -23,6 +23,7 @@ from veilspan.problems.moments import RowCount, RowSum
 MEAN, COUNT = "mean", "count"
 # Shares of mu^2. The centre and the count need little: their errors enter the answer divided by n.
 SHARES = {MEAN: 0.1, COUNT: 0.02}
+LARGEST_WIDTH = 20_000
 
 
 class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
@@ -76,6 +77,11 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Priva
         self._count(n_features)
         self._public_center(n_features)
         check_positive(self.row_norm, "row_norm")
+        if n_features > LARGEST_WIDTH:
+            raise ValueError(
+                f"{type(self).__name__} releases an n_features x n_features matrix; {n_features} "
+                f"columns are more than {LARGEST_WIDTH}. Reduce them first by a public projection."
+            )
 
     def _count(self, n_features: int) -> int:
         if self.n_components is None:
