@@ -350,8 +350,10 @@ class _Run:
         tilt = scale * (second @ vectors) * inverse @ vectors.T
         error2 = float(np.mean((scale * noise[1] * inverse) ** 2))
         seen = float(np.sum(tilt**2)) / (r * (self.d - r))
-        # Innovation test: a tilt much larger than predicted says that the prior was too sure.
-        surprised = seen > 1.5 * (belief.variance + error2)
+        # Innovation test, at four standard errors of a chi-square: a tilt larger than predicted
+        # says that the prior was too sure.
+        tolerated = 1 + 4 * math.sqrt(2 / (r * (self.d - r)))
+        surprised = seen > tolerated * (belief.variance + error2)
         prior = max(belief.variance, seen - error2) if surprised else belief.variance
         gain = prior / (prior + error2) if prior + error2 > 0 else 1.0
         basis = Grassmann(self.d, r).exp(belief.basis, gain * tilt)
