@@ -122,5 +122,7 @@ def save(folder, name, rows, claims, line, **facts):
 
 
 def short(epsilon):
-    """An epsilon for a label: 0.57, 1.2e5."""
-    return f"{epsilon:.2g}".replace("e+0", "e").replace("e+", "e") if epsilon >= 0.005 else "0.00"
+    """An epsilon for a label: 0.02, 0.57, 1.2e5."""
+    if epsilon < 100:
+        return f"{epsilon:.2f}"
+    return f"{epsilon:.2g}".replace("e+0", "e").replace("e+", "e")

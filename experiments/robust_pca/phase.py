@@ -127,7 +127,7 @@ def notes_of(cells, method):
     """The true epsilon under every square of a printed method."""
     if not isinstance(method, Printed):
         return None
-    return [[f"ε={short(cell.true_epsilon(method.method))}" for cell in row] for row in cells]
+    return [[f"ε {short(cell.true_epsilon(method.method))}" for cell in row] for row in cells]
 
 
 def panels_of(cells, methods, number):
