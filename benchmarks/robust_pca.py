@@ -16,22 +16,27 @@ units of plain passes ``X.T @ X`` in the same run, one BLAS thread, CPU seconds.
 """
 
 import argparse
+import json
+import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from _report import save, say, show
+from pca import PEER, ask_peer, find_peer
 from veilspan import PCA, RobustPCA
 from veilspan.baselines import fms
 from veilspan.datasets import make_haystack
 from veilspan.metrics import squared_angle_distance
 
 DELTA = 1e-6
+LIMIT = 20  # CPU seconds for one fit of another library
 
 
 @dataclass(frozen=True)
@@ -148,10 +153,11 @@ def verdict(suite: str, records: list[dict]) -> None:
 
 def speed(quick: bool) -> dict:
     """CPU seconds of a fit over those of one product X^T X, per release."""
-    shapes = [(50_000, 100, 5), (100_000, 100, 5), (100_000, 200, 5)]
+    shapes = [(2000, 5, 2), (2000, 20, 2), (50_000, 100, 5), (100_000, 100, 5), (100_000, 200, 5)]
     rows, record = [], {}
+    peer = find_peer(wanted=True)
     with threadpool_limits(1):
-        for n, d, r in shapes[: 1 if quick else None]:
+        for n, d, r in shapes[: 3 if quick else None]:
             x = make_haystack(n, d, r, noise=0.1).rows
             product = min(cpu(lambda x=x: x.T @ x) for _ in range(5))
             for name, make in METHODS.items():
@@ -161,12 +167,30 @@ def speed(quick: bool) -> dict:
                 label = f"{name}, ({n}, {d}, {r})"
                 record[label] = {"seconds": seconds, "releases": releases, "ratio": ratio}
                 rows.append([label, f"{seconds:.3f}", str(releases), f"{ratio:.2f}"])
+            if peer is not None and d <= 20:
+                label, taken = f"{PEER}, ({n}, {d}, {r})", peer_seconds(peer, x, r)
+                record[label] = {"seconds": taken}
+                shown = f"no answer in {LIMIT}" if taken is None else f"{taken:.3f}"
+                rows.append([label, shown, "", ""])
     show(
         "speed: one fit at epsilon = 1, one BLAS thread",
         ["", "CPU s", "releases", "passes of X.T @ X per release"],
         rows,
     )
     return record
+
+
+def peer_seconds(python: Path, x: np.ndarray, r: int) -> float | None:
+    """CPU seconds of diffprivlib's PCA on the same rows, ``None`` beyond the limit.
+
+    It is tried up to D = 20 only: from there on its sampler does not come to an end.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "table.npz"
+        np.savez(file, x)
+        settings = {"file": str(file), "rank": r, "epsilon": 1.0, "limit": LIMIT, "give_up": 1}
+        (fit,) = ask_peer(python, "diffprivlib-pca", json.dumps(settings))
+    return None if fit is None else fit["cpu"]
 
 
 def cpu(call: Callable) -> float:
