@@ -74,6 +74,11 @@ def draw(found, methods, number, title, path, columns, **options):
     )
 
 
+def milliseconds(log_seconds):
+    time = 1000 * 10**log_seconds
+    return f"{time:.1f}" if time < 10 else f"{time:,.0f}"
+
+
 def facts(found):
     return {"epsilon": EPSILON, "delta": "1/sqrt(N)", "printed_runs_stopped_at": found.stops}
 
@@ -144,9 +149,9 @@ def run_fig7(folder, quick, data=None):
 
 def run_fig8(folder, quick, data=None):
     found = measured(quick)
-    title = f"Fig. 8: CPU seconds to d² = 1e-2, start included. {SETTING}"
+    title = f"Fig. 8: CPU milliseconds to d² = 1e-2, start included. {SETTING}"
     draw(found, found.three, lambda m, c: np.log10(found.time(m, c)), title, folder / "fig8.png", 4,
-         limits=(-3, 1.5), bar="log10 seconds", form=lambda log: f"{10**log:.2g} s")  # fmt: skip
+         limits=(-3, 1.5), bar="log10 seconds", form=milliseconds)  # fmt: skip
     cells = [cell for row in found.cells for cell in row]
     never = {m.title: sum(np.isnan(found.time(m, c)) for c in cells) for m in found.three}
     ratios = [found.time(found.ours["GGD"], c) / found.time(AUTO, c) for c in cells]
