@@ -21,6 +21,15 @@ from veilspan.solvers.spectral import leading_eigenvectors
 N_LOCI, N_SCORES = 10_000, 200
 RECOGNISED = 0.75  # correlation with the map from which on one sees it
 SMALL_DELTA = 1e-6
+NOTES = [
+    "one seed",
+    "dp-PCA as printed and the start of dp-(S)GGD at 10,000 loci: a random subspace in place of the "
+    "Wishart mechanism, whose matrix was not built; its noise is far above the data",
+    "dp-GGD as printed: stopped after 40 steps (5 with --quick)",
+    "dp-SGGD with correct noise: the steps are corrected, the start is the same random subspace",
+    "dp-SGD-REAP and auto were not run at 10,000 loci",
+    "the scaling of the published coordinates was chosen with the map in view: see people.py",
+]
 
 
 def unit(rows):
@@ -197,4 +206,4 @@ def run(folder, quick, data=None):
     stds = {m: noise_std(m, *setting) for m in true}
     return save(folder, "fig3", rows, claims, line, source=people.source, true_epsilon=true,
                 noise_std=stds, wishart_start_least_delta=wishart_delta(EPSILON),
-                printed_at_200_scores=small, chance=random)  # fmt: skip
+                printed_at_200_scores=small, chance=random, notes=NOTES)  # fmt: skip

@@ -6,6 +6,12 @@ both cut to three values. The paper does not say how the coordinates are scaled;
 columns are equally long and hold no two-dimensional subspace at all. Here column k has the length
 sqrt(l_k - l_20), what its eigenvalue stands above the flat end of the spectrum. Values below half
 a standard deviation become 1, the others 0 and 2. Without the files, people are made up.
+
+These two choices were made with the map in view. Correlation of PCA without privacy with the map,
+200 loci unless said: equal columns 0.3, sqrt(l_k) 0.7, l_k 0.80 (300 loci), l_k - 1.3 0.75 to 0.77
+(300 loci), sqrt(l_k - 1.3) 0.82 to 0.84 (300 loci); the cut (0.1 to 0.6 deviations) hardly matters.
+The scaling with the clearest map was kept, so the figure compares methods on data where there is
+something to find; it does not say how well such a map comes out of real genes.
 """
 
 from dataclasses import dataclass
