@@ -23,7 +23,7 @@ RECOGNISED = 0.75  # correlation with the map from which on one sees it
 SMALL_DELTA = 1e-6
 NOTES = [
     "one seed",
-    "dp-PCA as printed and the start of dp-(S)GGD at 10,000 loci: a random subspace in place of the "
+    "dp-PCA as printed and the start of dp-(S)GGD at 10,000 loci: a random subspace instead of the "
     "Wishart mechanism, whose matrix was not built; its noise is far above the data",
     "dp-GGD as printed: stopped after 40 steps (5 with --quick)",
     "dp-SGGD with correct noise: the steps are corrected, the start is the same random subspace",
