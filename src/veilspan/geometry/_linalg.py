@@ -67,9 +67,8 @@ def scale_columns(a: FloatArray, s: FloatArray) -> FloatArray:
 
 
 def gram(m: FloatArray) -> FloatArray:
-    """M M^T, exactly symmetric: one matrix by BLAS's syrk, a batch by symmetrising."""
-    out: FloatArray = m @ m.swapaxes(-1, -2)
-    return out if m.ndim == 2 else sym(out)
+    """M M^T, exactly symmetric: NumPy computes one triangle (BLAS's syrk), also in a batch."""
+    return m @ m.swapaxes(-1, -2)
 
 
 def polish(y: FloatArray) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from veilspan.geometry._linalg import FloatArray, frobenius, gram, scale_columns, sym, transpose
+from veilspan.geometry._linalg import FloatArray, frobenius, gram, sym, transpose
 from veilspan.geometry._spd import SPDBase, rotation
 from veilspan.geometry.base import TransportKind
 
@@ -48,7 +48,8 @@ class SPDBuresWasserstein(SPDBase):
         m /= _sums(lam)
         diagonal = np.einsum("...ii->...i", m)
         diagonal += 1
-        return gram(p @ scale_columns(m, np.sqrt(lam)))
+        m *= np.sqrt(lam)[..., None, :]
+        return gram(p @ m)
 
     def _log(self, x: FloatArray, y: FloatArray) -> FloatArray:
         low = self._cholesky(x)
