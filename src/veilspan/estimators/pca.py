@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -99,18 +99,6 @@ class PCA(SubspaceEstimator):
         self.center = center
         self.noise = noise
         self.random_state = random_state
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the components of the rows of ``X`` within the budget.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            One row per person, any real dtype. Not copied, not kept.
-        y : None
-            Ignored.
-        """
-        return super().fit(X, y)
 
     def _plan(self, budget: Budget, n_rows: int | None, n_features: int) -> Plan:
         self._check_subspace_parameters(n_features)

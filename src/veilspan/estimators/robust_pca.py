@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -110,18 +110,6 @@ class RobustPCA(SubspaceEstimator):
         self.noise_std = noise_std
         self.noise = noise
         self.random_state = random_state
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the subspace of the rows of ``X`` within the budget.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            One row per person, any real dtype. Not copied, not kept.
-        y : None
-            Ignored.
-        """
-        return super().fit(X, y)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Residual ratio |x - P x| / |x| of the caller's own rows: near 0 inlier, near 1 outlier.
