@@ -85,8 +85,8 @@ def make_gene_map(
     outweighs the map, so robust PCA finds the map.
 
     The loci are *ancestry-informative*: place explains about a quarter of the variance of the
-    scaled counts, far more than it does at a locus of the real continent (below one hundredth). What a
-    private release can show depends on exactly this share: ``cline`` sets it.
+    scaled counts, far more than it does at a locus of the real continent (below one hundredth).
+    What a private release can show depends on exactly this share: ``cline`` sets it.
 
     Parameters
     ----------
