@@ -3,12 +3,18 @@
 from veilspan.datasets.genes import GeneMap, make_gene_map
 from veilspan.datasets.haystack import Haystack, make_haystack
 from veilspan.datasets.loci import reduce_loci, scale_counts
+from veilspan.datasets.spd import SPDSample, make_spd
+from veilspan.datasets.trees import Tree, make_tree
 
 __all__ = [
     "GeneMap",
     "Haystack",
+    "SPDSample",
+    "Tree",
     "make_gene_map",
     "make_haystack",
+    "make_spd",
+    "make_tree",
     "reduce_loci",
     "scale_counts",
 ]
