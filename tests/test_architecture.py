@@ -25,6 +25,7 @@ LAYERS = [
     "baselines",
     "metrics",
     "geometry",
+    "features",
     "datasets",
 ]
 

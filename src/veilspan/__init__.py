@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any
 from veilspan._version import __version__
 
 if TYPE_CHECKING:
-    from veilspan import baselines, datasets, diagnostics, geometry, metrics
+    from veilspan import baselines, datasets, diagnostics, features, geometry, metrics
     from veilspan.curator.checks import check_query
     from veilspan.curator.query import RowQuery
+    from veilspan.estimators.frechet import FrechetMean
+    from veilspan.estimators.minimize import minimize
     from veilspan.estimators.pca import PCA
     from veilspan.estimators.robust_pca import RobustPCA
+    from veilspan.geometry.ball import Ball
     from veilspan.geometry.checks import check_manifold
     from veilspan.privacy.accounting import delta_spent, epsilon_spent, privacy_curve
     from veilspan.privacy.budget import Budget
@@ -30,10 +33,24 @@ if TYPE_CHECKING:
     from veilspan.privacy.events import GaussianEvent, SampledGaussianEvent
     from veilspan.privacy.plan import Plan
     from veilspan.privacy.statement import PrivacyStatement
+    from veilspan.problems.manifold_losses import FrechetLoss, LeadingSubspace, Loss
+    from veilspan.solvers.calibrated import CalibratedDescent
+    from veilspan.solvers.rgd import RGD, RSGD
+    from veilspan.solvers.rsvrg import RSVRG
 
 _HOME = {
     "PCA": "estimators.pca",
     "RobustPCA": "estimators.robust_pca",
+    "FrechetMean": "estimators.frechet",
+    "minimize": "estimators.minimize",
+    "FrechetLoss": "problems.manifold_losses",
+    "LeadingSubspace": "problems.manifold_losses",
+    "Loss": "problems.manifold_losses",
+    "RGD": "solvers.rgd",
+    "RSGD": "solvers.rgd",
+    "RSVRG": "solvers.rsvrg",
+    "CalibratedDescent": "solvers.calibrated",
+    "Ball": "geometry.ball",
     "Budget": "privacy.budget",
     "GaussianEvent": "privacy.events",
     "SampledGaussianEvent": "privacy.events",
@@ -51,13 +68,22 @@ _HOME = {
     "check_query": "curator.checks",
     "check_manifold": "geometry.checks",
 }
-_PACKAGES = ("baselines", "datasets", "diagnostics", "geometry", "metrics")
+_PACKAGES = ("baselines", "datasets", "diagnostics", "features", "geometry", "metrics")
 
 __all__ = [
     "PCA",
+    "RGD",
+    "RSGD",
+    "RSVRG",
+    "Ball",
     "Budget",
     "BudgetExceededError",
+    "CalibratedDescent",
+    "FrechetLoss",
+    "FrechetMean",
     "GaussianEvent",
+    "LeadingSubspace",
+    "Loss",
     "NotPrivateWarning",
     "Plan",
     "PrivacyError",
@@ -75,8 +101,10 @@ __all__ = [
     "delta_spent",
     "diagnostics",
     "epsilon_spent",
+    "features",
     "geometry",
     "metrics",
+    "minimize",
     "privacy_curve",
 ]
 

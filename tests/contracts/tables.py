@@ -2,13 +2,24 @@
 
 import numpy as np
 
-from veilspan import PCA, RobustPCA
+from veilspan import (
+    PCA,
+    RGD,
+    RSGD,
+    RSVRG,
+    FrechetMean,
+    LeadingSubspace,
+    Loss,
+    RobustPCA,
+)
+from veilspan.geometry import SPD, Ball, Euclidean, Grassmann, PoincareBall, Sphere
 from veilspan.problems.geodesic import GeodesicGradient
 from veilspan.problems.gradients import RowGradient
 from veilspan.problems.moments import RowCount, RowSum, SecondMoment
 from veilspan.problems.reaper import ReaperGradient
 from veilspan.problems.recursive import ResidualDifference, TylerBlock, WhitenedBlocks
 from veilspan.problems.sphered import SphericalMoment
+from veilspan.problems.tangent import GradientDifference, GradientScale, TangentGradient
 from veilspan.solvers.geodesic_gradient import GeodesicGradientDescent
 from veilspan.solvers.reaper import ReaperDescent
 
@@ -68,6 +79,39 @@ def slow_reaper(row, point):
     return -(np.outer(z, x) + np.outer(x, z)) / 2
 
 
+def slow_log(row, point):
+    return -PoincareBall(3).log(point, inside_ball(row.x)[0])
+
+
+def inside_ball(x):
+    """Any row as a point of the Poincaré ball."""
+    return x / np.sqrt(1 + np.sum(x * x, axis=-1, keepdims=True)) * 0.999
+
+
+def slow_change(row, point):
+    here, anchor = point
+    there = Sphere(4).transport(anchor, here, slow_energy(row, anchor[:, None])[:, 0])
+    return slow_energy(row, here[:, None])[:, 0] - there
+
+
+def slow_energy(row, basis):
+    z = row.x[0]
+    projector = np.eye(len(z)) - basis @ basis.T
+    return -projector @ np.outer(z, z) @ basis
+
+
+def slow_scale(row, point):
+    query = GradientScale(CURVED, 2.0)
+    gradient = slow_energy(row, point[:, None])
+    position = np.clip(2 * np.log2(max(np.linalg.norm(gradient), 1e-300) / query.knots[0]), 0, 16)
+    counts = np.zeros(17)
+    low = min(int(position), 15)
+    counts[low], counts[low + 1] = 1 - (position - low), position - low
+    return counts, np.array([min((point @ row.x[0]) ** 2, 1.0)])
+
+
+CURVED = LeadingSubspace(Sphere(4), row_norm=1.0)
+IN_BALL = Loss(PoincareBall(3), lambda rows, w: -PoincareBall(3).log(w, inside_ball(rows)))
 HYPERPLANE = np.linalg.qr(np.random.default_rng(7).standard_normal((4, 3)))[0]
 RELAXED = np.diag([0.9, 0.6, 0.4, 0.1]) + 0.05
 FRAME = np.linalg.qr(np.random.default_rng(5).standard_normal((5, 3)))[0]
@@ -95,6 +139,30 @@ QUERIES = {
     ),
     "geodesic gradient": (GeodesicGradient(), 4, (HYPERPLANE,), slow_geodesic),
     "reaper gradient": (ReaperGradient(), 4, (RELAXED, np.diag([1.0, 1, 0, 0])), slow_reaper),
+    "tangent gradient": (
+        TangentGradient(IN_BALL, 0.7),
+        3,
+        (np.zeros(3), np.array([0.5, 0.2, 0])),
+        slow_log,
+    ),
+    "gradient difference": (
+        GradientDifference(CURVED, 0.3),
+        4,
+        ((np.full(4, 0.5), np.array([0.1, 0.7, 0.5, 0.5])),),
+        slow_change,
+    ),
+    "energy gradient": (
+        LeadingSubspace(Grassmann(5, 2)).query(0.5),
+        5,
+        (FRAME[:, :2],),
+        slow_energy,
+    ),
+    "gradient scale": (
+        GradientScale(CURVED, 2.0),
+        4,
+        (np.array([0.5, -0.5, 0.5, 0.5]),),
+        slow_scale,
+    ),
     "row gradient": (RowGradient(squares, 0.7), 4, (np.ones(4), np.zeros(4)), slow_squares),
 }
 
@@ -103,6 +171,9 @@ GGD = GeodesicGradientDescent(steps=5, halvings=1)
 SGGD = GeodesicGradientDescent(steps=5, halvings=1, sampling_rate=0.3)
 REAPER = ReaperDescent(steps=4)
 SMD = ReaperDescent(geometry="mirror", steps=4, sampling_rate=0.3)
+
+BALL = Ball.from_norm(Euclidean(4), 2.0)
+MATRICES = Ball.from_eigenvalues(SPD(2), 0.1, 10.0)
 
 # name: (estimator class, parameters beside the shared ones)
 ESTIMATORS = {
@@ -118,6 +189,23 @@ ESTIMATORS = {
     "RobustPCA, reaper-gd": (RobustPCA, {"n_components": 2, "solver": REAPER}),
     "RobustPCA, reaper-smd": (RobustPCA, {"n_components": 2, "solver": SMD}),
     "RobustPCA, private centre": (RobustPCA, {"n_components": 1, "center": "private"}),
+    "FrechetMean": (FrechetMean, {"manifold": Euclidean(4), "ball": BALL}),
+    "FrechetMean, rgd": (
+        FrechetMean,
+        {"manifold": Euclidean(4), "ball": BALL, "solver": RGD(steps=4, average=True)},
+    ),
+    "FrechetMean, rsgd": (
+        FrechetMean,
+        {"manifold": Euclidean(4), "ball": BALL, "solver": RSGD(steps=4, batch_rate=0.3)},
+    ),
+    "FrechetMean, rsvrg": (
+        FrechetMean,
+        {
+            "manifold": Euclidean(4),
+            "ball": BALL,
+            "solver": RSVRG(epochs=2, inner_steps=2, anchor_share=0.5, output="random"),
+        },
+    ),
 }
 
 

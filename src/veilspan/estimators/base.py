@@ -48,6 +48,7 @@ class PrivateEstimator(BaseEstimator):
     neighbors: str
     noise: str
     random_state: int | None
+    plan_: Plan
     privacy_: PrivacyStatement
 
     @abstractmethod
@@ -86,13 +87,18 @@ class PrivateEstimator(BaseEstimator):
         """
         table = validate_table(self, X, **self._input_options)
         source = noise_source(self.random_state)
-        plan = self.plan(table.shape[0], table.shape[1])
+        plan = self._plan_of_fit(table.shape[0], table.shape[1])
         _warn(plan, source)
         rows = self._rows_for_curator(table, source)
         curator = Curator(rows, plan, source, noise=self.noise)  # type: ignore[arg-type]
         self._run(curator)
+        self.plan_ = plan
         self.privacy_ = _statement(plan, curator)
         return self
+
+    def _plan_of_fit(self, n_rows: int, n_features: int) -> Plan:
+        """What a fit follows: the plan of the dry run."""
+        return self.plan(n_rows, n_features)
 
     def _rows_for_curator(self, table: Any, source: NoiseSource) -> Rows:
         """What goes to the curator: the table's rows."""

@@ -1,5 +1,6 @@
 """Manifolds and their Gaussian tangent vectors: pure mathematics, no data and no privacy."""
 
+from veilspan.geometry.ball import Ball
 from veilspan.geometry.base import Manifold
 from veilspan.geometry.checks import check_manifold
 from veilspan.geometry.errors import UnavailableOperationError
@@ -18,6 +19,7 @@ from veilspan.geometry.stiefel import Stiefel
 
 __all__ = [
     "SPD",
+    "Ball",
     "CheckResult",
     "Euclidean",
     "Grassmann",

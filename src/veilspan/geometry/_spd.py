@@ -38,6 +38,12 @@ class SPDBase(Manifold):
         z = rng.standard_normal((*size, self.n, 2 * self.n))
         return sym(z @ transpose(z) / (2 * self.n))
 
+    def _nearest_point(self, x: FloatArray) -> FloatArray:
+        return x if np.array_equal(x, transpose(x)) else sym(x)
+
+    def _reference_point(self) -> FloatArray:
+        return np.eye(self.n)
+
     def _contains(self, x: FloatArray, atol: float) -> Any:
         scale = np.maximum(1, self._size(x))
         symmetric = self._size(x - transpose(x)) <= atol * scale

@@ -102,6 +102,10 @@ class Manifold(ABC):
         """Return the tangent vector at x of the minimal geodesic that reaches y in unit time."""
         return self._log(self._arg(x), self._arg(y))
 
+    def log_coordinates(self, x: ArrayLike, y: ArrayLike) -> FloatArray:
+        """Coordinates of ``log(x, y)``, in one go where that saves work."""
+        return self._log_coordinates(self._arg(x), self._arg(y))
+
     def geodesic(self, x: ArrayLike, y: ArrayLike, t: ArrayLike) -> FloatArray:
         """Points at the times t on the minimal geodesic from x (t=0) to y (t=1).
 
@@ -175,6 +179,15 @@ class Manifold(ABC):
 
     # ------------------------------------------------------------------ points
 
+    def nearest_point(self, x: ArrayLike) -> FloatArray:
+        """Put an array that rounding left close to the manifold on it."""
+        return self._nearest_point(self._arg(x))
+
+    @property
+    def reference_point(self) -> FloatArray:
+        """A fixed point to begin at when nothing better is known."""
+        return self._reference_point()
+
     def random_point(self, rng: np.random.Generator, size: Size = None) -> FloatArray:
         """Draw a random point, or an array of them with leading axes `size`."""
         return self._random_point(rng, axes(size))
@@ -234,6 +247,15 @@ class Manifold(ABC):
 
     def _log(self, x: FloatArray, y: FloatArray) -> FloatArray:
         self._refuse("log", "compare points with 'separation'")
+
+    def _log_coordinates(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        return self._to_coordinates(x, self._log(x, y))
+
+    def _nearest_point(self, x: FloatArray) -> FloatArray:
+        return x
+
+    def _reference_point(self) -> FloatArray:
+        return self._random_point(np.random.default_rng(0), ())
 
     def _retract(self, x: FloatArray, u: FloatArray) -> FloatArray:
         return self._exp(x, u)

@@ -59,5 +59,8 @@ class Euclidean(Manifold):
     def _random_point(self, rng: np.random.Generator, size: tuple[int, ...]) -> FloatArray:
         return rng.standard_normal(size + self.point_shape)
 
+    def _reference_point(self) -> FloatArray:
+        return np.zeros(self.point_shape)
+
     def _contains(self, x: FloatArray, atol: float) -> Any:
         return np.isfinite(self._size(x))

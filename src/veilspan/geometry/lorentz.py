@@ -88,6 +88,12 @@ class Lorentz(Manifold):
         x[..., 1:] = rng.standard_normal((*size, self.n - 1)) / np.sqrt(self.n - 1)
         return _lift(x)
 
+    def _nearest_point(self, x: FloatArray) -> FloatArray:
+        return _lift(x.copy())
+
+    def _reference_point(self) -> FloatArray:
+        return np.eye(self.n)[0]
+
     def _contains(self, x: FloatArray, atol: float) -> Any:
         size = np.maximum(1, drop(dot(x, x)))
         return (np.abs(drop(minkowski(x, x)) + 1) <= atol * size) & (x[..., 0] > 0)

@@ -89,6 +89,9 @@ class PoincareBall(Manifold):
         u = rng.standard_normal((*size, self.n)) * (0.5 / np.sqrt(self.n))
         return self._exp(np.zeros(self.n), u)
 
+    def _reference_point(self) -> FloatArray:
+        return np.zeros(self.n)
+
     def _contains(self, x: FloatArray, atol: float) -> Any:
         return drop(dot(x, x)) < 1
 

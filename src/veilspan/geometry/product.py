@@ -132,6 +132,12 @@ class Product(Manifold):
     def _random_point(self, rng: np.random.Generator, size: tuple[int, ...]) -> FloatArray:
         return self._join([f._random_point(rng, size) for f in self.factors])
 
+    def _nearest_point(self, x: FloatArray) -> FloatArray:
+        return self._join(self._each("_nearest_point", x))
+
+    def _reference_point(self) -> FloatArray:
+        return self._join([f._reference_point() for f in self.factors])
+
     def _contains(self, x: FloatArray, atol: float) -> Any:
         inside = [
             np.asarray(f._contains(part, atol)) for f, part in zip(self.factors, self._split(x))

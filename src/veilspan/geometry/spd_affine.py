@@ -62,6 +62,11 @@ class SPDAffineInvariant(SPDBase):
         frame = low @ p
         return sym(scale_columns(frame, logs) @ transpose(frame))
 
+    def _log_coordinates(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        # The whitened logarithm itself: two products with L fewer than `log`, and none back.
+        p, logs = relative_spectrum(inverse_lower(self._cholesky(x)), self._cholesky, y)
+        return sym(scale_columns(p, logs) @ transpose(p))
+
     def _retract(self, x: FloatArray, u: FloatArray) -> FloatArray:
         half = inverse_lower(self._cholesky(x)) @ u
         return sym(x + u + 0.5 * (transpose(half) @ half))

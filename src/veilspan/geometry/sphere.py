@@ -90,6 +90,12 @@ class Sphere(Manifold):
         x /= np.sqrt(dot(x, x))
         return x
 
+    def _nearest_point(self, x: FloatArray) -> FloatArray:
+        return x / np.sqrt(dot(x, x))
+
+    def _reference_point(self) -> FloatArray:
+        return np.eye(self.n)[0]
+
     def _contains(self, x: FloatArray, atol: float) -> Any:
         return np.abs(drop(dot(x, x)) - 1) <= atol
 

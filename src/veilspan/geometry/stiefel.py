@@ -133,6 +133,13 @@ class Stiefel(Manifold):
     def _random_point(self, rng: np.random.Generator, size: tuple[int, ...]) -> FloatArray:
         return random_frame(rng, (*size, self.n, self.p))
 
+    def _nearest_point(self, x: FloatArray) -> FloatArray:
+        left, _, right = np.linalg.svd(x, full_matrices=False)
+        return left @ right
+
+    def _reference_point(self) -> FloatArray:
+        return np.eye(self.n, self.p)
+
     def _contains(self, x: FloatArray, atol: float) -> Any:
         return orthonormal(x, atol)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from veilspan.privacy.accounting import epsilon_spent
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.events import Event, event_to_dict
+from veilspan.privacy.events import Event, event_from_dict, event_to_dict
 from veilspan.privacy.neighbors import Neighbors
 
 
@@ -74,6 +74,23 @@ class Plan:
             "events": [event_to_dict(event) for event in self.events],
             "decisions": dict(self.decisions),
         }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Plan:
+        """Rebuild a plan from :meth:`to_dict`."""
+        fields = dict(record)
+        fields["budget"] = Budget(float(fields.pop("epsilon")), fields.pop("delta"))
+        fields["events"] = tuple(event_from_dict(event) for event in fields["events"])
+        return cls(**fields)
+
+    def asks_the_same_as(self, other: Plan) -> bool:
+        """Whether two plans ask the same questions of the same table, whatever their noise."""
+
+        def form(plan: Plan) -> tuple[Any, ...]:
+            asked = [(type(e), e.name, e.count, e.sampling_rate) for e in plan.events]
+            return (plan.method, plan.neighbors, plan.n_rows, plan.n_features, plan.adaptive, asked)
+
+        return form(self) == form(other)
 
     def __repr__(self) -> str:
         rows = "private number of" if self.n_rows is None else f"{self.n_rows:,}"

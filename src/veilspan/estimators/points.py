@@ -1,0 +1,93 @@
+"""Tables of points: in, out, and checked, with errors that name no row."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from veilspan.geometry import Manifold, SPDBuresWasserstein
+from veilspan.geometry._spd import SPDBase
+
+#: How far from the manifold a point may be to be put on it; relative to its size.
+TOLERANCE = 1e-6
+
+
+def flat_points(x: Any, manifold: Manifold) -> Any:
+    """One row of numbers per point; anything but a stack of points is left to the table's check."""
+    shape = getattr(x, "shape", None)
+    if shape is None:
+        try:
+            x = np.asarray(x)
+        except ValueError:  # ragged: its message would quote rows
+            raise ValueError(f"X must be a stack of points of {manifold}.") from None
+        shape = x.shape
+    if len(shape) == 1 + len(manifold.point_shape) and len(shape) > 2:
+        if tuple(shape[1:]) != manifold.point_shape:
+            raise ValueError(
+                f"points of {manifold} have shape {manifold.point_shape}; got {tuple(shape[1:])}."
+            )
+        return np.asarray(x).reshape(shape[0], -1)
+    return x
+
+
+def as_points(table: np.ndarray, manifold: Manifold) -> np.ndarray:
+    """Points of a flat table, put on the manifold where rounding left it.
+
+    Raises
+    ------
+    ValueError
+        If the width is wrong or a point is off the manifold, without saying which or by how much.
+    """
+    width = math.prod(manifold.point_shape)
+    if table.shape[1] != width:
+        raise ValueError(
+            f"points of {manifold} have {width} numbers each; X has {table.shape[1]} columns."
+        )
+    points = np.asarray(table, dtype=np.float64).reshape(-1, *manifold.point_shape)
+    with np.errstate(all="ignore"):
+        on = bool(np.all(manifold.contains(points, atol=TOLERANCE)))
+    if not on:
+        hint = " (singular matrices become points by adding a small multiple of I)"
+        raise ValueError(
+            f"X holds something that is not a point of {manifold}"
+            f"{hint if isinstance(manifold, SPDBase) else ''}. Repair or drop such rows first, by "
+            "a rule that does not look at other people's rows."
+        )
+    return manifold.nearest_point(points)
+
+
+def tangent_vectors(manifold: Manifold, base: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """log_base of points in isometric coordinates, one flat row each."""
+    coordinates = manifold.log_coordinates(base, points)
+    if not _symmetric(manifold):
+        return coordinates.reshape(len(points), -1)
+    rows, columns, weights = _triangle(manifold)
+    return coordinates[:, rows, columns] * weights
+
+
+def points_from_tangent(manifold: Manifold, base: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Invert :func:`tangent_vectors`: exp_base of flat coordinates."""
+    if _symmetric(manifold):
+        rows, columns, weights = _triangle(manifold)
+        square = np.zeros((len(vectors), *manifold.point_shape))
+        square[:, rows, columns] = square[:, columns, rows] = vectors / weights
+        vectors = square
+    shaped = vectors.reshape(len(vectors), *manifold.coordinate_shape)
+    return manifold.exp(base, manifold.from_coordinates(base, shaped))
+
+
+def tangent_width(manifold: Manifold) -> int:
+    """Number of columns of :func:`tangent_vectors`."""
+    return manifold.dim if _symmetric(manifold) else math.prod(manifold.coordinate_shape)
+
+
+def _symmetric(manifold: Manifold) -> bool:
+    """Whether coordinates are symmetric matrices, so that half of them say all."""
+    return isinstance(manifold, SPDBase) and not isinstance(manifold, SPDBuresWasserstein)
+
+
+def _triangle(manifold: Manifold) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rows, columns = np.triu_indices(manifold.point_shape[0])
+    return rows, columns, np.where(rows == columns, 1.0, math.sqrt(2))

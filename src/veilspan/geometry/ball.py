@@ -1,0 +1,150 @@
+"""Public balls: where points are known to live before any of them is seen."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from veilspan.geometry._linalg import FloatArray
+from veilspan.geometry._spd import SPDBase
+from veilspan.geometry.base import Manifold
+from veilspan.geometry.euclidean import Euclidean
+from veilspan.geometry.lorentz import Lorentz
+from veilspan.geometry.poincare import PoincareBall
+from veilspan.geometry.spd_bures import SPDBuresWasserstein
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ball:
+    r"""All points within ``radius`` of ``center``: public knowledge of where points live.
+
+    A point outside is pulled in along the geodesic to the centre: it keeps its direction and is
+    moved to the sphere of that radius. Each point is moved by itself, so pulling in is a map of
+    rows and costs no privacy.
+
+    Parameters
+    ----------
+    manifold : Manifold
+        Where the points live; needs ``exp``, ``log`` and ``dist``.
+    center : array of shape ``manifold.point_shape``
+        A public point.
+    radius : float
+        Positive; infinite where nothing is known, which only a fit without privacy can use.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from veilspan.geometry import SPD, Ball
+    >>> ball = Ball.from_eigenvalues(SPD(2), 0.1, 10.0)
+    >>> round(ball.radius, 4)  # sqrt(2) log(10)
+    3.2563
+    >>> np.linalg.eigvalsh(ball.pull_in(np.diag([1.0, 1e9]))).round(2)
+    array([ 1.  , 25.95])
+    """
+
+    manifold: Manifold
+    center: FloatArray
+    radius: float
+
+    def __post_init__(self) -> None:
+        center = self.manifold._arg(self.center).copy()
+        if center.shape != self.manifold.point_shape or not bool(self.manifold.contains(center)):
+            raise ValueError(f"the centre of a ball must be one point of {self.manifold}.")
+        if not self.radius > 0:
+            raise ValueError(f"the radius of a ball must be positive; got {self.radius}.")
+        center.flags.writeable = False
+        object.__setattr__(self, "center", center)
+        object.__setattr__(self, "radius", float(self.radius))
+
+    @classmethod
+    def from_eigenvalues(cls, manifold: Manifold, low: float, high: float) -> Ball:
+        r"""The smallest ball around a multiple of I with all matrices of that spectrum.
+
+        The distance of X to c I depends on the eigenvalues of X alone. Affine-invariant and
+        log-Euclidean: sqrt(sum log^2(lam_i / c)), least at worst for c = sqrt(low high), where it
+        is at most (sqrt(n) / 2) log(high / low). Bures-Wasserstein: sqrt(sum (sqrt(lam_i) -
+        sqrt(c))^2), so sqrt(c) is the mean of sqrt(low) and sqrt(high) and the radius
+        (sqrt(n) / 2) (sqrt(high) - sqrt(low)).
+
+        Parameters
+        ----------
+        manifold : SPD manifold
+            With any of the three metrics.
+        low, high : float
+            Public bounds on all eigenvalues, 0 < low < high. For covariance matrices with a ridge,
+            ``low`` is the ridge and ``high`` the largest possible total variance.
+        """
+        if not isinstance(manifold, SPDBase):
+            raise TypeError(f"eigenvalues describe positive definite matrices, not {manifold}.")
+        if not 0 < low < high < math.inf:
+            raise ValueError(f"eigenvalues need 0 < low < high; got {low} and {high}.")
+        if isinstance(manifold, SPDBuresWasserstein):
+            middle = ((math.sqrt(low) + math.sqrt(high)) / 2) ** 2
+            half = (math.sqrt(high) - math.sqrt(low)) / 2
+        else:
+            middle, half = math.sqrt(low) * math.sqrt(high), math.log(high / low) / 2
+        return cls(manifold, middle * np.eye(manifold.n), half * math.sqrt(manifold.n))
+
+    @classmethod
+    def from_norm(cls, manifold: Manifold, largest: float) -> Ball:
+        """The ball around the origin with all points up to a Euclidean norm.
+
+        Euclidean: that norm. Poincaré ball: 2 artanh(largest). Lorentz: asinh(largest), the norm
+        being that of the entries after the first.
+
+        Parameters
+        ----------
+        manifold : Euclidean, PoincareBall or Lorentz
+            The manifold.
+        largest : float
+            Public bound on the norm, below 1 in the Poincaré ball.
+        """
+        if not (largest > 0 and math.isfinite(largest)):
+            raise ValueError(f"the largest norm must be positive and finite; got {largest}.")
+        if isinstance(manifold, PoincareBall):
+            if largest >= 1:
+                raise ValueError(f"norms in the Poincaré ball stay below 1; got {largest}.")
+            radius = 2 * math.atanh(largest)
+        elif isinstance(manifold, Lorentz):
+            radius = math.asinh(largest)
+        elif isinstance(manifold, Euclidean):
+            radius = largest
+        else:
+            raise TypeError(f"a norm does not describe a ball of {manifold}; give its centre.")
+        return cls(manifold, manifold.reference_point, radius)
+
+    def contains(self, x: ArrayLike) -> np.ndarray:
+        """Whether points lie in the ball."""
+        return np.asarray(self.manifold.dist(self.center, x) <= self.radius)
+
+    def pull_in(self, x: ArrayLike) -> FloatArray:
+        """Points inside as they are, points outside moved to the boundary."""
+        points = self.manifold._arg(x)
+        if math.isinf(self.radius):
+            return points
+        distance = np.asarray(self.manifold.dist(self.center, points))
+        outside = distance > self.radius
+        if not outside.any():
+            return points
+        log = self.manifold.log(self.center, points[outside])
+        # A hair inside, so that pulling in again changes nothing.
+        factor = self.radius * (1 - 1e-12) / distance[outside]
+        moved = self.manifold.exp(self.center, log * _as_factor(factor, log))
+        if points.shape == self.manifold.point_shape:
+            return moved.reshape(points.shape)
+        result = points.copy()
+        result[outside] = moved
+        return result
+
+    def __repr__(self) -> str:
+        return f"Ball({self.manifold!r}, radius={self.radius:.4g})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Ball, (self.manifold, np.array(self.center), self.radius))
+
+
+def _as_factor(numbers: np.ndarray, like: FloatArray) -> np.ndarray:
+    return numbers.reshape(numbers.shape + (1,) * (like.ndim - numbers.ndim))
