@@ -64,7 +64,7 @@ def covariance_descriptors(images: ArrayLike, ridge: float = 1e-6) -> np.ndarray
 
     Notes
     -----
-    Images are worked on in blocks of about 2 MB, or one image if that is larger (some 100 bytes for
+    Images are worked on in blocks of about 2 MB, or one image if that is larger (some 200 bytes for
     each of its pixels).
 
     Examples
@@ -82,8 +82,6 @@ def covariance_descriptors(images: ArrayLike, ridge: float = 1e-6) -> np.ndarray
     for start in range(0, n, step):
         rows = slice(start, start + step)
         out[rows] = _covariances(_features(_unit_range(pixels[rows])))
-    # Rounding leaves M M^T symmetric in practice; averaging makes it a promise.
-    out = (out + out.transpose(0, 2, 1)) / 2
     diagonal = np.arange(k)
     out[:, diagonal, diagonal] += ridge
     return out
@@ -227,4 +225,6 @@ def _covariances(features: np.ndarray) -> np.ndarray:
     """Population covariance over the last axis."""
     n_pixels = features.shape[2]
     features -= features.mean(axis=2, keepdims=True)
-    return features @ features.transpose(0, 2, 1) / n_pixels
+    moments = features @ features.transpose(0, 2, 1)
+    # Rounding leaves M M^T symmetric in practice; adding the transpose makes it a promise.
+    return (moments + moments.transpose(0, 2, 1)) / (2 * n_pixels)
