@@ -23,6 +23,7 @@ LAYERS = [
     "privacy",
     "diagnostics",
     "baselines",
+    "streaming",
     "metrics",
     "geometry",
     "features",
