@@ -10,7 +10,6 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from veilspan.curator.curator import Curator
-from veilspan.curator.rows import Rows
 from veilspan.estimators.manifold import LARGEST_CLIP, ManifoldEstimator
 from veilspan.estimators.points import (
     as_points,
@@ -182,11 +181,11 @@ class FrechetMean(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ManifoldEst
             "high) for positive definite matrices."
         )
 
-    def _rows_for_curator(self, table: Any, source: NoiseSource) -> Rows:
+    def _rows_for_curator(self, table: Any, source: NoiseSource) -> Any:
         points = as_points(table, self.manifold)
         if self.ball is not None:
             points = self.ball.pull_in(points)
-        return Rows(points.reshape(len(points), -1))
+        return super()._rows_for_curator(points.reshape(len(points), -1), source)
 
     def _run(self, curator: Curator) -> None:
         self.mean_ = self._solve(curator).point
