@@ -57,6 +57,7 @@ class ManifoldEstimator(PrivateEstimator):
     def _plan(self, budget: Budget, n_rows: int | None, n_features: int) -> Plan:
         neighbors = check_neighbors(self.neighbors)
         loss, solver, clip = self._loss(), self._solver(), self._clip()
+        check_ball(self.ball, loss)
         self._start()
         self._check_width(loss, n_features)
         events, shares = solver.schedule(loss, clip, budget, neighbors, n_rows)
@@ -92,3 +93,9 @@ class ManifoldEstimator(PrivateEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         return tags
+
+
+def check_ball(ball: Any, loss: ManifoldLoss) -> None:
+    """Refuse what is not a ball of the loss's manifold."""
+    if ball is not None and not (isinstance(ball, Ball) and ball.manifold == loss.manifold):
+        raise ValueError(f"ball must be a Ball of {loss.manifold}; got {ball!r}.")

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from veilspan.curator.curator import Curator
+from veilspan.curator.rows import Rows
 from veilspan.estimators.manifold import LARGEST_CLIP, ManifoldEstimator
+from veilspan.estimators.points import as_points
 from veilspan.estimators.validation import check_positive
 from veilspan.geometry import Ball
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import PrivacyError
+from veilspan.privacy.noise import NoiseSource
 from veilspan.privacy.plan import Plan
 from veilspan.privacy.statement import PrivacyStatement
-from veilspan.problems.manifold_losses import ManifoldLoss
+from veilspan.problems.manifold_losses import FrechetLoss, ManifoldLoss
 from veilspan.solvers.manifold import ManifoldSolver
 
 
@@ -82,7 +86,8 @@ class ManifoldMinimizer(ManifoldEstimator):
         recorded = getattr(self, "_recorded", None)
         if recorded is None:
             return made
-        if not (recorded.asks_the_same_as(made) and recorded.budget == made.budget):
+        alike = recorded.budget == made.budget and recorded.decisions == made.decisions
+        if not (alike and recorded.asks_the_same_as(made)):
             raise ValueError(
                 "the recorded plan is not the plan of this call: the data's shape, the budget or "
                 "a parameter differs."
@@ -115,6 +120,12 @@ class ManifoldMinimizer(ManifoldEstimator):
             "Riemannian gradient may have (longer ones are shortened), chosen without the rows."
         )
 
+    def _rows_for_curator(self, table: Any, source: NoiseSource) -> Rows:
+        if isinstance(self.loss, FrechetLoss):  # refused here, not in the middle of a run
+            points = as_points(table, self.loss.manifold)
+            table = points.reshape(len(points), -1)
+        return Rows(table)
+
     def _run(self, curator: Curator) -> None:
         self.result_ = self._solve(curator)
         self.point_ = self.result_.point
@@ -141,7 +152,8 @@ def minimize(
     loss : ManifoldLoss
         :class:`FrechetLoss`, :class:`LeadingSubspace` or a :class:`Loss` of your own.
     data : array of shape (n, ...)
-        One row per person; rows may have any shape that the loss expects.
+        One row per person; rows may have any shape that the loss expects. The rows of a
+        :class:`FrechetLoss` must be points of its manifold, which counts as public.
     budget : Budget
         What may be spent, e.g. ``Budget(1.0, 1e-6)``; ``Budget(math.inf, 1e-6)`` without privacy.
     solver : solver, optional
@@ -177,6 +189,7 @@ def minimize(
     >>> bool(abs(found.point[0]) > 0.9)
     True
     """
+    _check_types(loss, budget)
     flat = _flat_rows(data, loss)
     fitted = ManifoldMinimizer(
         loss,
@@ -195,15 +208,29 @@ def minimize(
     return Minimum(result.point, fitted.privacy_, fitted.plan_, result.stopped, result.trace)
 
 
+def _check_types(loss: Any, budget: Any) -> None:
+    if not isinstance(loss, ManifoldLoss):
+        raise TypeError(f"loss must be a ManifoldLoss; got {type(loss).__name__}.")
+    if not isinstance(budget, Budget):
+        raise TypeError(
+            f"budget must be a Budget, e.g. Budget(1.0, 1e-6); got {type(budget).__name__}."
+        )
+
+
 def _flat_rows(data: Any, loss: ManifoldLoss) -> Any:
+    if hasattr(data, "__dask_graph__"):
+        return data
     shape = getattr(data, "shape", None)
     if shape is None:
-        data = np.asarray(data)
+        try:
+            data = np.asarray(data)
+        except ValueError:  # ragged: its message would quote rows
+            raise ValueError("data must be an array with one row per person.") from None
         shape = data.shape
     if loss.row_shape is not None and len(shape) > 2:
         if tuple(shape[1:]) != tuple(loss.row_shape):
             raise ValueError(
                 f"rows must have shape {tuple(loss.row_shape)}; got {tuple(shape[1:])}."
             )
-        return np.asarray(data).reshape(shape[0], -1)
+        return np.asarray(data).reshape(shape[0], math.prod(shape[1:]))
     return data

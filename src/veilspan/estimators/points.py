@@ -16,6 +16,8 @@ TOLERANCE = 1e-6
 
 def flat_points(x: Any, manifold: Manifold) -> Any:
     """One row of numbers per point; anything but a stack of points is left to the table's check."""
+    if hasattr(x, "__dask_graph__"):
+        return x
     shape = getattr(x, "shape", None)
     if shape is None:
         try:
@@ -28,7 +30,7 @@ def flat_points(x: Any, manifold: Manifold) -> Any:
             raise ValueError(
                 f"points of {manifold} have shape {manifold.point_shape}; got {tuple(shape[1:])}."
             )
-        return np.asarray(x).reshape(shape[0], -1)
+        return np.asarray(x).reshape(shape[0], math.prod(shape[1:]))
     return x
 
 
@@ -48,7 +50,7 @@ def as_points(table: np.ndarray, manifold: Manifold) -> np.ndarray:
     points = np.asarray(table, dtype=np.float64).reshape(-1, *manifold.point_shape)
     with np.errstate(all="ignore"):
         on = bool(np.all(manifold.contains(points, atol=TOLERANCE)))
-    if not on:
+    if not on or _singular(points, manifold):
         hint = " (singular matrices become points by adding a small multiple of I)"
         raise ValueError(
             f"X holds something that is not a point of {manifold}"
@@ -56,6 +58,23 @@ def as_points(table: np.ndarray, manifold: Manifold) -> np.ndarray:
             "a rule that does not look at other people's rows."
         )
     return manifold.nearest_point(points)
+
+
+def _singular(points: np.ndarray, manifold: Manifold) -> bool:
+    """Whether a matrix is singular up to rounding.
+
+    Such a matrix may have a positive least eigenvalue by one algorithm and none by another: its
+    logarithm would fail in the middle of a fit. A Cholesky factor of X - 1e-14 tr(X) I, cheaper
+    than eigenvalues, exists for all others.
+    """
+    if not isinstance(manifold, SPDBase):
+        return False
+    shifts = 1e-14 * np.trace(points, axis1=1, axis2=2)
+    try:
+        np.linalg.cholesky(points - shifts[:, None, None] * np.eye(manifold.n))
+    except np.linalg.LinAlgError:
+        return True
+    return False
 
 
 def tangent_vectors(manifold: Manifold, base: np.ndarray, points: np.ndarray) -> np.ndarray:

@@ -37,12 +37,30 @@ def torch_values(value: Value) -> Vectorised:
 def _in_float64(function: Callable[..., Any]) -> Vectorised:
     def call(rows: np.ndarray, point: np.ndarray) -> np.ndarray:
         # JAX works in float32 unless asked; only inside this block, so users' settings stay.
-        from jax.experimental import enable_x64
-
-        with enable_x64():
-            return np.asarray(function(np.asarray(rows), np.asarray(point)), dtype=np.float64)
+        with _jax_float64():
+            found = function(_padded(np.asarray(rows)), np.asarray(point))
+            return np.asarray(found, dtype=np.float64)[: len(rows)]
 
     return call
+
+
+def _jax_float64() -> Any:
+    """A block of float64: ``jax.enable_x64``, in older versions an experimental function."""
+    jax = _import("jax")
+    if hasattr(jax, "enable_x64"):
+        return jax.enable_x64(True)
+    from jax.experimental import enable_x64
+
+    return enable_x64()
+
+
+def _padded(rows: np.ndarray) -> np.ndarray:
+    """Rows and copies of the last one, up to a power of two of them.
+
+    JAX compiles anew for every shape, and every Poisson sample has another size.
+    """
+    missing = (1 << max(0, len(rows) - 1).bit_length()) - len(rows)
+    return rows if missing <= 0 else np.concatenate([rows, np.repeat(rows[-1:], missing, axis=0)])
 
 
 def _as_tensors(function: Callable[..., Any]) -> Vectorised:

@@ -85,6 +85,13 @@ class ManifoldLoss(ABC):
         """Curvature of each row's loss in [0, 1] times ``largest_curvature``, where measurable."""
         return None
 
+    def rounding_sizes(self, rows: np.ndarray) -> np.ndarray | None:
+        """For each row, what its gradient's rounding errors are relative to, at any point.
+
+        ``None`` where that is the gradient's own norm.
+        """
+        return None
+
     #: Scale of :meth:`curvatures`; ``None`` where they are not measured.
     largest_curvature: float | None = None
 
@@ -123,6 +130,8 @@ class FrechetLoss(ManifoldLoss):
     curvature = 1.0
 
     def __init__(self, manifold: Manifold) -> None:
+        # A manifold without it is refused here, before anything is asked.
+        manifold.log(manifold.reference_point, manifold.reference_point)
         self.manifold = manifold
         self.row_shape = manifold.point_shape
 
@@ -183,6 +192,10 @@ class LeadingSubspace(ManifoldLoss):
         basis = self._basis(point)
         energy = np.sum((rows @ basis) ** 2, axis=1) / basis.shape[1]
         return np.minimum(energy / self.row_norm**2, 1.0)
+
+    def rounding_sizes(self, rows: np.ndarray) -> np.ndarray:
+        """|z|^2: the gradient is a difference of terms of this size."""
+        return np.einsum("ij,ij->i", rows, rows)
 
     def opening(self) -> Opening:
         """Leading eigenvectors of a private second moment.
@@ -310,9 +323,10 @@ class Loss(ManifoldLoss):
         chosen = self.gradient or self.euclidean_gradient
         assert chosen is not None
         gradients = np.asarray(chosen(rows, point), dtype=np.float64)
-        expected = (len(rows), *self.manifold.point_shape)
-        if gradients.shape != expected:
-            raise ValueError(f"the gradient must have shape {expected}; got {gradients.shape}.")
+        expected = self.manifold.point_shape
+        if gradients.shape != (len(rows), *expected):
+            # Without the number of rows, which may be private.
+            raise ValueError(f"the gradient must return one array of shape {expected} per row.")
         if self.gradient is not None:
             # Not trusted to be tangent: a normal part would be noise-free nonsense.
             return self.manifold.project(point, gradients)

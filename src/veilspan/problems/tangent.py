@@ -20,6 +20,8 @@ from veilspan.problems.manifold_losses import ManifoldLoss
 
 # Logarithms of ill-conditioned points lose digits: 100,000 roundings are allowed for.
 ROUNDOFF = 1e5
+#: Clipping may not enlarge a contribution's rounding error, relative to the bound, beyond this.
+AMPLIFICATION = 1e3
 
 
 class TangentGradient(RowQuery):
@@ -43,12 +45,12 @@ class TangentGradient(RowQuery):
         """The tangent space at the point."""
         return TangentSpace(self.loss.manifold, point)
 
-    def prepare(self, block: Block, point: Any) -> np.ndarray:
+    def prepare(self, block: Block, point: Any) -> Any:
         """Gradients of all rows, in coordinates."""
         with np.errstate(all="ignore"):  # a warning would tell something about a row
             return self.loss.coordinates(self.loss.shaped(block.dense()), point)
 
-    def norms(self, block: np.ndarray, point: Any) -> np.ndarray:
+    def norms(self, block: Any, point: Any) -> np.ndarray:
         """Riemannian norms: coordinates are isometric."""
         with np.errstate(all="ignore"):
             return np.sqrt(np.einsum("ij,ij->i", block, block))
@@ -73,26 +75,38 @@ class GradientDifference(TangentGradient):
     the gradients' own length: clipping *it*, rather than both gradients, is what makes variance
     reduction cheap. T is linear and lengthens nothing (see ``Manifold.transport``).
 
-    Sensitivity. *add-remove*: C. *replace-one*: 2 C.
+    Sensitivity. *add-remove*: C. *replace-one*: 2 C. As in :class:`EnergyGradient`, a difference
+    of which rounding makes up too much counts as longer than it is.
     """
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
         """The tangent space at w."""
         return TangentSpace(self.loss.manifold, point[0])
 
-    def prepare(self, block: Block, point: Any) -> np.ndarray:
-        """Differences of all rows, in coordinates at w."""
+    def prepare(self, block: Block, point: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Differences of all rows, in coordinates at w, and what their rounding is relative to."""
         here, anchor = point
         manifold = self.loss.manifold
         rows = self.loss.shaped(block.dense())
+        if np.array_equal(here, anchor):  # exactly zero, not rounding that clipping makes long
+            return np.zeros((len(rows), math.prod(manifold.coordinate_shape))), np.zeros(len(rows))
         with np.errstate(all="ignore"):
             carried = manifold.transport(anchor, here, self.loss.gradients(rows, anchor))
             carried = manifold.to_coordinates(here, carried).reshape(len(rows), -1)
-            return self.loss.coordinates(rows, here) - carried
+            direct = self.loss.coordinates(rows, here)
+            sizes = self.loss.rounding_sizes(rows)
+            if sizes is None:
+                sizes = super().norms(direct, here) + super().norms(carried, here)
+            return direct - carried, sizes
 
-    def weighted_sum(self, block: np.ndarray, weights: np.ndarray, point: Any) -> np.ndarray:
+    def norms(self, block: Any, point: Any) -> np.ndarray:
+        """Riemannian norms, or what clipping must take them for."""
+        differences, sizes = block
+        return np.maximum(super().norms(differences, point), sizes / AMPLIFICATION)
+
+    def weighted_sum(self, block: Any, weights: np.ndarray, point: Any) -> np.ndarray:
         """Weighted sum as a tangent vector at w."""
-        return super().weighted_sum(block, weights, point[0])
+        return super().weighted_sum(block[0], weights, point[0])
 
     def row_floats(self, n_features: int, point: Any) -> int:
         """Two gradients."""
@@ -104,6 +118,12 @@ class EnergyGradient(RowQuery):
 
     The norm is |z - W W^T z| |W^T z|. Sensitivity. *add-remove*: C. *replace-one*: 2 C, met by
     z = w + u and z = w - u with u orthogonal to W.
+
+    Rounding. z - W W^T z is off by up to about d u |z|, for d columns and unit roundoff u. Where
+    that is most of it (a long row along a public W), clipping would blow up rounding, which
+    depends on a row's place in its block, to the length C. So a gradient counts as no shorter than
+    |z|^2 / 1000 when it is clipped: the error stays below 2000 (d + p + 2) u C, and rows with
+    |z|^2 <= 1000 C are not affected.
 
     Parameters
     ----------
@@ -129,9 +149,9 @@ class EnergyGradient(RowQuery):
         return rows - inside @ basis.T, inside
 
     def norms(self, block: Any, point: Any) -> np.ndarray:
-        """|Q z| |W^T z|."""
+        """|Q z| |W^T z|, or what clipping must take it for."""
         outside, inside = (np.einsum("ij,ij->i", part, part) for part in block)
-        return np.sqrt(outside) * np.sqrt(inside)
+        return np.maximum(np.sqrt(outside) * np.sqrt(inside), (outside + inside) / AMPLIFICATION)
 
     def weighted_sum(self, block: Any, weights: np.ndarray, point: Any) -> np.ndarray:
         """-Q Z^T diag(weights) Z W, tangent up to rounding and made so."""
@@ -144,8 +164,9 @@ class EnergyGradient(RowQuery):
         return 3 * n_features + 2
 
     def roundoff(self, n_features: int, point: Any) -> float:
-        """Cancellation in the outer part is relative to the row, which clipping bounds only."""
-        return ROUNDOFF
+        """See the class."""
+        inside = 1 if point.ndim == 1 else point.shape[1]
+        return max(ROUNDOFF, 2 * AMPLIFICATION * (n_features + inside + 2))
 
 
 class GradientScale(RowQuery):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -93,8 +94,12 @@ def capped(manifold: Manifold, point: np.ndarray, vector: np.ndarray, bound: flo
     A mean of clipped gradients is never longer than the clip, so what exceeds it is noise;
     projecting on a ball that holds the truth never increases the error.
     """
-    length = float(manifold.norm(point, vector))
-    return vector if length <= bound else vector * (bound / length)
+    with np.errstate(all="ignore"):
+        length = float(manifold.norm(point, vector))
+    if length <= bound:
+        return vector
+    # Where even the norm overflows nothing is known but that it is all noise.
+    return vector * (bound / length) if math.isfinite(length) else np.zeros_like(vector)
 
 
 def moved(
@@ -111,9 +116,9 @@ def moved(
                 end = manifold.exp(point, vector)
                 if np.isfinite(end).all() and manifold.contains(end, atol=1e-6):
                     return end if ball is None else ball.pull_in(end)
-            except (ValueError, np.linalg.LinAlgError):
+            except (ValueError, OverflowError, np.linalg.LinAlgError):
                 pass
-        vector = vector * 0.5
+            vector = vector * 0.5
     return point
 
 
