@@ -1,0 +1,191 @@
+"""Queries in tangent spaces: the same sums, written plainly; clipping; and rounding."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from geometry.cases import WITH_LOG, rng, tangent
+from veilspan import Budget, FrechetLoss, LeadingSubspace, Loss, check_query, minimize
+from veilspan.audit.replay import replay
+from veilspan.curator.curator import Curator
+from veilspan.curator.executor import clipped_block_sum
+from veilspan.curator.rows import Block, Rows
+from veilspan.geometry import SPD, Euclidean, Grassmann, Sphere
+from veilspan.privacy.events import GaussianEvent
+from veilspan.privacy.noise import SeededNoise
+from veilspan.privacy.plan import Plan
+from veilspan.problems.tangent import EnergyGradient, GradientDifference, TangentGradient
+from veilspan.solvers.rgd import RGD
+
+CURVED = {"sphere": Sphere(6), "grassmann": Grassmann(6, 2)}
+
+
+def flat_block(rows):
+    return Block(rows.reshape(len(rows), -1))
+
+
+def clipped_by_hand(m, point, vectors, bound):
+    lengths = m.norm(point, vectors)
+    weights = np.minimum(1, bound / np.maximum(lengths, 1e-300))
+    return np.tensordot(weights, vectors, axes=1)
+
+
+@pytest.mark.parametrize("bound", [0.05, 0.3, 10.0])
+@pytest.mark.parametrize("name", WITH_LOG)
+def test_gradients_are_clipped_in_the_riemannian_norm(name, bound):
+    m = WITH_LOG[name]
+    point = m.random_point(rng(100))
+    base = np.broadcast_to(point, (6, *point.shape))
+    lengths = np.array([0.01, 0.1, 0.2, 0.4, 0.4, 0.5]).reshape(-1, *[1] * point.ndim)
+    rows = m.exp(base, lengths * tangent(m, base, 1, 1.0))
+    total = clipped_block_sum(TangentGradient(FrechetLoss(m), bound), flat_block(rows), point)
+    expected = clipped_by_hand(m, point, -m.log(point, rows), bound)
+    np.testing.assert_allclose(total, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", CURVED)
+@pytest.mark.parametrize("bound", [0.1, 100.0])
+def test_the_energy_query_is_the_gradient_query_of_its_loss(name, bound):
+    m = CURVED[name]
+    loss, point = LeadingSubspace(m), m.random_point(rng(100))
+    block = Block(rng(1).standard_normal((30, 6)))
+    fast, plain = EnergyGradient(m, bound), TangentGradient(loss, bound)
+    assert type(loss.query(bound)) is EnergyGradient
+    for query in (fast, plain):
+        check_query(query, 6, points=(point,))
+    np.testing.assert_allclose(
+        fast.norms(fast.prepare(block, point), point),
+        plain.norms(plain.prepare(block, point), point),
+        rtol=1e-12,
+    )
+    np.testing.assert_allclose(
+        clipped_block_sum(fast, block, point), clipped_block_sum(plain, block, point), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("name", WITH_LOG)
+def test_differences_are_exactly_zero_at_the_anchor(name):
+    m = WITH_LOG[name]
+    point, rows = m.random_point(rng(100)), m.random_point(rng(1), 7)
+    query = GradientDifference(FrechetLoss(m), 0.3)
+    total = clipped_block_sum(query, flat_block(rows), (point, point.copy()))
+    assert not total.any()
+
+
+@pytest.mark.parametrize("bound", [0.02, 10.0])
+@pytest.mark.parametrize("name", WITH_LOG)
+def test_differences_are_clipped_as_stated(name, bound):
+    m = WITH_LOG[name]
+    anchor = m.random_point(rng(100))
+    here = m.exp(anchor, tangent(m, anchor, 5, 0.2))
+    base = np.broadcast_to(anchor, (6, *anchor.shape))
+    rows = m.exp(base, tangent(m, base, 1, 0.4))
+    plain = -m.log(here, rows) + m.transport(anchor, here, m.log(anchor, rows))
+    query = GradientDifference(FrechetLoss(m), bound)
+    total = clipped_block_sum(query, flat_block(rows), (here, anchor))
+    np.testing.assert_allclose(total, clipped_by_hand(m, here, plain, bound), atol=1e-9)
+    # Shorter than the gradients themselves: that is what the method lives on.
+    assert np.median(m.norm(here, plain)) < np.median(m.norm(here, m.log(here, rows)))
+
+
+def test_rows_without_a_finite_gradient_contribute_nothing():
+    loss = Loss(Euclidean(2), gradient=lambda z, w: np.where(z > 5, np.nan, z))
+    block = Block(np.array([[9.0, 1.0], [1.0, 2.0], [3.0, 8.0]]))
+    point = (np.ones(2), np.zeros(2))
+    np.testing.assert_array_equal(
+        clipped_block_sum(TangentGradient(loss, 10.0), block, point[0]), [1.0, 2.0]
+    )
+    assert np.isfinite(clipped_block_sum(GradientDifference(loss, 10.0), block, point)).all()
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.floats(1e-12, 1e12),
+    st.floats(1e-12, 1e12),
+    st.floats(0, 1),
+)
+def test_no_contribution_is_longer_than_the_bound(seed, size, bound, aligned):
+    """For rows of any length, also along the point, where the gradient is all rounding."""
+    m = Sphere(6)
+    here, anchor = m.random_point(rng(seed), 2)
+    row = size * (aligned * here + (1 - aligned) * rng(seed + 1).standard_normal(6))
+    for query, point in (
+        (EnergyGradient(m, bound), here),
+        (TangentGradient(LeadingSubspace(m), bound), here),
+        (GradientDifference(LeadingSubspace(m), bound), (here, anchor)),
+    ):
+        total = clipped_block_sum(query, Block(row[None]), point)
+        assert np.linalg.norm(total) <= bound * (1 + 1e-12)
+
+
+def test_rows_of_ordinary_length_are_clipped_at_their_norm_alone():
+    """The guard against rounding leaves every row with |z|^2 <= 1000 C as it is."""
+    m = Sphere(6)
+    point = m.random_point(rng(100))
+    rows = point + 1e-7 * rng(1).standard_normal((20, 6))
+    total = clipped_block_sum(EnergyGradient(m, 1 / 512), Block(rows), point)
+    expected = LeadingSubspace(m).gradients(rows, point).sum(axis=0)
+    np.testing.assert_allclose(total, expected, atol=1e-13)
+
+
+def worst_use_of_long_rows():
+    """Add a row to long rows along the public start; the largest change over the sensitivity."""
+    generator, worst, width = rng(1), 0.0, 8
+    start = Sphere(width).random_point(generator)
+    for n in range(2, 40):
+        rows = 1e9 * generator.uniform(0.5, 1, (n, 1)) * start
+        extra = start + Sphere(width).project(start, generator.standard_normal(width))
+
+        def fit(table):
+            loss, solver = LeadingSubspace(Sphere(width)), RGD(steps=1, step=0.1)
+            budget = Budget(1.0, 1e-6)
+            return minimize(loss, table, budget=budget, solver=solver, start=start,
+                            neighbors="add-remove", random_state=0).point  # fmt: skip
+
+        worst = max(worst, replay(fit, rows, np.vstack([rows, extra])).largest_use)
+    return worst
+
+
+def test_rounding_is_not_clipped_into_a_contribution():
+    """Rows along the start have no gradient but rounding, which depends on a row's place."""
+    assert worst_use_of_long_rows() <= 1 + 1e-9
+
+
+def unguarded_norms(self, block, point):
+    outside, inside = (np.linalg.norm(part, axis=1) for part in block)
+    return outside * inside
+
+
+def test_without_the_guard_against_rounding_it_would_be(monkeypatch):
+    """BLAS must round by place for this to show; where it does not there is nothing to guard."""
+    rows, w = rng(0).standard_normal((8, 50)), rng(1).standard_normal((50, 1))
+    if all(np.array_equal(rows[:k] @ w, (rows @ w)[:k]) for k in range(1, 8)):
+        pytest.skip("this BLAS rounds alike at every place")
+    monkeypatch.setattr(EnergyGradient, "norms", unguarded_norms)
+    assert worst_use_of_long_rows() > 1 + 1e-6
+
+
+def test_answers_are_tangent_and_their_noise_has_the_metric():
+    """On a far SPD point: E |answer|^2 = std^2 dim (a sum of squares within 6 standard errors)."""
+    m = SPD(2)
+    point = np.diag([1e3, 1e-2])
+    steps = 2000
+    plan = Plan(
+        method="test",
+        budget=Budget(1.0, 1e-6),
+        neighbors="replace-one",
+        n_rows=3,
+        n_features=4,
+        events=(GaussianEvent("q", 2.0, steps),),
+    )
+    curator = Curator(Rows(np.tile(point.ravel(), (3, 1))), plan, SeededNoise(0))
+    query = TangentGradient(FrechetLoss(m), 0.5)
+    answers = [curator.answer(query, point, event="q") for _ in range(steps)]
+    values = np.stack([answer.value for answer in answers])
+    assert m.is_tangent(point, values).all()
+    squares = np.sum(m.norm(point, values) ** 2) / answers[0].noise_std ** 2
+    freedom = steps * m.dim
+    # A chi-square variable: false alarm below 1e-8.
+    assert abs(squares - freedom) < 6 * np.sqrt(2 * freedom)
+    assert answers[0].noise_std == pytest.approx(2.0 * 2 * 0.5, rel=2e-3)
