@@ -125,13 +125,13 @@ class Ball:
         points = self.manifold._arg(x)
         if math.isinf(self.radius):
             return points
-        distance = np.asarray(self.manifold.dist(self.center, points))
-        outside = distance > self.radius
+        outside = np.asarray(self.manifold.dist(self.center, points)) > self.radius
         if not outside.any():
             return points
         log = self.manifold.log(self.center, points[outside])
-        # A hair inside, so that pulling in again changes nothing.
-        factor = self.radius * (1 - 1e-12) / distance[outside]
+        # By the vector's own length: far out, rounding may part it from the distance. A hair
+        # inside, so that pulling in again changes nothing.
+        factor = self.radius * (1 - 1e-12) / self.manifold.norm(self.center, log)
         moved = self.manifold.exp(self.center, log * _as_factor(factor, log))
         if points.shape == self.manifold.point_shape:
             return moved.reshape(points.shape)
