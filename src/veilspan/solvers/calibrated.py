@@ -1,4 +1,4 @@
-"""Few large steps at a privately measured scale: the default on manifolds."""
+"""Few large steps at a privately measured scale, as far as noise lets them: the default."""
 
 from __future__ import annotations
 
@@ -9,18 +9,15 @@ from typing import Any
 import numpy as np
 
 from veilspan.curator.curator import Curator
+from veilspan.geometry import Manifold
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.problems.manifold_losses import ManifoldLoss
 from veilspan.problems.tangent import GradientScale
-from veilspan.solvers.manifold import (
-    ManifoldResult,
-    ManifoldTask,
-    Schedule,
-    capped,
-    moved,
-)
+from veilspan.solvers.gradient_scale import READABLE, Scale, bend
+from veilspan.solvers.manifold import ManifoldResult, ManifoldTask, Schedule, capped, moved
+from veilspan.solvers.rgd import RGD, check_steps
 from veilspan.solvers.schedules import STEP
 from veilspan.solvers.secant import SecantSteps
 
@@ -30,29 +27,33 @@ EXACT_STEPS, EXACT_TOLERANCE = 200, 1e-12
 
 
 @dataclass(frozen=True)
-class Scale:
-    """What a histogram of gradient norms says: a clip, and the step that goes with it."""
-
-    clip: float
-    step: float
-
-
-@dataclass(frozen=True)
 class CalibratedDescent:
-    r"""Rounds of: measure the gradients' scale, clip there, take one large step.
+    r"""Rounds of: measure the gradients' scale, clip there, take one large step if it is real.
 
-    A public bound on gradients is usually loose, and noise grows with it. Each round spends a
-    little on a histogram of the rows' gradient norms (:class:`GradientScale`) and clips at a
-    quantile of it. With noise multiplier z the mean of n gradients clipped to C carries noise of
-    length about s C sqrt(d) z / n (s = 2 under replace-one), so clipping a fraction of the rows of
-    about that size costs no more than the noise: the quantile is 1 - min(1/2, sqrt(d) s z / n),
-    which tends to 1, the unclipped gradient, as the budget grows.
+    **Clip.** A public bound on gradients is usually loose, and noise grows with it. Each round
+    spends a little on a histogram of the rows' gradient norms
+    (:class:`~veilspan.problems.tangent.GradientScale`) and clips at a quantile of it. With noise
+    multiplier z the mean of n gradients clipped to C carries noise of length about
+    s C sqrt(d) z / n (s = 2 under replace-one), so clipping a fraction of the rows of about that
+    size costs no more than the noise: the quantile is 1 - min(1/2, sqrt(d) s z / n), which tends to
+    1, the unclipped gradient, as the budget grows. Where the plan shows that noise would hide the
+    histogram, none is asked for and the public bound is the clip.
 
-    The step is the inverse of the curvature of the loss, of which clipping leaves the mean of
-    min(1, C / norm), read off the same histogram.
+    **Step.** The inverse of the curvature that clipping leaves, from the same histogram and the
+    geometry (:func:`~veilspan.solvers.gradient_scale.bend`): in hyperbolic space the squared
+    distance to a point at distance 10 bends ten times as much as in flat space.
 
-    The noise of the last step stays in the answer, that of the others shrinks with every step
-    after it: the budget of steps grows geometrically.
+    **Trust.** A noisy mean gradient g with noise of known std t in d dimensions is shortened by
+
+        max(0, 1 - t^2 (d + k sqrt(2 d)) / |g|^2),      k = ``caution``,
+
+    the factor of James & Stein (1961) with a margin. As E|g|^2 = |G|^2 + d t^2 it estimates the
+    share of signal: near 1 far from the minimum; where the last iterate's own error is as large as
+    the noise, the weight with which both average best; and 0, staying where we are, where noise
+    explains the gradient. It depends on noisy answers alone.
+
+    **Budget.** The noise of the last step stays in the answer, that of the others shrinks with
+    every step after it: the budget of steps grows geometrically.
 
     Parameters
     ----------
@@ -64,12 +65,30 @@ class CalibratedDescent:
         Share of the budget for all histograms.
     opening_share : float
         Share for the opening release of losses that have one.
+    opened_rounds : int
+        Number of steps after an opening.
+    caution : float
+        k above: a gradient of pure noise is followed if its squared length is k standard deviations
+        above the mean.
     """
 
     rounds: int = 3
     growth: float = 3.0
     scale_share: float = 0.06
     opening_share: float = 0.5
+    opened_rounds: int = 2
+    caution: float = 2.0
+
+    def __post_init__(self) -> None:
+        check_steps(self.rounds, "rounds")
+        check_steps(self.opened_rounds, "opened_rounds")
+        if not self.growth > 0:
+            raise ValueError(f"growth must be positive; got {self.growth}.")
+        for name in ("scale_share", "opening_share"):
+            if not 0 < getattr(self, name) < 1:
+                raise ValueError(f"{name} must lie between 0 and 1; got {getattr(self, name)}.")
+        if not self.caution >= 0:
+            raise ValueError(f"caution must not be negative; got {self.caution}.")
 
     @property
     def name(self) -> str:
@@ -79,83 +98,100 @@ class CalibratedDescent:
     def schedule(
         self, loss: ManifoldLoss, bound: float, budget: Budget, neighbors: Neighbors, n: int | None
     ) -> Schedule:
-        """A histogram and a step per round."""
+        """A histogram, if it can be read, and a step per round."""
         if not budget.is_private:
             return (GaussianEvent(STEP, count=EXACT_STEPS),), (1.0,)
-        opening = self.opening_share if loss.opening() is not None else 0.0
-        growth = self.growth ** np.arange(self.rounds)
-        steps = (1 - self.scale_share) * (1 - opening) * growth / growth.sum()
-        named = [(f"{STEP} {k + 1}", float(share)) for k, share in enumerate(steps)]
-        if opening:
-            named.insert(0, (OPENING, (1 - self.scale_share) * opening))
+        if loss.curvature is None and loss.largest_curvature is None:
+            raise ValueError(
+                "this loss has no known curvature: give it a public one, e.g. "
+                "Loss(..., curvature=1.0), or choose a solver with a step, e.g. RGD(step=0.1)."
+            )
+        releases = self._releases(loss)
+        share = self.scale_share / len(releases)
+        # The noise on a count, its sensitivity being sqrt(2) or, with curvature, sqrt(3).
+        hidden = n is not None and 1.5 / (budget.mu * math.sqrt(share)) > READABLE * n
         events: list[Event] = []
         shares: list[float] = []
-        for name, share in named:
-            events += [GaussianEvent(f"{name}, {SCALE}"), GaussianEvent(name)]
-            shares += [self.scale_share / len(named), share]
+        for name, step_share in releases.items():
+            if not hidden:
+                events.append(GaussianEvent(f"{name}, {SCALE}"))
+                shares.append(share)
+            events.append(GaussianEvent(name))
+            shares.append(step_share)
         return tuple(events), tuple(shares)
+
+    def _releases(self, loss: ManifoldLoss) -> dict[str, float]:
+        """Names and shares of what follows each histogram."""
+        left = 1 - self.scale_share
+        opened = loss.opening() is not None
+        named = {OPENING: left * self.opening_share} if opened else {}
+        left -= sum(named.values())
+        growth = self.growth ** np.arange(self.opened_rounds if opened else self.rounds)
+        shares = left * growth / growth.sum()
+        return named | {f"{STEP} {k + 1}": float(share) for k, share in enumerate(shares)}
 
     def run(self, curator: Curator, task: ManifoldTask) -> ManifoldResult:
         """All rounds, or descent to the end without privacy."""
         if not curator.plan.budget.is_private:
-            from veilspan.solvers.rgd import RGD
-
-            size = SecantSteps(1.0 / (task.loss.curvature or 1.0), range=10.0)
-            exact = RGD(steps=EXACT_STEPS, step=size, tolerance=EXACT_TOLERANCE)
+            adapted = SecantSteps(1.0 / (task.loss.curvature or 1.0), range=10.0)
+            exact = RGD(steps=EXACT_STEPS, step=adapted, tolerance=EXACT_TOLERANCE)
             return exact.run(curator, task)
         manifold, point = task.loss.manifold, self._first(curator, task)
         trace: list[dict[str, Any]] = []
-        for k in range(self.rounds):
-            scale = self._measure(curator, task, point, f"{STEP} {k + 1}")
-            query = task.loss.query(scale.clip)
-            answer = curator.answer(query, point, event=f"{STEP} {k + 1}")
-            gradient = capped(manifold, point, answer.value / task.n_rows, scale.clip)
-            point = moved(manifold, point, -scale.step * gradient, task.ball)
-            trace.append({"step": k, "size": scale.step, "clip": scale.clip,
-                          "noise_std": answer.noise_std / task.n_rows})  # fmt: skip
-        return ManifoldResult(point, f"all {self.rounds} planned rounds were taken", trace)
+        for name in self._releases(task.loss):
+            if name == OPENING:
+                continue
+            query = GradientScale(task.loss, task.bound)
+            scale = measured(curator, task, query, point, name, manifold.dim)
+            answer = curator.answer(task.loss.query(scale.clip), point, event=name)
+            gradient, noise = answer.value / task.n_rows, answer.noise_std / task.n_rows
+            trust = trusted(manifold, point, gradient, noise, self.caution)
+            gradient = capped(manifold, point, trust * gradient, scale.clip)
+            size = 1.0 / bend(task.loss, point, gradient, scale)
+            trace.append({"step": len(trace), "size": size, "clip": scale.clip, "trust": trust,
+                          "noise_std": noise, "point": point})  # fmt: skip
+            point = moved(manifold, point, -size * gradient, task.ball)
+        return ManifoldResult(point, f"all {len(trace)} planned rounds were taken", trace)
 
     def _first(self, curator: Curator, task: ManifoldTask) -> np.ndarray:
         opening = task.loss.opening()
         if opening is None:
             return task.start
         query = GradientScale(task.loss, opening.largest, opening.sizes)
-        answer = curator.answer(query, event=f"{OPENING}, {SCALE}")
-        beyond = self._noise(curator, task, OPENING, opening.coordinates)
-        clip = clip_at(query.knots, answer.value[0], answer.noise_std, task.n_rows, beyond)
-        return opening.point(curator.answer(opening.query(clip), event=OPENING).value)
-
-    def _noise(self, curator: Curator, task: ManifoldTask, step: str, coordinates: int) -> float:
-        """Length of a step's noise over its clip, at most 1/2."""
-        planned = {event.name: event.noise_multiplier for event in curator.plan.events}
-        doubled = 2.0 if curator.plan.neighbors == "replace-one" else 1.0
-        return min(0.5, doubled * planned[step] * math.sqrt(coordinates) / task.n_rows)
-
-    def _measure(self, curator: Curator, task: ManifoldTask, point: np.ndarray, step: str) -> Scale:
-        query = GradientScale(task.loss, task.bound)
-        answer = curator.answer(query, point, event=f"{step}, {SCALE}")
-        counts, curvature = answer.value
-        beyond = self._noise(curator, task, step, task.loss.manifold.dim)
-        clip = clip_at(query.knots, counts, answer.noise_std, task.n_rows, beyond)
-        left = np.maximum(counts, 0.0)
-        kept = float(left @ np.minimum(1.0, clip / query.knots) / max(left.sum(), 1e-12))
-        bend = task.loss.curvature
-        if bend is None:
-            assert task.loss.largest_curvature is not None
-            least = max(2 * answer.noise_std / task.n_rows, 1e-3)
-            bend = task.loss.largest_curvature * max(float(curvature[0]) / task.n_rows, least)
-        return Scale(clip, 1.0 / (bend * max(kept, 0.25)))
+        scale = measured(curator, task, query, None, OPENING, opening.coordinates)
+        return opening.point(curator.answer(opening.query(scale.clip), event=OPENING).value)
 
 
-def clip_at(
-    knots: np.ndarray, counts: np.ndarray, noise_std: float, n_rows: float, beyond: float
+def measured(
+    curator: Curator,
+    task: ManifoldTask,
+    query: GradientScale,
+    point: np.ndarray | None,
+    step: str,
+    coordinates: int,
+) -> Scale:
+    """The scale of a step's contributions, from a histogram if the plan has one."""
+    planned = {event.name: event.noise_multiplier for event in curator.plan.events}
+    largest = task.loss.largest_curvature if query.measures else None
+    if f"{step}, {SCALE}" not in planned:
+        return Scale.unread(query.knots, largest)
+    answer = curator.answer(query, point, event=f"{step}, {SCALE}")
+    if answer.noise_std > READABLE * task.n_rows:  # n was not known to the plan
+        return Scale.unread(query.knots, largest)
+    counts, total = answer.value
+    if largest is not None:
+        # Noise must not make a curvature vanish, nor a step endless.
+        least = max(2 * answer.noise_std / task.n_rows, 1e-3)
+        largest *= max(float(total[0]) / task.n_rows, least)
+    doubled = 2.0 if curator.plan.neighbors == "replace-one" else 1.0
+    beyond = min(0.5, doubled * planned[step] * math.sqrt(coordinates) / task.n_rows)
+    return Scale.read(query.knots, counts, answer.noise_std, task.n_rows, beyond, largest)
+
+
+def trusted(
+    manifold: Manifold, point: np.ndarray, gradient: np.ndarray, noise_std: float, caution: float
 ) -> float:
-    """Largest knot beyond which more than that fraction of the rows lies, noise apart.
-
-    Tails are summed from the top, where noise could invent rows: a tail must exceed what noise
-    explains, two standard deviations.
-    """
-    tails = np.cumsum(counts[::-1])[::-1]
-    noise = 2 * noise_std * np.sqrt(np.arange(len(counts), 0, -1))
-    reached = np.flatnonzero(tails >= beyond * n_rows + noise)
-    return float(knots[reached[-1]]) if len(reached) else float(knots[-1])
+    """Share of a noisy gradient that is not explained by noise, see :class:`CalibratedDescent`."""
+    squared = float(manifold.norm(point, gradient)) ** 2
+    explained = noise_std**2 * (manifold.dim + caution * math.sqrt(2 * manifold.dim))
+    return 1.0 - explained / squared if squared > explained else 0.0

@@ -151,7 +151,8 @@ class RSVRG:
                 direction = capped(manifold, point, direction, task.bound)
                 size = float(sizes(len(trace)))
                 noise = math.hypot(answer.noise_std / full, change.noise_std / sampled)
-                trace.append({"step": len(trace), "size": size, "noise_std": noise})
+                trace.append({"step": len(trace), "size": size, "noise_std": noise,
+                              "point": point})  # fmt: skip
                 point = moved(manifold, point, -size * direction, task.ball)
             anchor = point
         return anchor if self.output == "last" else kept
