@@ -53,6 +53,16 @@ def test_moving_never_leaves_the_manifold(name, seed, length):
     assert m.contains(end, atol=1e-6)
 
 
+@given(seeds, st.sampled_from(["spd-affine", "spd-log", "spd-bures", "poincare"]))
+def test_one_can_always_move_on(seed, name):
+    """Long steps one after the other end at badly conditioned points, never at dead ends."""
+    m = SMALL[name]
+    point = m.reference_point
+    for k in range(4):
+        point = moved(m, point, tangent(m, point, seed + k, 50.0))
+        assert math.isfinite(m.norm(point, tangent(m, point, 1, 1.0)))
+
+
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("name", SMALL)
 def test_a_broken_vector_does_not_move(name, bad):

@@ -108,18 +108,29 @@ def moved(
     """End of the geodesic along a vector, kept in the ball; shorter if arithmetic breaks down.
 
     Where ``exp`` leaves the manifold (Bures-Wasserstein geodesics end at singular matrices) or
-    overflows, the vector is halved until it does not.
+    overflows, or ends where a next step could not begin, the vector is halved until it does not.
     """
     for _ in range(60):
         with np.errstate(all="ignore"):
             try:
                 end = manifold.exp(point, vector)
-                if np.isfinite(end).all() and manifold.contains(end, atol=1e-6):
+                if np.isfinite(end).all() and _can_go_on(manifold, end):
                     return end if ball is None else ball.pull_in(end)
             except (ValueError, OverflowError, np.linalg.LinAlgError):
                 pass
             vector = vector * 0.5
     return point
+
+
+def _can_go_on(manifold: Manifold, point: np.ndarray) -> bool:
+    """Whether a point is on the manifold and its tangent space can be computed with.
+
+    A matrix may have positive eigenvalues and, by rounding, no Cholesky factor.
+    """
+    if not manifold.contains(point, atol=1e-6):
+        return False
+    vector = manifold.from_coordinates(point, np.ones(manifold.coordinate_shape))
+    return bool(np.isfinite(manifold.to_coordinates(point, vector)).all())
 
 
 class GeodesicMean:
