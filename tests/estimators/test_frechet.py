@@ -18,7 +18,6 @@ from veilspan.geometry import (
     Grassmann,
     Lorentz,
     PoincareBall,
-    Product,
     Sphere,
     Stiefel,
 )
@@ -224,7 +223,7 @@ def test_nearly_singular_matrices_are_refused_or_do_no_harm(metric, least):
 
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 1e6])
-@pytest.mark.parametrize("n", [2, 3, 30])
+@pytest.mark.parametrize("n", [2, 3])
 def test_any_budget_and_any_number_of_points(n, epsilon, neighbors):
     for metric in METRICS:
         m = SPD(3, metric=metric)
@@ -282,9 +281,8 @@ def test_a_private_mean_needs_a_ball_of_its_manifold(options, message):
 def test_manifolds_that_have_no_mean_are_refused_before_the_fit():
     with pytest.raises(TypeError, match="manifold must be"):
         FrechetMean("SPD").fit(np.eye(3))
-    for m in (Stiefel(3, 1), Product(Stiefel(3, 1), Sphere(2))):
-        with pytest.raises(UnavailableOperationError, match="log"):
-            FrechetMean(m, math.inf).plan(10, math.prod(m.point_shape))
+    with pytest.raises(UnavailableOperationError, match="log"):
+        FrechetMean(Stiefel(3, 1), math.inf).plan(10, 3)
 
 
 @pytest.mark.parametrize("name", WITH_LOG)

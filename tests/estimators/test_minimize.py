@@ -202,7 +202,7 @@ def test_another_seed_changes_the_noise_alone(solver):
         {"neighbors": "add-remove"},
         {"clip": 0.1},
         {"solver": RGD(steps=4, step=0.5)},
-        {"solver": RSGD(steps=3, step=0.5)},
+        {"solver": SOLVERS["rsgd"]},
     ],
     ids=lambda change: ",".join(change),
 )

@@ -170,7 +170,7 @@ def test_answers_are_tangent_and_their_noise_has_the_metric():
     """On a far SPD point: E |answer|^2 = std^2 dim (a sum of squares within 6 standard errors)."""
     m = SPD(2)
     point = np.diag([1e3, 1e-2])
-    steps = 2000
+    steps = 1000
     plan = Plan(
         method="test",
         budget=Budget(1.0, 1e-6),

@@ -7,8 +7,17 @@ import pytest
 
 from geometry.cases import WITH_LOG, rng, tangent
 from solvers.on_manifolds import run
-from veilspan import RGD, RSGD, FrechetLoss, GaussianEvent, LeadingSubspace, SampledGaussianEvent
-from veilspan.geometry import SPD, Ball, Euclidean, Sphere
+from veilspan import (
+    RGD,
+    RSGD,
+    FrechetLoss,
+    GaussianEvent,
+    LeadingSubspace,
+    Loss,
+    SampledGaussianEvent,
+)
+from veilspan.geometry import SPD, Ball, Euclidean, Sphere, Stiefel
+from veilspan.geometry.errors import UnavailableOperationError
 from veilspan.solvers.schedules import DecreasingSteps
 from veilspan.solvers.secant import SecantSteps
 
@@ -125,6 +134,13 @@ def test_the_leading_eigenvector_is_found(solver):
 def test_bad_settings_are_refused(kind, settings, message):
     with pytest.raises(ValueError, match=message):
         kind(**settings)
+
+
+def test_averages_need_a_logarithm_and_say_so_before_anything_is_spent():
+    loss = Loss(Stiefel(3, 2), lambda z, w: z, curvature=1.0)
+    assert RGD().schedule(loss, 1.0, None, "replace-one", 10)
+    with pytest.raises(UnavailableOperationError, match="log"):
+        RGD(average=True).schedule(loss, 1.0, None, "replace-one", 10)
 
 
 def test_a_step_is_asked_for_before_anything_is_spent():

@@ -256,6 +256,8 @@ class Loss(ManifoldLoss):
     A row's gradient may depend on that row and the point alone; a function that looks at other
     rows of the block (a batch mean, say) breaks the guarantee. ``veilspan.check_query`` on
     ``loss.query(bound)`` detects it. A gradient that is not finite contributes nothing.
+    Rounding is allowed for up to 1e-11 of the clip: a gradient that is a small difference of far
+    larger numbers, and then clipped, may exceed that under add-remove.
 
     Examples
     --------

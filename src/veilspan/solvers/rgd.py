@@ -100,6 +100,8 @@ class RGD:
         return ManifoldResult(final, stopped, trace)
 
     def _sizes(self, loss: ManifoldLoss) -> StepSchedule | SecantSteps:
+        if self.average:  # a manifold that cannot average is refused here, before anything is asked
+            loss.manifold.log(loss.manifold.reference_point, loss.manifold.reference_point)
         return self.step if isinstance(self.step, SecantSteps) else natural_step(self.step, loss)
 
 
