@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from veilspan.curator.curator import Curator
-from veilspan.curator.rows import Rows
 from veilspan.estimators.manifold import LARGEST_CLIP, ManifoldEstimator
 from veilspan.estimators.points import as_points
 from veilspan.estimators.validation import check_positive
@@ -120,11 +119,11 @@ class ManifoldMinimizer(ManifoldEstimator):
             "Riemannian gradient may have (longer ones are shortened), chosen without the rows."
         )
 
-    def _rows_for_curator(self, table: Any, source: NoiseSource) -> Rows:
+    def _rows_for_curator(self, table: Any, source: NoiseSource) -> Any:
         if isinstance(self.loss, FrechetLoss):  # refused here, not in the middle of a run
             points = as_points(table, self.loss.manifold)
             table = points.reshape(len(points), -1)
-        return Rows(table)
+        return super()._rows_for_curator(table, source)
 
     def _run(self, curator: Curator) -> None:
         self.result_ = self._solve(curator)
