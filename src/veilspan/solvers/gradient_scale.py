@@ -36,9 +36,14 @@ class Scale:
     curvature: float | None = None
 
     @classmethod
-    def unread(cls, knots: np.ndarray, curvature: float | None) -> Scale:
-        """All rows at the public bound, for want of better knowledge."""
-        return cls(knots, np.eye(len(knots))[-1], float(knots[-1]), curvature)
+    def unread(cls, knots: np.ndarray, curvature: float | None, earlier: int) -> Scale:
+        """For want of knowledge: all rows at half the bound, or half as far after each step.
+
+        Rows that are farther are clipped to a direction, which is as clear in the noise as before:
+        too small a clip costs little, too large a one is noise.
+        """
+        place = max(len(knots) - 3 - 2 * earlier, 0)
+        return cls(knots, np.eye(len(knots))[place], float(knots[place]), curvature)
 
     @classmethod
     def read(
