@@ -174,6 +174,12 @@ def test_bad_parameters_are_refused_with_their_name(name, changes, table):
 SECRET = "Alice Secret"
 
 
+def simplest(name):
+    """Parameters that leave nothing but the table to complain about."""
+    known = make(name).get_params()
+    return {k: v for k, v in {"n_components": 1, "center": None}.items() if k in known}
+
+
 @everyone
 @pytest.mark.parametrize(
     "bad",
@@ -195,7 +201,7 @@ SECRET = "Alice Secret"
 )
 def test_no_error_prints_a_value_of_the_data(name, bad):
     with pytest.raises((ValueError, TypeError)) as caught:
-        make(name, n_components=1, center=None).fit(bad)
+        make(name, **simplest(name)).fit(bad)
     error = caught.value
     while error is not None:
         assert "98765" not in str(error)

@@ -43,6 +43,9 @@ class PrivateEstimator(BaseEstimator):
         "ensure_min_samples": 2,
     }
 
+    #: What the promise rests on beyond what all estimators assume.
+    _assumptions: ClassVar[tuple[str, ...]] = ()
+
     epsilon: float
     delta: float
     neighbors: str
@@ -93,7 +96,7 @@ class PrivateEstimator(BaseEstimator):
         curator = Curator(rows, plan, source, noise=self.noise)  # type: ignore[arg-type]
         self._run(curator)
         self.plan_ = plan
-        self.privacy_ = _statement(plan, curator)
+        self.privacy_ = _statement(plan, curator, self._assumptions)
         return self
 
     def _plan_of_fit(self, n_rows: int, n_features: int) -> Plan:
@@ -129,7 +132,7 @@ def _warn(plan: Plan, source: NoiseSource) -> None:
         )
 
 
-def _statement(plan: Plan, curator: Curator) -> PrivacyStatement:
+def _statement(plan: Plan, curator: Curator, extra: tuple[str, ...]) -> PrivacyStatement:
     source = curator.source
     reasons = [
         text
@@ -148,7 +151,7 @@ def _statement(plan: Plan, curator: Curator) -> PrivacyStatement:
         delta=plan.budget.delta,
         neighbors=plan.neighbors,
         events=curator.spent,
-        assumptions=(PUBLIC_FORM, randomness, noise, TIMING),
+        assumptions=(PUBLIC_FORM, *extra, randomness, noise, TIMING),
         private=not reasons,
         why_not_private="; ".join(reasons),
         release_id=secrets.token_hex(8),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -85,6 +85,10 @@ class FrechetMean(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ManifoldEst
     >>> mean.mean_.shape, mean.transform(matrices).shape
     ((3, 3), (5000, 6))
     """
+
+    _assumptions: ClassVar[tuple[str, ...]] = (
+        "that rows are points of the manifold, up to rounding, is public",
+    )
 
     mean_: np.ndarray
 
