@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from veilspan.privacy.events import GaussianEvent, SampledGaussianEvent
     from veilspan.privacy.plan import Plan
     from veilspan.privacy.statement import PrivacyStatement
-    from veilspan.problems.manifold_losses import FrechetLoss, LeadingSubspace, Loss
+    from veilspan.problems.manifold_losses import FrechetLoss, LeadingSubspace
+    from veilspan.problems.own_loss import Loss
     from veilspan.solvers.calibrated import CalibratedDescent
     from veilspan.solvers.rgd import RGD, RSGD
     from veilspan.solvers.rsvrg import RSVRG
@@ -45,7 +46,7 @@ _HOME = {
     "minimize": "estimators.minimize",
     "FrechetLoss": "problems.manifold_losses",
     "LeadingSubspace": "problems.manifold_losses",
-    "Loss": "problems.manifold_losses",
+    "Loss": "problems.own_loss",
     "RGD": "solvers.rgd",
     "RSGD": "solvers.rgd",
     "RSVRG": "solvers.rsvrg",
