@@ -49,9 +49,7 @@ def _jax_float64() -> Any:
     jax = _import("jax")
     if hasattr(jax, "enable_x64"):
         return jax.enable_x64(True)
-    from jax.experimental import enable_x64
-
-    return enable_x64()
+    return _import("jax.experimental").enable_x64()
 
 
 def _padded(rows: np.ndarray) -> np.ndarray:
