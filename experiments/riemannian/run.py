@@ -22,6 +22,7 @@ def main(arguments=None):
     parser.add_argument("figures", nargs="*", default=["all"], help="fig1, fig2, fig3, or all")
     parser.add_argument("--quick", action="store_true", help="fewer repetitions and settings")
     parser.add_argument("--data", type=Path, help="folder with images, digits, nouns (Fig. 3)")
+    parser.add_argument("--cache", type=Path, help="folder for trained embeddings (Fig. 3)")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args(arguments)
     names = FIGURES if "all" in options.figures else options.figures
@@ -35,8 +36,9 @@ def run(name, options):
     """One figure in a process of its own: timings of one must not depend on another's imports."""
     command = [sys.executable, str(FOLDER / f"{name}.py"), "--out", str(options.out)]
     command += ["--quick"] if options.quick else []
-    if name == "fig3" and options.data is not None:
-        command += ["--data", str(options.data)]
+    for folder in ("data", "cache"):
+        if name == "fig3" and getattr(options, folder) is not None:
+            command += [f"--{folder}", str(getattr(options, folder))]
     one_thread = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     return subprocess.run(command, env={**one_thread, **os.environ}, check=False).returncode
 

@@ -6,7 +6,7 @@ at nothing that it has not paid for, is held against. Each solver has about 50 s
 
     python experiments/riemannian/tuned.py [--data DIR] [--cache DIR] [--out DIR]
 
-repeats the search (about 10 minutes of CPU) and writes ``fig3_tuned.json``, which the figure reads.
+repeats the search (about 20 minutes of CPU) and writes ``fig3_tuned.json``, which the figure reads.
 """
 
 import argparse
