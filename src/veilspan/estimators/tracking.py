@@ -152,7 +152,7 @@ class SubspaceTracker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             return self._private_block_release(X)
         options = self._options()
         first = not hasattr(self, "_stream")
-        rows = self._rows(X, reset=first)
+        rows = self._table(X, reset=first)
         stream = self._start(rows.shape[1]) if first else self._stream.copy()
         changes = stream.memory[loops.CHANGES]
         stream.learn(rows, options)
@@ -218,7 +218,7 @@ class SubspaceTracker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Of all coefficients that fit a row with too few observed entries, the shortest are taken.
         """
         check_is_fitted(self)
-        rows = self._rows(X, reset=False)
+        rows = self._table(X, reset=False)
         weights = np.empty((len(rows), len(self.components_)))
         gaps = np.isnan(rows)
         full = ~gaps.any(axis=1)
@@ -236,7 +236,7 @@ class SubspaceTracker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def impute(self, X: Any) -> np.ndarray:
         """The rows, with their missing entries filled in from the subspace."""
         check_is_fitted(self)
-        rows = self._rows(X, reset=False)
+        rows = self._table(X, reset=False)
         return np.where(np.isnan(rows), self.inverse_transform(self.transform(rows)), rows)
 
     def score_samples(self, X: Any) -> np.ndarray:
@@ -245,13 +245,13 @@ class SubspaceTracker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Zero rows score 0; rows without any observed entry score NaN.
         """
         check_is_fitted(self)
-        rows = self._rows(X, reset=False)
+        rows = self._table(X, reset=False)
         rest = rows - self.inverse_transform(self.transform(rows))
         energy = np.nansum(rows**2, axis=1)
         ratios = np.nansum(rest**2, axis=1) / np.where(energy > 0, energy, 1)
         return np.where(np.isnan(rows).all(axis=1), np.nan, np.minimum(ratios, 1))
 
-    def _rows(self, X: Any, *, reset: bool) -> np.ndarray:
+    def _table(self, X: Any, *, reset: bool) -> np.ndarray:
         rows = validate_table(
             self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite="allow-nan"
         )
