@@ -26,7 +26,8 @@ from verdicts import judge
 from problems import all_problems
 from veilspan import CalibratedDescent
 
-RESULTS = Path(__file__).resolve().parents[1] / "results" / "riemannian"
+FOLDER = Path(__file__).resolve().parent
+RESULTS = FOLDER.parent / "results" / "riemannian"
 DEFAULT = "default"
 RUNS, CHECKPOINTS = 5, 9
 QUICK_ROWS, QUICK_RUNS, QUICK_THIN = 1000, 3, 16
@@ -89,7 +90,7 @@ def describe(options, clip, bound):
 
 def settings_for(problems, quick, again):
     """Stored settings if they are for these problems, otherwise a search: options, clip."""
-    stored = RESULTS / "fig3_tuned.json"
+    stored = FOLDER / "fig3_tuned.json"
     rows = json.loads(stored.read_text()) if stored.exists() and not again else []
     if not {problem.name for problem in problems} <= {row["problem"] for row in rows}:
         rows = tune_all(problems, QUICK_THIN if quick else 1)

@@ -116,7 +116,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path)
     parser.add_argument("--cache", type=Path)
-    parser.add_argument("--out", type=Path, default=Path("experiments/results/riemannian"))
+    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent)
     options = parser.parse_args()
     rows = tune_all(all_problems(options.data, options.cache), report=print)
     options.out.mkdir(parents=True, exist_ok=True)
