@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from veilspan.curator.curator import Curator
 from veilspan.estimators.manifold import LARGEST_CLIP, ManifoldEstimator
-from veilspan.estimators.points import as_points
+from veilspan.estimators.points import as_points, flat_rows
 from veilspan.estimators.validation import check_positive
 from veilspan.geometry import Ball
 from veilspan.privacy.budget import Budget
@@ -189,7 +188,7 @@ def minimize(
     True
     """
     _check_types(loss, budget)
-    flat = _flat_rows(data, loss)
+    flat = flat_rows(data, loss.row_shape, "rows")
     fitted = ManifoldMinimizer(
         loss,
         solver=solver,
@@ -214,22 +213,3 @@ def _check_types(loss: Any, budget: Any) -> None:
         raise TypeError(
             f"budget must be a Budget, e.g. Budget(1.0, 1e-6); got {type(budget).__name__}."
         )
-
-
-def _flat_rows(data: Any, loss: ManifoldLoss) -> Any:
-    if hasattr(data, "__dask_graph__"):
-        return data
-    shape = getattr(data, "shape", None)
-    if shape is None:
-        try:
-            data = np.asarray(data)
-        except ValueError:  # ragged: its message would quote rows
-            raise ValueError("data must be an array with one row per person.") from None
-        shape = data.shape
-    if loss.row_shape is not None and len(shape) > 2:
-        if tuple(shape[1:]) != tuple(loss.row_shape):
-            raise ValueError(
-                f"rows must have shape {tuple(loss.row_shape)}; got {tuple(shape[1:])}."
-            )
-        return np.asarray(data).reshape(shape[0], math.prod(shape[1:]))
-    return data

@@ -14,8 +14,11 @@ from veilspan.geometry._spd import SPDBase
 TOLERANCE = 1e-6
 
 
-def flat_points(x: Any, manifold: Manifold) -> Any:
-    """One row of numbers per point; anything but a stack of points is left to the table's check."""
+def flat_rows(x: Any, row_shape: tuple[int, ...] | None, kind: str) -> Any:
+    """One flat row of numbers per row of a stack; anything else is left to the table's check.
+
+    ``kind`` says in an error what a row should have been.
+    """
     if hasattr(x, "__dask_graph__"):
         return x
     shape = getattr(x, "shape", None)
@@ -23,15 +26,18 @@ def flat_points(x: Any, manifold: Manifold) -> Any:
         try:
             x = np.asarray(x)
         except ValueError:  # ragged: its message would quote rows
-            raise ValueError(f"X must be a stack of points of {manifold}.") from None
+            raise ValueError(f"the data must be a stack of {kind}, one per person.") from None
         shape = x.shape
-    if len(shape) == 1 + len(manifold.point_shape) and len(shape) > 2:
-        if tuple(shape[1:]) != manifold.point_shape:
-            raise ValueError(
-                f"points of {manifold} have shape {manifold.point_shape}; got {tuple(shape[1:])}."
-            )
-        return np.asarray(x).reshape(shape[0], math.prod(shape[1:]))
-    return x
+    if row_shape is None or len(shape) <= 2:
+        return x
+    if tuple(shape[1:]) != tuple(row_shape):
+        raise ValueError(f"{kind} have shape {tuple(row_shape)}; got {tuple(shape[1:])}.")
+    return np.asarray(x).reshape(shape[0], math.prod(shape[1:]))
+
+
+def flat_points(x: Any, manifold: Manifold) -> Any:
+    """One flat row of numbers per point."""
+    return flat_rows(x, manifold.point_shape, f"points of {manifold}")
 
 
 def as_points(table: np.ndarray, manifold: Manifold) -> np.ndarray:
