@@ -30,6 +30,7 @@ FOLDER = Path(__file__).resolve().parent
 RESULTS = FOLDER.parent / "results" / "riemannian"
 DEFAULT = "default"
 RUNS, CHECKPOINTS = 5, 9
+UNTUNED = ({}, None, "no tuning")
 QUICK_ROWS, QUICK_RUNS, QUICK_THIN = 1000, 3, 16
 
 
@@ -66,11 +67,11 @@ def measure(problems, settings, runs):
     for problem in problems:
         for epsilon in EPSILONS:
             for name in (*SOLVERS, DEFAULT):
-                options, clip = settings.get((problem.name, name, epsilon), ({}, None))
+                options, clip, how = settings.get((problem.name, name, epsilon), UNTUNED)
                 solver = SOLVERS[name](**options) if name in SOLVERS else CalibratedDescent()
                 paths = [follow(problem, name, solver, epsilon, clip, seed) for seed in range(runs)]
                 spread = np.quantile([excess for _, excess in paths], (0.25, 0.5, 0.75), axis=0)
-                words = describe(options, clip, problem.bound) if options else "no tuning"
+                words = describe(options, clip, problem.bound, how)
                 for calls, low, middle, high in zip(paths[0][0], *spread):
                     rows.append({
                         "problem": problem.name, "epsilon": epsilon, "solver": name,
@@ -82,19 +83,29 @@ def measure(problems, settings, runs):
     return rows
 
 
-def describe(options, clip, bound):
+def describe(options, clip, bound, how):
     """A setting in words, and how it was found."""
+    if not options:
+        return how
     chosen = {**options, "clip": float(f"{clip * bound:.3g}")}
-    return " ".join(f"{k}={v:g}" for k, v in chosen.items()) + " (tuned with the truth)"
+    return " ".join(f"{k}={v:g}" for k, v in chosen.items()) + f" ({how})"
 
 
 def settings_for(problems, quick, again):
-    """Stored settings if they are for these problems, otherwise a search: options, clip."""
+    """Options, clip and how found: stored if known for these problems, otherwise by a search."""
     stored = FOLDER / "fig3_tuned.json"
     rows = json.loads(stored.read_text()) if stored.exists() and not again else []
     if not {problem.name for problem in problems} <= {row["problem"] for row in rows}:
         rows = tune_all(problems, QUICK_THIN if quick else 1)
-    return {(r["problem"], r["solver"], r["epsilon"]): (r["options"], r["clip"]) for r in rows}
+    return {
+        (r["problem"], r["solver"], r["epsilon"]): (r["options"], r["clip"], found_how(r))
+        for r in rows
+    }
+
+
+def found_how(row):
+    """Whether a stored setting was searched for on its own problem or taken from another's."""
+    return f"tuned with the truth of {row['from']}" if "from" in row else "tuned with the truth"
 
 
 def main():

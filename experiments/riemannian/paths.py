@@ -35,7 +35,9 @@ def plot_paths(rows, path):
                 for key in ("passes", "excess", "lower_quartile", "upper_quartile")
             )
             size = 11 if marker == "*" else 4
-            ax.plot(passes, middle, color=colour, marker=marker, markersize=size, label=label)
+            # Dotted: tuned on another problem, see the title.
+            line = ":" if "truth of" in chosen[-1]["setting"] else "-"
+            ax.plot(passes, middle, line, color=colour, marker=marker, markersize=size, label=label)
             ax.fill_between(passes, low, high, color=colour, alpha=0.15, linewidth=0)
         ax.set_yscale("log")
         ax.grid(alpha=0.25)
@@ -47,8 +49,10 @@ def plot_paths(rows, path):
     figure.legend(
         *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False
     )
+    borrowed = any("truth of" in row["setting"] for row in rows)
     figure.suptitle(
         "Excess risk along the path at equal privacy: medians, quartiles (lower is better)"
+        + ("; dotted: tuned on another problem" if borrowed else "")
     )
     figure.savefig(path, dpi=100)
     plt.close(figure)

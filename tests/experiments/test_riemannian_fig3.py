@@ -117,6 +117,18 @@ def test_verdicts_can_go_either_way(scripts, capsys):
     assert capsys.readouterr().out.splitlines() == good["verdict"] + bad["verdict"]
 
 
+def test_a_borrowed_setting_is_said_to_be_one_and_judges_no_solver(scripts):
+    assert scripts.fig3.found_how({"from": "another"}) == "tuned with the truth of another"
+    assert scripts.fig3.found_how({}) == "tuned with the truth"
+    rows = made_rows(default=1.4, svrg=30.0)
+    for row in rows:
+        if row["solver"] == "RSVRG":
+            row["setting"] = "x (tuned with the truth of another)"
+    verdict = scripts.verdicts.judge(rows)["verdict"]
+    assert any("not compared below: 1 cells" in line for line in verdict)
+    assert not any("variance reduction" in line for line in verdict)
+
+
 def test_the_small_run_compares_all_four_everywhere(tmp_path):
     done = run("fig3", "--quick", "--out", tmp_path)
     assert done.returncode == 0, done.stderr
