@@ -1,0 +1,301 @@
+r"""Row queries over ratings: one row per user, one column per item, unrated items not stored.
+
+Every query starts from the same *row rule*, a function of one user's row and public numbers:
+ratings are clipped to the public range [low, high] and rounded to a grid of ``LEVELS`` steps; at
+most ``max_ratings`` of them are kept, chosen at random; the user's own mean (of the kept ones) is
+subtracted. All of it is done in whole numbers below 2^53, so a row's result does not depend on
+where the row stands in its block, bit for bit.
+
+Why the choice is random and yet a row rule: the keep-or-drop order of a row's ratings is a hash of
+the row itself and of ``salt``, a secret number drawn once per fit. The sensitivity holds for every
+salt, so the guarantee does not rest on it; the hash only makes the choice even.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from veilspan.curator.query import RowQuery
+from veilspan.curator.rows import Block
+from veilspan.privacy.neighbors import Neighbors
+from veilspan.privacy.spaces import AnswerSpace, ProductSpace, SymmetricSpace, VectorSpace
+from veilspan.problems.integer_gram import IntegerRows, integer_gram
+
+#: Steps of the rating range: finer than any scale in use, and squares still sum exactly.
+LEVELS = 2**16
+#: Steps of the clipping norm in :class:`RatingCovariance`.
+NORM_STEPS = 2**10
+#: Rows per block: enough for the matrix product, few enough for the cache.
+ROWS_PER_BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Kept, centred ratings of a block of users, in steps of the grid.
+
+    Attributes
+    ----------
+    starts : array of shape (users + 1,)
+        Where each user's ratings begin.
+    items : array
+        Item of each rating.
+    steps : float array
+        Centred rating, a whole number of grid steps of magnitude at most ``LEVELS``.
+    n_items : int
+        Number of items.
+    """
+
+    starts: np.ndarray
+    items: np.ndarray
+    steps: np.ndarray
+    n_items: int
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Kept ratings per user."""
+        return np.diff(self.starts)
+
+
+@dataclass(frozen=True)
+class RatingRule:
+    """What happens to a user's row before it is summed: the same for every query of a fit.
+
+    Parameters
+    ----------
+    low, high : float
+        Public rating range; ratings outside are clipped to it.
+    max_ratings : int
+        At most so many ratings of a user are kept.
+    center : {"user", "middle"}
+        What is subtracted: the mean of the user's kept ratings, or the middle of the range.
+    salt : int
+        Decides which ratings of a long row are kept.
+    """
+
+    low: float
+    high: float
+    max_ratings: int
+    center: str = "user"
+    salt: int = 0
+
+    @property
+    def step(self) -> float:
+        """One step of the grid, in units of ratings."""
+        return (self.high - self.low) / LEVELS
+
+    def kept(self, block: Block) -> Kept:
+        """Apply the rule to a block; in a dense block every item is rated."""
+        starts, items, ratings = _entries(block)
+        steps = np.clip(ratings, self.low, self.high)
+        steps -= self.low
+        steps *= LEVELS / (self.high - self.low)
+        np.rint(steps, out=steps)
+        keep = _chosen(starts, items, steps, self.max_ratings, self.salt)
+        if keep is not None:
+            items, steps = items[keep], steps[keep]
+            starts = _starts(np.minimum(np.diff(starts), self.max_ratings))
+        counts = np.diff(starts)
+        if self.center == "user":
+            mean = np.rint(row_sums(steps, starts) / np.maximum(counts, 1))
+            steps -= np.repeat(mean, counts)
+        else:
+            steps -= LEVELS / 2
+        return Kept(starts, items, steps, int(block.x.shape[1]))
+
+
+class ItemStatistics(RowQuery):
+    r"""Per item, the sum and the number of centred ratings: two vectors in one release.
+
+    A user contributes (y, w k): her kept, centred ratings y, scaled down to norm C, and the 0/1
+    vector k of what she rated, at most xi ones, with the public weight w = C / sqrt(xi), which
+    gives both halves the same share of the noise. The norm is at most sqrt(2) C.
+
+    Sensitivity. *add-remove*: sqrt(2) C, met by a row of xi ratings and norm C. *replace-one*: two
+    0/1 vectors have no negative product, so |k - k'|^2 <= 2 xi, and 2 xi - 2 if they share an item.
+    If they do not, y and y' are orthogonal and |y - y'|^2 <= 2 C^2; if they do, it is at most
+    4 C^2. Hence
+
+        |(y, w k) - (y', w k')|^2 <= max(2 + 2, 4 + 2 - 2/xi) C^2 = (6 - 2/xi) C^2,
+
+    met by two users who share one item, with opposite ratings of norm C there. (The triangle
+    inequality alone would give 8 C^2.)
+
+    Parameters
+    ----------
+    rule : RatingRule
+        What is kept of a row.
+    row_norm : float
+        C, in units of ratings.
+    """
+
+    def __init__(self, rule: RatingRule, row_norm: float) -> None:
+        self.rule = rule
+        self.row_norm = float(row_norm)
+        self.count_weight = self.row_norm / math.sqrt(rule.max_ratings)
+        self.bound = math.sqrt(2) * self.row_norm
+
+    def space(self, n_features: int, point: Any) -> AnswerSpace:
+        """Sums and counts."""
+        vector = VectorSpace((n_features,))
+        return ProductSpace((vector, vector), (1.0, self.count_weight))
+
+    def prepare(self, block: Block, point: Any) -> Any:
+        """Centred ratings, scaled to norm C."""
+        kept = self.rule.kept(block)
+        length = np.sqrt(row_sums(kept.steps**2, kept.starts)) * self.rule.step
+        scale = self.rule.step * np.minimum(1.0, self.row_norm / np.maximum(length, 1e-300))
+        return kept, kept.steps * np.repeat(scale, kept.counts)
+
+    def norms(self, block: Any, point: Any) -> np.ndarray:
+        """Length of both halves together."""
+        kept, ratings = block
+        return np.sqrt(row_sums(ratings**2, kept.starts) + self.count_weight**2 * kept.counts)
+
+    def weighted_sum(self, block: Any, weights: np.ndarray, point: Any) -> Any:
+        """Sum and count per item."""
+        kept, ratings = block
+        each = np.repeat(weights, kept.counts)
+        sums = np.bincount(kept.items, ratings * each, minlength=kept.n_items)
+        return sums, np.bincount(kept.items, each, minlength=kept.n_items)
+
+    def sensitivity(self, neighbors: Neighbors) -> float:
+        """Sqrt(6 - 2/xi) C or sqrt(2) C, see above."""
+        if neighbors == "replace-one":
+            return math.sqrt(6 - 2 / self.rule.max_ratings) * self.row_norm
+        return self.bound
+
+    def row_floats(self, n_features: int, point: Any) -> int:
+        """Blocks of a fixed number of rows: what is kept per row is sparse."""
+        return _floats_for(ROWS_PER_BLOCK)
+
+
+class RatingCovariance(RowQuery):
+    r"""Sum of e e^T over users, e the centred ratings minus a public item bias (the point).
+
+    e is 0 where the user did not rate; it is scaled down to norm C and rounded towards zero.
+
+    Exactness. With Q = ``NORM_STEPS``, a row is e = (C/Q) q with whole numbers q, and rounding
+    towards zero keeps |q|^2 <= Q^2: before rounding |q| is at most Q up to a relative error of a
+    few 2^-53, and |q|^2 is a whole number. The sum of q q^T over a block is then computed exactly,
+    in whole numbers, whichever way is fastest (see ``problems.integer_gram``), so float32 products
+    add no rounding error that the proof would have to pay for. A typical entry is a hundred steps
+    or more, so that rounding costs no accuracy.
+
+    Sensitivity. *add-remove*: C^2, met by any row of norm C. *replace-one*: for |e|, |f| <= C,
+    |e e^T - f f^T|_F^2 = |e|^4 + |f|^4 - 2 (e.f)^2 <= 2 C^4, so sqrt(2) C^2, met by users of norm
+    C without a common item.
+
+    Parameters
+    ----------
+    rule : RatingRule
+        What is kept of a row.
+    row_norm : float
+        C, in units of ratings.
+    """
+
+    def __init__(self, rule: RatingRule, row_norm: float) -> None:
+        self.rule = rule
+        self.row_norm = float(row_norm)
+        self.bound = self.row_norm**2
+
+    def space(self, n_features: int, point: Any) -> AnswerSpace:
+        """Symmetric matrices."""
+        return SymmetricSpace(n_features)
+
+    def prepare(self, block: Block, point: Any) -> IntegerRows:
+        """Rows as whole numbers q."""
+        kept = self.rule.kept(block)
+        steps = kept.steps
+        if point is not None:
+            bias = np.rint(np.asarray(point, dtype=np.float64) / self.rule.step)
+            steps = steps - np.clip(bias, -LEVELS, LEVELS)[kept.items]
+        length = np.sqrt(row_sums(steps**2, kept.starts))
+        scale = NORM_STEPS / np.maximum(length, self.row_norm / self.rule.step)
+        whole = np.trunc(steps * np.repeat(scale, kept.counts))
+        return IntegerRows(kept.starts, kept.items, whole, kept.n_items)
+
+    def norms(self, block: IntegerRows, point: Any) -> np.ndarray:
+        """C^2 |q|^2 / Q^2: never above C^2, so that the curator's own clipping changes nothing."""
+        return self.bound * (row_sums(block.values**2, block.starts) / NORM_STEPS**2)
+
+    def weighted_sum(self, block: IntegerRows, weights: np.ndarray, point: Any) -> np.ndarray:
+        """(C/Q)^2 times the sum of q q^T."""
+        if not (weights == 1.0).all():
+            dense = np.sqrt(weights)[:, None] * block.dense()
+            return (dense.T @ dense) * (self.bound / NORM_STEPS**2)
+        total = integer_gram(block)
+        total *= self.bound / NORM_STEPS**2
+        return total
+
+    def sensitivity(self, neighbors: Neighbors) -> float:
+        """Sqrt(2) C^2 or C^2, see above."""
+        return math.sqrt(2) * self.bound if neighbors == "replace-one" else self.bound
+
+    def row_floats(self, n_features: int, point: Any) -> int:
+        """Blocks of a fixed number of rows: adding up the answers costs n^2 a block."""
+        return _floats_for(ROWS_PER_BLOCK)
+
+
+def row_sums(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Sum of each row's entries; exact, in any order, for whole numbers below 2^53."""
+    totals = np.zeros(len(starts) - 1)
+    filled = np.diff(starts) > 0
+    if filled.any():
+        totals[filled] = np.add.reduceat(values, starts[:-1][filled])
+    return totals
+
+
+def _entries(block: Block) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Starts, items and ratings of a block."""
+    if block.is_sparse:
+        return block.x.indptr, block.x.indices, block.x.data
+    users, n_items = block.x.shape
+    return _starts(np.full(users, n_items)), np.tile(np.arange(n_items), users), block.x.ravel()
+
+
+def _starts(counts: np.ndarray) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(counts)])
+
+
+def _chosen(
+    starts: np.ndarray, items: np.ndarray, steps: np.ndarray, limit: int, salt: int
+) -> np.ndarray | None:
+    """Mask of ``limit`` ratings of each longer row, or ``None`` if no row is longer.
+
+    Ratings are ordered by a hash of (salt, whole row, item): sums of hashes modulo 2^64 do not
+    depend on the order of summation, so the row's key does not depend on its place.
+    """
+    counts = np.diff(starts)
+    long = counts > limit
+    if not long.any():
+        return None
+    entries = np.flatnonzero(np.repeat(long, counts))
+    codes = _mixed(items[entries].astype(np.uint64) + np.uint64(salt))
+    codes = _mixed(codes ^ steps[entries].astype(np.uint64))
+    lengths = counts[long]
+    first = _starts(lengths)
+    row_keys = np.add.reduceat(codes, first[:-1])
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    order = np.lexsort((_mixed(codes ^ row_keys[rows]), rows))
+    rank = np.arange(len(entries)) - np.repeat(first[:-1], lengths)
+    keep = np.ones(len(items), dtype=bool)
+    keep[entries[order[rank >= limit]]] = False
+    return keep
+
+
+def _mixed(x: np.ndarray) -> np.ndarray:
+    """Finaliser of SplitMix64 (Steele, Lea & Flood 2014): every bit depends on every bit."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def _floats_for(rows: int) -> int:
+    """Numbers per row that make the executor's blocks about ``rows`` long."""
+    from veilspan.curator.executor import BLOCK_BYTES
+
+    return max(1, BLOCK_BYTES // (8 * rows))
