@@ -1,0 +1,117 @@
+r"""The algorithms of Jain, Thakkar & Thakurta (2018) as printed, for comparison only.
+
+Kept from print: the noise levels, i.i.d. (asymmetric) noise, steps 1/T from zero, the bias of line
+6, T rounds of which T - 1 update anything, and the scaling m n / |Omega| of Algorithm 3, which uses
+everybody's number of ratings and is not private. Corrected, because no promise would hold
+otherwise: rows are clipped to L before they are used (Algorithm 1 assumes it and does not do it),
+and a singular value replaces an eigenvalue that may be complex.
+
+**The epsilon that they truly have.** Algorithm 1 publishes T matrices with noise
+sigma = L^2 sqrt(64 T log(1/delta)) / epsilon. A residual row is at most 2 L long, so one user moves
+a matrix by at most 4 L^2 (add-remove) or 4 sqrt(2) L^2 (replace-one, the paper's own definition):
+T Gaussian releases are mu-GDP with mu = sqrt(T) 4 L^2 a / sigma, a = 1 or sqrt(2), which does not
+depend on T or L. Algorithm 3 has sensitivity a L^2 at the same sigma with T = 1.
+"""
+
+import math
+
+import numpy as np
+from data import pairs
+from scipy import sparse
+
+from veilspan.privacy.gdp import epsilon_of
+
+BETA = 0.05  # failure probability in the bias; the paper gives none
+RELATION = {"add-remove": 1.0, "replace-one": math.sqrt(2)}
+
+
+def printed_noise(bound, rounds, epsilon, delta):
+    return bound**2 * math.sqrt(64 * rounds * math.log(1 / delta)) / epsilon
+
+
+def true_epsilon(epsilon, delta, neighbors, algorithm="frank-wolfe"):
+    """Epsilon at ``delta`` of the printed noise for a nominal ``epsilon``."""
+    moved = {"frank-wolfe": 4.0, "svd": 1.0}[algorithm] * RELATION[neighbors]
+    return epsilon_of(moved / printed_noise(1.0, 1, epsilon, delta), delta)
+
+
+def kept_part(data, seed):
+    """At most ``cap`` ratings of each user, at random; less the mean of these. And the means.
+
+    Users without ratings get the middle of the range. Synthetic ratings are not centred.
+    """
+    train = data.train
+    user, item = pairs(train)
+    keys = np.random.default_rng([seed, 3]).random(train.nnz)
+    order = np.lexsort((keys, user))
+    rank = np.arange(train.nnz) - train.indptr[user[order]]
+    kept = np.zeros(train.nnz, bool)
+    kept[order[rank < data.cap]] = True
+    counts = np.bincount(user[kept], minlength=train.shape[0])
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    rows = sparse.csr_array((train.data[kept].astype(float), item[kept], starts), train.shape)
+    if data.name == "synthetic":
+        return rows, np.zeros(train.shape[0])
+    sums = rows.sum(axis=1)
+    means = np.where(counts > 0, sums / np.maximum(counts, 1), np.mean(data.rating_range))
+    rows.data -= np.repeat(means, counts)
+    return rows, means
+
+
+def clip_rows(rows, bound):
+    """Scale rows longer than ``bound`` back to it."""
+    lengths = np.sqrt(np.bincount(pairs(rows)[0], rows.data**2, minlength=rows.shape[0]))
+    factors = np.minimum(1, bound / np.maximum(lengths, 1e-300))
+    return with_data(rows, rows.data * np.repeat(factors, np.diff(rows.indptr))), factors
+
+
+def with_data(rows, values):
+    return sparse.csr_array((values, rows.indices, rows.indptr), rows.shape)
+
+
+def second_moment(rows, block_users=4096):
+    total = np.zeros((rows.shape[1], rows.shape[1]))
+    for start in range(0, rows.shape[0], block_users):
+        block = rows[start : start + block_users].astype(np.float32).toarray()
+        total += block.T @ block
+    return total
+
+
+def frank_wolfe(data, *, epsilon, delta, bound, nuclear_norm, rounds, seed):
+    """Held-out RMSE of Algorithm 1; ``epsilon`` is nominal, ``inf`` is without noise."""
+    rows, means = kept_part(data, seed)
+    rows, _ = clip_rows(rows, bound)
+    rng = np.random.default_rng([seed, 4])
+    n = rows.shape[1]
+    noise = printed_noise(bound, rounds, epsilon, delta) if math.isfinite(epsilon) else 0.0
+    bias = math.sqrt(noise * math.log(n / BETA) * n**0.25)
+    user, item = pairs(rows)
+    test_user, test_item = pairs(data.test)
+    own, held = np.zeros(rows.nnz), np.zeros(data.test.nnz)
+    for _ in range(rounds - 1):
+        residual = with_data(rows, own - rows.data)
+        moment = second_moment(residual) + noise * rng.standard_normal((n, n))
+        _, values, right = np.linalg.svd(moment)
+        direction, top = right[0], math.sqrt(values[0]) + bias
+        local = -nuclear_norm / rounds * (residual @ direction) / top
+        own = (1 - 1 / rounds) * own + local[user] * direction[item]
+        shrunk, factors = clip_rows(with_data(rows, own), bound)
+        own = shrunk.data
+        held = (1 - 1 / rounds) * held + local[test_user] * direction[test_item]
+        held *= factors[test_user]
+    return data.rmse(held + means[test_user])
+
+
+def svd(data, *, epsilon, delta, bound, rank, seed):
+    """Held-out RMSE of Algorithm 3; ``epsilon`` is nominal."""
+    rows, means = kept_part(data, seed)
+    clipped, _ = clip_rows(rows, bound)
+    rng = np.random.default_rng([seed, 5])
+    n = rows.shape[1]
+    noise = printed_noise(bound, 1, epsilon, delta) if math.isfinite(epsilon) else 0.0
+    moment = second_moment(clipped) + noise * rng.standard_normal((n, n))
+    basis = np.linalg.svd(moment)[2][:rank].T
+    test_user, test_item = pairs(data.test)
+    scale = rows.shape[0] * n / rows.nnz
+    found = scale * np.einsum("ij,ij->i", (rows @ basis)[test_user], basis[test_item])
+    return data.rmse(found + means[test_user])
