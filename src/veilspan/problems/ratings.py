@@ -1,110 +1,42 @@
-r"""Row queries over ratings: one row per user, one column per item, unrated items not stored.
+"""Row queries over ratings: one row per user, one column per item, unrated items not stored.
 
-Every query starts from the same *row rule*, a function of one user's row and public numbers:
-ratings are clipped to the public range [low, high] and rounded to a grid of ``LEVELS`` steps; at
-most ``max_ratings`` of them are kept, chosen at random; the user's own mean (of the kept ones) is
-subtracted. All of it is done in whole numbers below 2^53, so a row's result does not depend on
-where the row stands in its block, bit for bit.
-
-Why the choice is random and yet a row rule: the keep-or-drop order of a row's ratings is a hash of
-the row itself and of ``salt``, a secret number drawn once per fit. The sensitivity holds for every
-salt, so the guarantee does not rest on it; the hash only makes the choice even.
+Every query starts from the same row rule (see ``problems.rating_rows``): clip to the public range,
+keep at most xi ratings, subtract the user's own mean.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from veilspan.curator.executor import BLOCK_BYTES
 from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Block
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, ProductSpace, SymmetricSpace, VectorSpace
 from veilspan.problems.integer_gram import IntegerRows, integer_gram
+from veilspan.problems.rating_rows import LEVELS, Kept, RatingRule, row_sums
 
-#: Steps of the rating range: finer than any scale in use, and squares still sum exactly.
-LEVELS = 2**16
+__all__ = [
+    "LEVELS",
+    "NORM_STEPS",
+    "ROWS_PER_BLOCK",
+    "ItemStatistics",
+    "Kept",
+    "RatingCovariance",
+    "RatingRule",
+    "row_sums",
+]
+
 #: Steps of the clipping norm in :class:`RatingCovariance`.
 NORM_STEPS = 2**10
 #: Rows per block: enough for the matrix product, few enough for the cache.
 ROWS_PER_BLOCK = 4096
-
-
-@dataclass(frozen=True)
-class Kept:
-    """Kept, centred ratings of a block of users, in steps of the grid.
-
-    Attributes
-    ----------
-    starts : array of shape (users + 1,)
-        Where each user's ratings begin.
-    items : array
-        Item of each rating.
-    steps : float array
-        Centred rating, a whole number of grid steps of magnitude at most ``LEVELS``.
-    n_items : int
-        Number of items.
-    """
-
-    starts: np.ndarray
-    items: np.ndarray
-    steps: np.ndarray
-    n_items: int
-
-    @property
-    def counts(self) -> np.ndarray:
-        """Kept ratings per user."""
-        return np.diff(self.starts)
-
-
-@dataclass(frozen=True)
-class RatingRule:
-    """What happens to a user's row before it is summed: the same for every query of a fit.
-
-    Parameters
-    ----------
-    low, high : float
-        Public rating range; ratings outside are clipped to it.
-    max_ratings : int
-        At most so many ratings of a user are kept.
-    center : {"user", "middle"}
-        What is subtracted: the mean of the user's kept ratings, or the middle of the range.
-    salt : int
-        Decides which ratings of a long row are kept.
-    """
-
-    low: float
-    high: float
-    max_ratings: int
-    center: str = "user"
-    salt: int = 0
-
-    @property
-    def step(self) -> float:
-        """One step of the grid, in units of ratings."""
-        return (self.high - self.low) / LEVELS
-
-    def kept(self, block: Block) -> Kept:
-        """Apply the rule to a block; in a dense block every item is rated."""
-        starts, items, ratings = _entries(block)
-        steps = np.clip(ratings, self.low, self.high)
-        steps -= self.low
-        steps *= LEVELS / (self.high - self.low)
-        np.rint(steps, out=steps)
-        keep = _chosen(starts, items, steps, self.max_ratings, self.salt)
-        if keep is not None:
-            items, steps = items[keep], steps[keep]
-            starts = _starts(np.minimum(np.diff(starts), self.max_ratings))
-        counts = np.diff(starts)
-        if self.center == "user":
-            mean = np.rint(row_sums(steps, starts) / np.maximum(counts, 1))
-            steps -= np.repeat(mean, counts)
-        else:
-            steps -= LEVELS / 2
-        return Kept(starts, items, steps, int(block.x.shape[1]))
+# The executor derives the length of blocks from the numbers kept per row; here rows are sparse, and
+# adding up the answers costs as much per block as many rows do.
+ROW_FLOATS = max(1, BLOCK_BYTES // (8 * ROWS_PER_BLOCK))
 
 
 class ItemStatistics(RowQuery):
@@ -170,7 +102,7 @@ class ItemStatistics(RowQuery):
 
     def row_floats(self, n_features: int, point: Any) -> int:
         """Blocks of a fixed number of rows: what is kept per row is sparse."""
-        return _floats_for(ROWS_PER_BLOCK)
+        return ROW_FLOATS
 
 
 class RatingCovariance(RowQuery):
@@ -237,65 +169,4 @@ class RatingCovariance(RowQuery):
 
     def row_floats(self, n_features: int, point: Any) -> int:
         """Blocks of a fixed number of rows: adding up the answers costs n^2 a block."""
-        return _floats_for(ROWS_PER_BLOCK)
-
-
-def row_sums(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Sum of each row's entries; exact, in any order, for whole numbers below 2^53."""
-    totals = np.zeros(len(starts) - 1)
-    filled = np.diff(starts) > 0
-    if filled.any():
-        totals[filled] = np.add.reduceat(values, starts[:-1][filled])
-    return totals
-
-
-def _entries(block: Block) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Starts, items and ratings of a block."""
-    if block.is_sparse:
-        return block.x.indptr, block.x.indices, block.x.data
-    users, n_items = block.x.shape
-    return _starts(np.full(users, n_items)), np.tile(np.arange(n_items), users), block.x.ravel()
-
-
-def _starts(counts: np.ndarray) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(counts)])
-
-
-def _chosen(
-    starts: np.ndarray, items: np.ndarray, steps: np.ndarray, limit: int, salt: int
-) -> np.ndarray | None:
-    """Mask of ``limit`` ratings of each longer row, or ``None`` if no row is longer.
-
-    Ratings are ordered by a hash of (salt, whole row, item): sums of hashes modulo 2^64 do not
-    depend on the order of summation, so the row's key does not depend on its place.
-    """
-    counts = np.diff(starts)
-    long = counts > limit
-    if not long.any():
-        return None
-    entries = np.flatnonzero(np.repeat(long, counts))
-    codes = _mixed(items[entries].astype(np.uint64) + np.uint64(salt))
-    codes = _mixed(codes ^ steps[entries].astype(np.uint64))
-    lengths = counts[long]
-    first = _starts(lengths)
-    row_keys = np.add.reduceat(codes, first[:-1])
-    rows = np.repeat(np.arange(len(lengths)), lengths)
-    order = np.lexsort((_mixed(codes ^ row_keys[rows]), rows))
-    rank = np.arange(len(entries)) - np.repeat(first[:-1], lengths)
-    keep = np.ones(len(items), dtype=bool)
-    keep[entries[order[rank >= limit]]] = False
-    return keep
-
-
-def _mixed(x: np.ndarray) -> np.ndarray:
-    """Finaliser of SplitMix64 (Steele, Lea & Flood 2014): every bit depends on every bit."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-def _floats_for(rows: int) -> int:
-    """Numbers per row that make the executor's blocks about ``rows`` long."""
-    from veilspan.curator.executor import BLOCK_BYTES
-
-    return max(1, BLOCK_BYTES // (8 * rows))
+        return ROW_FLOATS
