@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from veilspan.solvers.completion import CompletionSolver, CompletionTask
+from veilspan.solvers.completion_als import ALSCompletion
 from veilspan.solvers.completion_covariance import CovarianceCompletion
+from veilspan.solvers.completion_frank_wolfe import FrankWolfeCompletion
+from veilspan.solvers.completion_svd import SVDCompletion
 
 SOLVERS: dict[str, CompletionSolver] = {
     "covariance": CovarianceCompletion(),
+    "frank-wolfe": FrankWolfeCompletion(),
+    "svd": SVDCompletion(),
+    "als": ALSCompletion(),
 }
 
 
