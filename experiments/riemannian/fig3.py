@@ -31,7 +31,7 @@ RESULTS = FOLDER.parent / "results" / "riemannian"
 DEFAULT = "default"
 RUNS, CHECKPOINTS = 5, 9
 UNTUNED = ({}, None, "no tuning")
-QUICK_ROWS, QUICK_RUNS, QUICK_THIN = 1000, 3, 16
+QUICK_ROWS, QUICK_RUNS, QUICK_THIN, QUICK_EPSILONS = 1000, 3, 16, (0.5,)
 
 
 def call_counts(name, solver, run, n):
@@ -61,11 +61,11 @@ def follow(problem, name, solver, epsilon, clip, seed):
     return calls, np.array([problem.excess(points[i]) for i in chosen])
 
 
-def measure(problems, settings, runs):
+def measure(problems, settings, runs, epsilons=EPSILONS):
     """One row per problem, epsilon, solver and checkpoint."""
     rows = []
     for problem in problems:
-        for epsilon in EPSILONS:
+        for epsilon in epsilons:
             for name in (*SOLVERS, DEFAULT):
                 options, clip, how = settings.get((problem.name, name, epsilon), UNTUNED)
                 solver = SOLVERS[name](**options) if name in SOLVERS else CalibratedDescent()
@@ -96,7 +96,7 @@ def settings_for(problems, quick, again):
     stored = FOLDER / "fig3_tuned.json"
     rows = json.loads(stored.read_text()) if stored.exists() and not again else []
     if not {problem.name for problem in problems} <= {row["problem"] for row in rows}:
-        rows = tune_all(problems, QUICK_THIN if quick else 1)
+        rows = tune_all(problems, QUICK_THIN, QUICK_EPSILONS) if quick else tune_all(problems)
     return {
         (r["problem"], r["solver"], r["epsilon"]): (r["options"], r["clip"], found_how(r))
         for r in rows
@@ -119,7 +119,8 @@ def main():
     problems = all_problems(options.data, options.cache, QUICK_ROWS if options.quick else None)
     # Settings stored for all rows are not the best ones for a few.
     settings = settings_for(problems, options.quick, options.tune or options.quick)
-    rows = measure(problems, settings, QUICK_RUNS if options.quick else RUNS)
+    few = (QUICK_RUNS, QUICK_EPSILONS)
+    rows = measure(problems, settings, *(few if options.quick else (RUNS, EPSILONS)))
     options.out.mkdir(parents=True, exist_ok=True)
     with (options.out / "fig3.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))

@@ -67,16 +67,16 @@ def grid(problem, name):
     ]
 
 
-def tune(problem, name, thin=1):
+def tune(problem, name, thin=1, epsilons=EPSILONS):
     """Best setting per epsilon: all at the middle epsilon, the better ones at each, on more seeds.
 
     Screening uses every seventh row and seven times the mu, hence the same noise on means; the
     last comparisons use all rows, the very last one also the winners of the other epsilons.
-    ``thin`` keeps every so-manieth setting of the grid.
+    ``thin`` keeps every so-manieth setting of the grid and compares them on one seed only.
     """
     sparse = SPARSE if len(problem.rows) > 2000 else 1
     few = replace(problem, rows=np.ascontiguousarray(problem.rows[::sparse]))
-    looser = {epsilon: epsilon_of_mu(sparse * Budget(epsilon, DELTA).mu) for epsilon in EPSILONS}
+    looser = {epsilon: epsilon_of_mu(sparse * Budget(epsilon, DELTA).mu) for epsilon in epsilons}
 
     def best(count, candidates, rows, epsilon, seeds):
         def excess(setting):
@@ -87,13 +87,15 @@ def tune(problem, name, thin=1):
         return sorted(candidates, key=excess)[:count]
 
     settings = grid(problem, name)[::thin]
-    screened = best(SCREENED, settings, few, looser[EPSILONS[1]], SEEDS[:1])
+    if thin > 1:  # a quick look
+        return {e: best(1, settings, problem, e, SEEDS[:1])[0] for e in epsilons}
+    screened = best(SCREENED, settings, few, looser[epsilons[len(epsilons) // 2]], SEEDS[:1])
     winners = []
-    for epsilon in EPSILONS:
+    for epsilon in epsilons:
         some = best(COMPARED, screened, few, looser[epsilon], SEEDS[:2])
         winners += best(1, some, problem, epsilon, SEEDS)
     unlike = [setting for k, setting in enumerate(winners) if setting not in winners[:k]]
-    return {epsilon: best(1, unlike, problem, epsilon, SEEDS)[0] for epsilon in EPSILONS}
+    return {epsilon: best(1, unlike, problem, epsilon, SEEDS)[0] for epsilon in epsilons}
 
 
 def epsilon_of_mu(mu):
@@ -101,11 +103,11 @@ def epsilon_of_mu(mu):
     return float(brentq(lambda epsilon: Budget(epsilon, DELTA).mu - mu, 1e-4, 100.0))
 
 
-def tune_all(problems, thin=1, report=lambda line: None):
+def tune_all(problems, thin=1, epsilons=EPSILONS, report=lambda line: None):
     """Rows of settings, as the JSON file holds them."""
     rows = []
     for name, problem in itertools.product(SOLVERS, problems):
-        for epsilon, (options, clip) in tune(problem, name, thin).items():
+        for epsilon, (options, clip) in tune(problem, name, thin, epsilons).items():
             rows.append({"problem": problem.name, "solver": name, "epsilon": epsilon,
                          "clip": clip, "options": options})  # fmt: skip
             report(rows[-1])
