@@ -117,7 +117,7 @@ class RSVRG:
         """All runs, one after the other."""
         sizes = natural_step(self.step, task.loss)
         point, trace = task.start, list[dict[str, Any]]()
-        # Chosen before the first answer, so that no iterate but the chosen ones is kept.
+        # Which iterate a run goes on from is chosen before the first answer.
         coins = curator.source.sampling_stream(2**62)
         for _ in range(self.restarts):
             chosen = int(coins.integers(self.epochs * self.inner_steps))
