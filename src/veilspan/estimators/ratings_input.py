@@ -76,7 +76,7 @@ def triples_to_ratings(
             "items is missing: give the public list of items (a user must not be able to add an "
             'item by rating it), or items="observed" if the list of rated items is public.'
         )
-    values = _numbers(rating)
+    values = _numbers(rating, "rating")
     rows, names = _numbered(user)
     if isinstance(items, str) and items == OBSERVED:
         columns, known = _numbered(item)
@@ -101,15 +101,7 @@ def frame_columns(frame: Any, columns: Sequence[str]) -> tuple[Any, Any, Any]:
 
 
 def _from_dense(R: Any) -> Any:
-    failed = False
-    try:
-        dense = np.asarray(R)
-        if dense.dtype.kind not in "fiub":
-            dense = dense.astype(np.float64)
-    except (TypeError, ValueError):
-        failed = True
-    if failed:  # raised out here: the original may quote a cell
-        raise ValueError("R could not be read as a table of real numbers.")
+    dense = _numbers(R, "R")
     if dense.ndim != 2:
         raise ValueError(
             f"R must be two-dimensional (users x items); got {dense.ndim} dimension(s)."
@@ -145,14 +137,15 @@ def _distinct(items: Any) -> tuple[Hashable, ...]:
     return known
 
 
-def _numbers(rating: Any) -> np.ndarray:
-    values = None
+def _numbers(values: Any, name: str) -> np.ndarray:
+    """Real numbers, or an error that quotes none of them; ``None`` reads as NaN."""
+    numbers = None
     try:
-        values = np.asarray(rating)
-        if values.dtype.kind not in "fiub":
-            values = values.astype(np.float64)
+        numbers = np.asarray(values)
+        if numbers.dtype.kind in "OSU":
+            numbers = numbers.astype(np.float64)
     except (TypeError, ValueError):
-        values = None
-    if values is None:  # raised out here: the original may quote a rating
-        raise ValueError("ratings could not be read as real numbers.")
-    return values
+        numbers = None
+    if numbers is None or numbers.dtype.kind not in "fiub":  # out here: the original may quote data
+        raise ValueError(f"{name} could not be read as real numbers.")
+    return numbers
