@@ -1,0 +1,120 @@
+"""Figure 2: rows of the two phases without noise, over n and d, beside theorem 1.
+
+K_1 is the number of rows until zeta > 1/2, K_2 the further ones until epsilon < 1e-4. The paper
+divides by d^3 log n and d log(1/1e-4). Its grid of sizes is not in its text; this one is ours.
+"""
+
+import numpy as np
+from bounds import theorem1
+from common import Claim, generator, rows_until, save, similar, stream, track, within
+
+ACCURACY = 1e-4
+#: n, d and trials
+FULL = (500, 1000, 2000, 5000, 10_000), (5, 10, 20, 40, 80), 50
+QUICK = (500, 2000), (5, 20), 10
+#: K_1, its ratio and the ratio of K_2, found before by an independent program.
+REFERENCE = {(2000, 20): (236, 0.0039, 0.94)}
+NEAR = 0.1  # relative difference from the reference that is called the same
+
+
+def one_trial(n, d, seed, engine=None):
+    """K_1 and K_2 of one start and one stream."""
+    bases = stream(n, d, 0.0, generator(2, n, d, seed), engine=engine)
+    limit = 40 * int(d * np.log(n))
+    first, last = rows_until(bases, similar(0.5), within(ACCURACY), limit=limit)
+    return first, last - first
+
+
+def measure(quick, engine=None):
+    sizes, ranks, trials = QUICK if quick else FULL
+    cells = [(n, d) for n in sizes for d in ranks]
+    return [summary(n, d, [one_trial(n, d, seed, engine) for seed in range(trials)])
+            for n, d in track(cells, "Fig. 2, sizes")]  # fmt: skip
+
+
+def summary(n, d, counts):
+    """Means and standard deviations over trials; the promise of theorem 1 to fail in 20 %."""
+    first, second = np.array(counts).T
+    promised = theorem1(n, d, ACCURACY, failure=0.1)
+    scales = d**3 * np.log(n), d * np.log(1 / ACCURACY)
+    return {
+        "n": n, "d": d, "trials": len(first), "lost": int(np.isnan(first + second).sum()),
+        "k1_mean": first.mean(), "k1_std": first.std(ddof=1),
+        "k2_mean": second.mean(), "k2_std": second.std(ddof=1),
+        "k1_ratio": first.mean() / scales[0], "k1_ratio_std": first.std(ddof=1) / scales[0],
+        "k2_ratio": second.mean() / scales[1], "k2_ratio_std": second.std(ddof=1) / scales[1],
+        "k1_over_d_log_n": first.mean() / (d * np.log(n)),
+        "theorem1_k1": promised[0], "theorem1_k2": promised[1],
+    }  # fmt: skip
+
+
+def judge(cells):
+    def span(name):
+        values = [cell[name] for cell in cells]
+        return min(values), max(values)
+
+    def loose(k):
+        values = [cell[f"theorem1_k{k}"] / cell[f"k{k}_mean"] for cell in cells]
+        return f"theorem 1 asks for {min(values):.3g} to {max(values):.3g} times the rows needed"
+
+    k1, k2, linear = span("k1_ratio"), span("k2_ratio"), span("k1_over_d_log_n")
+    lost = sum(cell["lost"] for cell in cells)
+    return [
+        Claim("the first phase ends in every trial",
+              f"{lost} of {sum(cell['trials'] for cell in cells)} did not", lost == 0),
+        Claim("K_1 = O(d^3 log n) is very loose",
+              f"K_1/(d^3 log n) from {k1[0]:.2g} to {k1[1]:.2g}, K_1/(d log n) from "
+              f"{linear[0]:.2f} to {linear[1]:.2f}; {loose(1)}", bool(k1[1] < 0.2)),
+        Claim("K_2 = O(d log(1/eps)) is accurate",
+              f"K_2/(d log(1/eps)) from {k2[0]:.3f} to {k2[1]:.3f}; {loose(2)}",
+              bool(k2[0] > 0.5 and k2[1] < 2)),
+        *(reference_claim(cell) for cell in cells if (cell["n"], cell["d"]) in REFERENCE),
+    ]  # fmt: skip
+
+
+def reference_claim(cell):
+    expected = REFERENCE[cell["n"], cell["d"]]
+    found = cell["k1_mean"], cell["k1_ratio"], cell["k2_ratio"]
+    errors = [cell[f"k{k}_std"] / cell[f"k{k}_mean"] / np.sqrt(cell["trials"]) for k in (1, 2)]
+    away = max(abs(a / b - 1) for a, b in zip(found, expected))
+    return Claim(
+        f"at n = {cell['n']}, d = {cell['d']} as in an independent program (within {NEAR:.0%})",
+        f"K_1 = {found[0]:.0f} (there {expected[0]}), ratios {found[1]:.4f} ({expected[1]}) and "
+        f"{found[2]:.3f} ({expected[2]}); standard errors {errors[0]:.1%} and {errors[1]:.1%}",
+        bool(away < NEAR),
+    )
+
+
+def draw(cells, path):
+    from plots import COLOURS, finish, grid_of
+
+    figure, axes = grid_of(1, 3, 4.2, 3.7)
+    panels = (
+        ("k1_ratio", "k1_ratio_std", "K₁ / (d³ log n)"),
+        ("k1_over_d_log_n", None, "K₁ / (d log n)"),
+        ("k2_ratio", "k2_ratio_std", "K₂ / (d log(1/ε*))"),
+    )
+    for ax, (name, error, title) in zip(axes[0], panels):
+        for d, colour in zip(sorted({cell["d"] for cell in cells}), COLOURS):
+            some = [cell for cell in cells if cell["d"] == d]
+            ax.errorbar([cell["n"] for cell in some], [cell[name] for cell in some],
+                        yerr=[cell[error] for cell in some] if error else None,
+                        color=colour, marker="o", markersize=4, capsize=3,
+                        label=f"d = {d}")  # fmt: skip
+        ax.set_xscale("log")
+        ax.set_xlabel("n")
+        ax.set_title(title)
+        ax.grid(alpha=0.25)
+    axes[0][0].set_yscale("log")
+    for ax in axes[0][1:]:
+        ax.set_ylim(0, None)
+    axes[0][1].legend(frameon=False, fontsize=8.5)
+    finish(figure, f"Fig. 2: without noise, ε* = {ACCURACY:g}; mean and standard deviation", path)
+
+
+def run(out, quick, engine=None):
+    cells = measure(quick, engine)
+    claims = judge(cells)
+    draw(cells, out / "fig2.png")
+    line = f"K_1 bound loose: {claims[1].measured}. K_2 bound: {claims[2].measured}"
+    return save(out, "fig2", cells, claims, line)

@@ -1,0 +1,131 @@
+"""Figure 3: rows of the two phases with noise, over d and the noise level, n = 5000.
+
+*Large noise*: K_1 rows until zeta >= min(1/2, exp(-log(d) d^2 noise / n)), over d^3 log n. (The
+caption of the paper leaves the noise level out of the exponent; its text has it.) *Small noise*:
+K_1 rows until zeta >= 1/2, then K_2 until epsilon <= max(1, log(d) d^2 / n) noise, over
+d log(1 / epsilon). One run serves both.
+"""
+
+import numpy as np
+from common import Claim, generator, rows_until, save, similar, stream, track, within
+
+N = 5000
+NOISES = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+SMALL = 1e-2  # up to here the second phase is looked at
+LARGE = 1e-3  # from here on the first figure shows K_1
+TRIALS = {10: 50, 20: 50, 50: 20, 100: 8}  # fewer where a row costs more
+TIGHT = 2.0
+
+
+def goals_of(n, d, noise):
+    """Similarity of the figure of large noise, and discrepancy of that of small noise."""
+    similarity = min(0.5, float(np.exp(-np.log(d) * d**2 * noise / n)))
+    return similarity, max(1.0, np.log(d) * d**2 / n) * noise
+
+
+def one_trial(n, d, noise, seed):
+    """Rows to the goal of large noise, to zeta >= 1/2, and from there to the small epsilon."""
+    goal, accuracy = goals_of(n, d, noise)
+    goals = [similar(goal)]
+    if noise <= SMALL:
+        goals += [similar(0.5), within(accuracy)]
+    limit = int(30 * d * np.log(n))
+    counts = rows_until(stream(n, d, noise, generator(3, d, seed)), *goals, limit=limit)
+    counts += [float("nan")] * (3 - len(counts))
+    return counts[0], counts[1], counts[2] - counts[1]
+
+
+def measure(quick):
+    n, trials = (1000, {10: 3, 20: 3}) if quick else (N, TRIALS)
+    noises = NOISES[::2] if quick else NOISES
+    cells = [(d, noise) for d in trials for noise in noises]
+    return [summary(n, d, noise, [one_trial(n, d, noise, k) for k in range(trials[d])])
+            for d, noise in track(cells, "Fig. 3, dimensions and noise levels")]  # fmt: skip
+
+
+def summary(n, d, noise, counts):
+    """Means and standard deviations; a number that some trial never reached is nan."""
+    goal, accuracy = goals_of(n, d, noise)
+    cell = {"n": n, "d": d, "noise": noise, "trials": len(counts), "zeta_goal": goal,
+            "epsilon_goal": accuracy}  # fmt: skip
+    scales = d**3 * np.log(n), d**3 * np.log(n), d * np.log(1 / min(accuracy, 0.5))
+    for name, values, scale in zip(("k1_large", "k1", "k2"), np.array(counts).T, scales):
+        cell |= {f"{name}_mean": values.mean(), f"{name}_std": values.std(),
+                 f"{name}_ratio": values.mean() / scale,
+                 f"{name}_ratio_std": values.std() / scale}  # fmt: skip
+    return cell
+
+
+def judge(cells):
+    large = [c for c in cells if c["noise"] >= LARGE]
+    small = [c for c in cells if c["noise"] <= SMALL]
+
+    def span(chosen, name):
+        values = [c[name] for c in chosen]
+        return f"{np.min(values):.3g} to {np.max(values):.3g}"
+
+    slow = slowdowns(cells)
+    ranks = sorted({c["d"] for c in cells})
+    k1 = max(c["k1_large_ratio"] for c in large), max(c["k1_ratio"] for c in small)
+    k2 = [c["k2_ratio"] for c in small]
+    per_rank = [max(c["k2_ratio"] for c in small if c["d"] == d) for d in ranks]
+    return [
+        Claim("K_1 = O(d^3 log n) is loose with noise too",
+              f"K_1/(d^3 log n) {span(large, 'k1_large_ratio')} (large noise), "
+              f"{span(small, 'k1_ratio')} (small noise)", bool(max(k1) < 0.2)),
+        Claim("small noise: K_2 = d log(1/eps) is tight and stable "
+              f"(ratios within {TIGHT:g}x of each other and of 1)",
+              f"K_2/(d log(1/eps)) {span(small, 'k2_ratio')}; largest by d: "
+              + ", ".join(f"{d}: {x:.2f}" for d, x in zip(ranks, per_rank)),
+              bool(min(k2) >= 1 / TIGHT and max(k2) <= TIGHT and max(k2) <= TIGHT * min(k2))),
+        Claim("large noise takes roughly d times the rows of little noise (within 3x of d)",
+              "rows to zeta >= 1/2, noise 1 over the least: " + ", ".join(
+                  f"d = {d}: {x:.2g}" for d, x in slow.items()),
+              all(d / 3 <= x <= 3 * d for d, x in slow.items())),
+    ]  # fmt: skip
+
+
+def slowdowns(cells):
+    """K_1 at the largest noise over that at the least, for the d whose goals are both 1/2."""
+    found = {}
+    for d in sorted({c["d"] for c in cells}):
+        own = sorted((c for c in cells if c["d"] == d), key=lambda c: c["noise"])
+        if own[-1]["zeta_goal"] == own[0]["zeta_goal"] == 0.5:
+            found[d] = own[-1]["k1_large_mean"] / own[0]["k1_large_mean"]
+    return found
+
+
+def draw(cells, path):
+    from plots import COLOURS, finish, grid_of
+
+    figure, axes = grid_of(1, 3, 4.2, 3.7)
+    ranks = sorted({c["d"] for c in cells})
+    panels = (
+        ("k1_large_ratio", LARGE, 1.0, "K₁ / (d³ log n), large noise"),
+        ("k1_ratio", 0.0, SMALL, "K₁ / (d³ log n), small noise"),
+        ("k2_ratio", 0.0, SMALL, "K₂ / (d log(1/ε*)), small noise"),
+    )
+    for ax, (name, low, high, title) in zip(axes[0], panels):
+        noises = sorted({c["noise"] for c in cells if low <= c["noise"] <= high})
+        for noise, colour in zip(noises, COLOURS):
+            some = [c for c in cells if c["noise"] == noise]
+            ax.errorbar(ranks, [c[name] for c in some], yerr=[c[f"{name}_std"] for c in some],
+                        color=colour, marker="o", markersize=4, capsize=3,
+                        label=f"σ² = {noise:g}")  # fmt: skip
+        ax.set_xlabel("d")
+        ax.set_title(title)
+        ax.grid(alpha=0.25)
+        ax.legend(frameon=False, fontsize=8.5)
+    axes[0][0].set_yscale("log")
+    axes[0][1].set_yscale("log")
+    axes[0][2].set_ylim(0, None)
+    finish(figure, f"Fig. 3: with noise, n = {cells[0]['n']}; mean and standard deviation", path)
+
+
+def run(out, quick):
+    cells = measure(quick)
+    claims = judge(cells)
+    draw(cells, out / "fig3.png")
+    tight = "tight and stable" if claims[1].holds else "NOT tight and stable"
+    line = f"K_1 bound loose; K_2 bound with small noise {tight}: {claims[1].measured}"
+    return save(out, "fig3", cells, claims, line)
