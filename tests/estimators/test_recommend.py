@@ -17,6 +17,7 @@ from veilspan.estimators.recommend import MatrixCompletion
 from veilspan.metrics.ranking import rmse
 from veilspan.problems.ratings import ItemStatistics, RatingCovariance
 from veilspan.solvers.completion_covariance import CovarianceCompletion
+from veilspan.solvers.completion_table import SOLVERS
 
 simulated = pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPrivateWarning")
 both = pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
@@ -48,7 +49,7 @@ def test_the_statement_is_true_and_complete(neighbors, small):
     assert PrivacyStatement.from_dict(json.loads(statement.to_json())) == statement
 
 
-@pytest.mark.parametrize("solver", ["auto", "covariance", CovarianceCompletion(bias_share=1.0)])
+@pytest.mark.parametrize("solver", [*SOLVERS, CovarianceCompletion(bias_share=1.0)])
 @both
 def test_the_plan_is_what_happens(solver, neighbors, small):
     model = make(solver=solver, neighbors=neighbors)
@@ -69,8 +70,11 @@ def test_a_seed_is_a_simulation(small):
     assert not np.array_equal(*fits)
 
 
-def test_infinite_epsilon_is_the_same_method_without_noise(small):
-    fits = [make(epsilon=math.inf, random_state=0).fit(small.train) for _ in range(2)]
+@pytest.mark.parametrize("solver", SOLVERS)
+@both
+def test_infinite_epsilon_is_the_same_method_without_noise(solver, neighbors, small):
+    model = make(solver=solver, epsilon=math.inf, neighbors=neighbors, random_state=0)
+    fits = [clone(model).fit(small.train) for _ in range(2)]
     np.testing.assert_array_equal(fits[0].item_factors_, fits[1].item_factors_)
     assert "NOT PRIVATE" in repr(fits[0].privacy_)
 
@@ -164,7 +168,7 @@ def random_users(rng, n):
 
 
 @pytest.mark.filterwarnings("ignore:R has:UserWarning")
-@pytest.mark.parametrize("solver", ["auto", "covariance", CovarianceCompletion(row_norm=0.3)])
+@pytest.mark.parametrize("solver", [*SOLVERS, CovarianceCompletion(row_norm=0.3)])
 @both
 def test_nothing_but_answers_leaves(solver, neighbors):
     rng = np.random.default_rng(0)
@@ -264,7 +268,12 @@ def test_users_without_ratings_are_rows(small):
     np.testing.assert_allclose(
         prediction[0], np.clip(3 + model.item_bias_, 1, 5), rtol=1e-6, atol=1e-6
     )
-    nobody = make().fit(sparse.csr_array((50, ITEMS)))
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_no_ratings_at_all(solver):
+    empty = sparse.csr_array((50, ITEMS))
+    nobody = make(solver=solver).fit(empty)
     assert np.isfinite(nobody.predict(empty)).all()
 
 

@@ -92,10 +92,10 @@ def test_the_norm_scales_with_the_ratings():
 
 
 def test_solvers_by_name():
-    assert isinstance(completion_solver("covariance", task()), CovarianceCompletion)
+    assert isinstance(completion_solver("covariance"), CovarianceCompletion)
     for name in SOLVERS:
-        assert completion_solver(name, task()).schedule(task())[0]
+        assert completion_solver(name).schedule(task())[0]
     with pytest.raises(ValueError, match="solver must be one of auto"):
-        completion_solver("magic", task())
+        completion_solver("magic")
     with pytest.raises(TypeError, match="lacks schedule, decisions, run"):
-        completion_solver(3, task())
+        completion_solver(3)

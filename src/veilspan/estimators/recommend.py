@@ -48,8 +48,9 @@ class MatrixCompletion(PrivateEstimator):
     Parameters
     ----------
     solver : str or completion solver
-        ``"auto"`` (chosen by public sizes), ``"covariance"``, or any name of
-        ``veilspan.solvers.completion_table.SOLVERS``.
+        ``"auto"`` (item statistics, then a covariance where public sizes and the first answer say
+        that it rises above its noise), ``"covariance"`` (both, always), ``"frank-wolfe"``,
+        ``"svd"``, ``"als"``, or an instance with settings of its own.
     rating_range : (float, float)
         Public lowest and highest rating; ratings outside are clipped.
     max_ratings_per_user : int
@@ -180,7 +181,7 @@ class MatrixCompletion(PrivateEstimator):
 
     def _plan(self, budget: Budget, n_rows: int | None, n_features: int) -> Plan:
         task = self._task(budget, n_rows, n_features)
-        solver = completion_solver(self.solver, task)
+        solver = completion_solver(self.solver)
         wanted, shares = solver.schedule(task)
         return Plan(
             method=f"{type(self).__name__} ({type(solver).__name__})",
@@ -199,7 +200,7 @@ class MatrixCompletion(PrivateEstimator):
         plan = curator.plan
         salt = int(curator.source.sampling_stream(KEEP_STREAM).integers(2**63))
         task = self._task(plan.budget, plan.n_rows, plan.n_features, salt)
-        result = completion_solver(self.solver, task).run(curator, task)
+        result = completion_solver(self.solver).run(curator, task)
         self.item_bias_ = result.item_bias
         self.item_factors_ = result.item_factors
         self.n_components_ = result.item_factors.shape[1]
