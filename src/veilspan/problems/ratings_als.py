@@ -22,7 +22,7 @@ from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Block
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, ProductSpace, VectorSpace
-from veilspan.problems.ratings import RatingRule
+from veilspan.problems.rating_rows import RatingRule
 from veilspan.problems.ratings_residual import (
     clipped,
     kept_ratings,
@@ -64,8 +64,8 @@ class ItemSystems(RowQuery):
     Sensitivity. *add-remove*: of (H, s), sqrt(B) G^2 and L G. *replace-one*: all w are
     non-negative, so two users' parts of H have the inner product sum_j w_j w'_j (u.u')^2 >= 0 and H
     moves by at most sqrt(2 B) G^2; s is signed and moves by at most 2 L G. Both at once are met in
-    the limit by two users of opposite u whose ratings are zero except for one item of large
-    rating, the same for both, so nothing is gained by treating them together. The parts are
+    the limit by two users of opposite u whose ratings are nearly zero except for one item, which
+    both rate alike, so nothing is gained by treating them together. The parts are
     weighted so that H has the share p of the squared sensitivity, which is 1 for the relation that
     the query is made for: 1 = p + (1 - p).
 

@@ -22,7 +22,8 @@ import numpy as np
 
 from veilspan.curator.rows import Block
 from veilspan.problems.integer_gram import IntegerRows
-from veilspan.problems.ratings import NORM_STEPS, RatingCovariance, RatingRule
+from veilspan.problems.rating_rows import RatingRule
+from veilspan.problems.ratings import NORM_STEPS, RatingCovariance
 
 LocalStep = Literal["classic", "line-search", "refit"]
 
