@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from veilspan.curator.checks import check_query
     from veilspan.curator.query import RowQuery
     from veilspan.estimators.frechet import FrechetMean
+    from veilspan.estimators.local_predictor import LocalPredictor
     from veilspan.estimators.minimize import minimize
     from veilspan.estimators.pca import PCA
+    from veilspan.estimators.recommend import MatrixCompletion
     from veilspan.estimators.robust_pca import RobustPCA
+    from veilspan.estimators.tracking import SubspaceTracker
     from veilspan.geometry.ball import Ball
     from veilspan.geometry.checks import check_manifold
     from veilspan.privacy.accounting import delta_spent, epsilon_spent, privacy_curve
@@ -52,6 +55,9 @@ _HOME = {
     "RSVRG": "solvers.rsvrg",
     "CalibratedDescent": "solvers.calibrated",
     "Ball": "geometry.ball",
+    "SubspaceTracker": "estimators.tracking",
+    "MatrixCompletion": "estimators.recommend",
+    "LocalPredictor": "estimators.local_predictor",
     "Budget": "privacy.budget",
     "GaussianEvent": "privacy.events",
     "SampledGaussianEvent": "privacy.events",
@@ -84,7 +90,9 @@ __all__ = [
     "FrechetMean",
     "GaussianEvent",
     "LeadingSubspace",
+    "LocalPredictor",
     "Loss",
+    "MatrixCompletion",
     "NotPrivateWarning",
     "Plan",
     "PrivacyError",
@@ -92,6 +100,7 @@ __all__ = [
     "RobustPCA",
     "RowQuery",
     "SampledGaussianEvent",
+    "SubspaceTracker",
     "WeakGuaranteeWarning",
     "__version__",
     "baselines",
