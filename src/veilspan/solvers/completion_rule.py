@@ -51,7 +51,8 @@ THRESHOLD = 0.75  # of rho: above it a covariance is worth its budget
 FILLED = 0.65  # public guess: a user has this share of the ratings that may be kept
 PRIOR = 0.2  # variance of a bias, in squared typical deviations
 MOST_FACTORS = 24
-REFILLS = 8
+# Rounds of refilling the diagonal. With many items it holds little of the fit and rounds are slow.
+REFILLS, REFILLS_OF_MANY, MANY_ITEMS = 8, 2, 600
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,6 @@ class AutoCompletion:
         ratings = first.ratings_per_item()
         left = task.budget.mu * math.sqrt(1 - share)
         rho = signal_over_edge(task, left, ratings)
-        # A share above one half was planned because no covariance was expected.
         if task.n_items > LARGEST_WIDTH or rho < THRESHOLD:
             norm = bias_row_norm(task, task.budget.mu, ratings)
             return bias_only(task, first.joined(ask_statistics(curator, task, norm, SECOND)))
@@ -243,7 +243,8 @@ def with_factors(
     bias = found.bias(task)
     query = RatingCovariance(task.rule, covariance_row_norm(task, rho))
     answer = curator.answer(query, bias, event=SECOND)
-    values, vectors = without_diagonal(answer.value, most_factors(task), REFILLS)
+    refills = REFILLS if task.n_items <= MANY_ITEMS else REFILLS_OF_MANY
+    values, vectors = without_diagonal(answer.value, most_factors(task), refills)
     edge = noise_edge(answer.noise_std, task.n_items)
     shares = factor_shares(task, found, float(np.trace(answer.value)), values, edge)
     trace = ({"released": "covariance", "rho": rho, "eigenvalues": values, "edge": edge},)

@@ -1,0 +1,254 @@
+"""The global step of private recommendations, and the whole fit of the default.
+
+    python benchmarks/recommend.py [--users 500000] [--items 400] [--ratings 80] [--quick]
+
+One covariance of all users' clipped rows, through the curator, noise included, beside scipy's
+``A.T @ A`` of the same ratings; then the default's fit beside one such step and one
+eigendecomposition; peak memory beside the input; growth with users and with items. Every target
+prints whether it holds.
+
+The step is exact in whole numbers, so its error is that of rounding rows to the grid of the proof;
+scipy's is that of adding float32 numbers.
+"""
+
+import argparse
+import math
+import time
+import tracemalloc
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from _report import met, note, save, say, seconds, show
+from veilspan import Budget, GaussianEvent, Plan
+from veilspan.curator.curator import Curator
+from veilspan.curator.rows import Rows
+from veilspan.estimators.recommend import MatrixCompletion
+from veilspan.privacy.noise import SecureNoise
+from veilspan.problems.ratings import RatingCovariance, RatingRule
+from veilspan.solvers.completion_rule import AutoCompletion
+from veilspan.solvers.spectral import leading_eigenvectors
+
+MOST_TIME = 3.0  # of a fit, in steps plus one eigendecomposition
+MOST_MEMORY = 1.5  # of a fit, in inputs, the input included
+MEGABYTE = 1_000_000
+RANGE = (-1.0, 1.0)
+ROW_NORM = 0.25  # of the longest row: half of a row of typical deviations
+
+
+def ratings(n_users: int, n_items: int, each: int) -> sparse.csr_array:
+    """Rank-one ratings in [-1, 1], ``each`` a user at random."""
+    rng = np.random.default_rng(0)
+    u = rng.uniform(-1, 1, n_users).astype(np.float32)
+    v = rng.uniform(-1, 1, n_items).astype(np.float32)
+    item = np.empty((n_users, each), np.int32)
+    for start in range(0, n_users, 5000):
+        keys = rng.random((min(5000, n_users - start), n_items), dtype=np.float32)
+        item[start : start + 5000] = np.sort(np.argpartition(keys, each - 1)[:, :each])
+    starts = np.arange(0, n_users * each + 1, each, dtype=np.int32)
+    values = (u[:, None] * v[item]).ravel()
+    return sparse.csr_array((values, item.ravel(), starts), shape=(n_users, n_items))
+
+
+def question(table: sparse.csr_array, each: int) -> tuple[Curator, RatingCovariance]:
+    """A curator that may be asked for covariances, and the question."""
+    plan = Plan(
+        method="benchmark",
+        budget=Budget(1.0, 1e-6),
+        neighbors="replace-one",
+        n_rows=table.shape[0],
+        n_features=table.shape[1],
+        events=(GaussianEvent("covariance", 5.0, count=10**9),),
+    )
+    rule = RatingRule(*RANGE, min(each, table.shape[1]), "middle")
+    query = RatingCovariance(rule, ROW_NORM * math.sqrt(each))
+    return Curator(Rows(table), plan, SecureNoise()), query
+
+
+def step(table: sparse.csr_array, each: int) -> Callable[[], Any]:
+    """One global step as a function."""
+    curator, query = question(table, each)
+    return lambda: curator.answer(query, event="covariance")
+
+
+def fit(table: sparse.csr_array, each: int, solver: Any = None) -> Callable[[], Any]:
+    """The default's fit as a function."""
+    model = MatrixCompletion(
+        solver or AutoCompletion(),
+        rating_range=RANGE,
+        max_ratings_per_user=each,
+        center="middle",
+        epsilon=1,
+    )
+    return lambda: model.fit(table)
+
+
+def cpu(call: Callable[[], Any], repeats: int) -> float:
+    """Smallest CPU seconds of some calls."""
+    best = math.inf
+    for _ in range(repeats):
+        start = time.process_time()
+        call()
+        best = min(best, time.process_time() - start)
+    return best
+
+
+def extra_memory(call: Callable[[], Any]) -> int:
+    """Bytes that a call holds at its peak beyond what was there before."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def clipped(table: sparse.csr_array, each: int) -> sparse.csr_array:
+    """Rows scaled to the norm that the step clips to, so that both sides sum the same."""
+    lengths = np.sqrt((table.data.astype(np.float64) ** 2).reshape(-1, each).sum(axis=1))
+    scale = np.minimum(1, ROW_NORM * math.sqrt(each) / lengths)
+    values = table.data * np.repeat(scale, each).astype(np.float32)
+    return sparse.csr_array((values, table.indices, table.indptr), shape=table.shape)
+
+
+def size(table: sparse.csr_array) -> int:
+    return int(table.data.nbytes + table.indices.nbytes + table.indptr.nbytes)
+
+
+def error(table: sparse.csr_array, found: np.ndarray) -> float:
+    """Largest error of an entry, in mean diagonal entries, against float64 sums."""
+    exact = np.zeros(found.shape)
+    for start in range(0, table.shape[0], 4096):
+        block = table[start : start + 4096].astype(np.float64).toarray()
+        exact += block.T @ block
+    return float(np.abs(found - exact).max() / np.diag(exact).mean())
+
+
+def without_noise(table: sparse.csr_array, each: int) -> np.ndarray:
+    """What the step sums before noise."""
+    _, query = question(table, each)
+    total = np.zeros((table.shape[1], table.shape[1]))
+    for block in Rows(table).blocks(4096):
+        ready = query.prepare(block, None)
+        total += query.weighted_sum(ready, np.ones(len(query.norms(ready, None))), None)
+    return total
+
+
+def one_step(table: sparse.csr_array, each: int, repeats: int) -> dict[str, Any]:
+    """Both sides of the global step."""
+    say("scipy's product and the global step")
+    same = clipped(table, each)
+    plain, ask = (lambda: same.T @ same), step(table, each)
+    ask()
+    return {
+        "scipy A.T @ A": {
+            "cpu": cpu(plain, 1),
+            "memory": extra_memory(plain),
+            "error": error(same, (same.T @ same).toarray()),
+        },
+        "ours": {
+            "cpu": cpu(ask, repeats),
+            "memory": extra_memory(ask),
+            "error": error(same, without_noise(table, each)),
+        },
+    }
+
+
+def whole_fit(table: sparse.csr_array, each: int, one: float, repeats: int) -> dict[str, float]:
+    """The default's fit, an eigendecomposition, and the fit's memory."""
+    say("the whole fit")
+    call = fit(table, each)
+    matrix = np.random.default_rng(1).standard_normal((table.shape[1],) * 2)
+    eigen = cpu(lambda: leading_eigenvectors(matrix + matrix.T, 24), repeats)
+    whole = cpu(call, repeats)
+    return {
+        "cpu": whole,
+        "eigen": eigen,
+        "ratio": whole / (one + eigen),
+        "memory": extra_memory(call),
+        "input": size(table),
+        "share": 1 + extra_memory(call) / size(table),
+    }
+
+
+def growth(sizes: list[tuple[int, int]], each: int, repeats: int) -> list[dict[str, float]]:
+    """CPU seconds of a step and of a fit with a covariance by (users, items)."""
+    rows = []
+    for users, items in sizes:
+        say(f"{users:,} users x {items:,} items")
+        table = ratings(users, items, min(each, items))
+        one = cpu(step(table, each), repeats)
+        # By name: the default would ask for no covariance of few users and many items.
+        whole = cpu(fit(table, each, "covariance"), repeats)
+        rows.append({"users": users, "items": items, "step": one, "fit": whole})
+    return rows
+
+
+def report(results: dict[str, Any]) -> None:
+    """Print tables and which targets hold."""
+    sides, fitted = results["step"], results["fit"]
+    show(
+        "One global step",
+        ["", "CPU", "extra memory", "error / mean diagonal"],
+        [
+            (name, seconds(r["cpu"]), f"{r['memory'] / MEGABYTE:.0f} MB", f"{r['error']:.1e}")
+            for name, r in sides.items()
+        ],
+    )
+    faster = sides["scipy A.T @ A"]["cpu"] / sides["ours"]["cpu"]
+    note(f"ours is {faster:.1f} times as fast as scipy")
+    note(
+        f"whole fit {seconds(fitted['cpu'])}: {fitted['ratio']:.2f} times one step plus one "
+        f"eigendecomposition ({seconds(fitted['eigen'])}); at most {MOST_TIME:g}: "
+        f"{met(fitted['ratio'], MOST_TIME)}"
+    )
+    note(
+        f"peak memory {fitted['share']:.2f} inputs of {fitted['input'] / MEGABYTE:.0f} MB; at most "
+        f"{MOST_MEMORY:g}: {met(fitted['share'], MOST_MEMORY)}"
+    )
+    show(
+        "Growth",
+        ["users", "items", "step", "fit", "fit per 100,000 users"],
+        [
+            (
+                f"{r['users']:,}", f"{r['items']:,}", seconds(r["step"]), seconds(r["fit"]),
+                seconds(r["fit"] * 1e5 / r["users"]),
+            )
+            for r in results["growth"]
+        ],
+    )  # fmt: skip
+    by_users = [r for r in results["growth"] if r["items"] == results["items"]]
+    few, many = by_users[0], by_users[-1]
+    slope = math.log(many["fit"] / few["fit"]) / math.log(many["users"] / few["users"])
+    note(f"time of a fit grows as users^{slope:.2f}; at most 1.1 (linear): {met(slope, 1.1)}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--users", type=int, default=500_000)
+    parser.add_argument("--items", type=int, default=400)
+    parser.add_argument("--ratings", type=int, default=80)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="50,000 users, one repeat")
+    options = parser.parse_args()
+    users, repeats = (50_000, 1) if options.quick else (options.users, options.repeats)
+    few = users // 10
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        say("making ratings")
+        table = ratings(users, options.items, options.ratings)
+        sides = one_step(table, options.ratings, repeats)
+        fitted = whole_fit(table, options.ratings, sides["ours"]["cpu"], repeats)
+        sizes = [(few, 100), (few, options.items), (few, 2000), (users, options.items)]
+        grown = growth(sizes, options.ratings, repeats)
+    results = {"items": options.items, "step": sides, "fit": fitted, "growth": grown}
+    report(results)
+    save("recommend", results)
+
+
+if __name__ == "__main__":
+    main()
