@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 
-from veilspan import NotPrivateWarning, PrivacyStatement, WeakGuaranteeWarning
+from veilspan import MatrixCompletion, NotPrivateWarning, PrivacyStatement, WeakGuaranteeWarning
 from veilspan.audit.replay import replay
 from veilspan.datasets.ratings import make_ratings
-from veilspan.estimators.recommend import MatrixCompletion
 from veilspan.metrics.ranking import rmse
 from veilspan.problems.ratings import ItemStatistics, RatingCovariance
 from veilspan.solvers.completion_covariance import CovarianceCompletion
@@ -391,3 +390,19 @@ def test_ratings_are_not_copied_or_changed():
 def test_the_score_is_minus_the_error(small):
     model = make(epsilon=math.inf).fit(small.train)
     assert model.score(small.train, small.test) == -rmse(model.predict(small.train), small.test)
+
+
+@both
+def test_exact_noise(neighbors, small):
+    model = make(noise="exact", neighbors=neighbors).fit(small.train)
+    assert model.privacy_.verify()
+    assert np.isfinite(model.item_factors_).all()
+
+
+def test_whole_numbers_as_ids():
+    ids = np.array([30, 10, 30, 20]), np.array([7, 7, 5, 9]), np.array([1.0, 5.0, 2.0, 3.0])
+    model = make(epsilon=math.inf, random_state=0).fit_triples(*ids, items=[5, 7, 9])
+    dense = np.array([[np.nan, 5.0, np.nan], [np.nan, np.nan, 3.0], [2.0, 1.0, np.nan]])
+    expected = make(epsilon=math.inf, random_state=0).fit(dense)
+    np.testing.assert_allclose(model.item_bias_, expected.item_bias_)
+    assert model.item_ids_ == (5, 7, 9)

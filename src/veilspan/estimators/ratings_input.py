@@ -117,15 +117,18 @@ def _listed(values: Any) -> list[Hashable]:
 
 
 def _numbered(values: Any) -> tuple[np.ndarray, tuple[Hashable, ...]]:
-    """Number ids by first appearance."""
+    """Number ids: whole numbers in their order, others by first appearance."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
+        names, numbers = np.unique(values, return_inverse=True)
+        return numbers.reshape(-1), tuple(names.tolist())
     position: dict[Hashable, int] = {}
     try:
-        numbers = [position.setdefault(name, len(position)) for name in _listed(values)]
+        order = [position.setdefault(name, len(position)) for name in _listed(values)]
     except TypeError:
-        numbers = None  # type: ignore[assignment]
-    if numbers is None:
+        order = None  # type: ignore[assignment]
+    if order is None:
         raise TypeError("ids must be hashable.")
-    return np.array(numbers, dtype=np.int64), tuple(position)
+    return np.array(order, dtype=np.int64), tuple(position)
 
 
 def _distinct(items: Any) -> tuple[Hashable, ...]:

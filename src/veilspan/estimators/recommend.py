@@ -92,8 +92,8 @@ class MatrixCompletion(PrivateEstimator):
 
     Examples
     --------
+    >>> from veilspan import MatrixCompletion
     >>> from veilspan.datasets.ratings import make_ratings
-    >>> from veilspan.estimators.recommend import MatrixCompletion
     >>> data = make_ratings(3000, 30)
     >>> model = MatrixCompletion(rating_range=(1, 5), epsilon=3.0).fit(data.train)
     >>> model.item_bias_.shape

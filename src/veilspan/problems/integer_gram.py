@@ -19,7 +19,7 @@ import numpy as np
 
 EXACT_FLOAT32 = 2.0**24
 #: Scatter where sum_i n_i^2 is below this share of (rows x items^2): measured crossover.
-SPARSE_SHARE = 0.003
+SPARSE_SHARE = 0.002
 LARGEST_CHUNK = 1024
 
 
