@@ -26,7 +26,7 @@ HELD_OUT = 0.01
 MOST_ITEMS = 400
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ratings:
     """Training and held-out ratings of the same users and items; stored zeros are ratings."""
 

@@ -14,6 +14,7 @@ depend on T or L. Algorithm 3 has sensitivity a L^2 at the same sigma with T = 1
 """
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from data import pairs
@@ -35,6 +36,7 @@ def true_epsilon(epsilon, delta, neighbors, algorithm="frank-wolfe"):
     return epsilon_of(moved / printed_noise(1.0, 1, epsilon, delta), delta)
 
 
+@lru_cache(maxsize=1)  # the same for a whole grid of settings
 def kept_part(data, seed):
     """At most ``cap`` ratings of each user, at random; less the mean of these. And the means.
 
