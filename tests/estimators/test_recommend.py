@@ -147,6 +147,11 @@ def test_bad_parameters_are_refused_with_their_name(changes, message, small):
         make(**changes).fit(small.train)
 
 
+def test_too_many_items_are_refused():
+    with pytest.raises(ValueError, match="1,048,576 items"):
+        make().plan(10_000_000, 2**20 + 1)
+
+
 # The audit.
 
 EXTREME_USERS = ([], [(0, 5.0), (1, 1.0)], [(j, 1e9 * (-1) ** j) for j in range(ITEMS)], [(5, 1.0)])

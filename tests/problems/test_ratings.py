@@ -9,6 +9,7 @@ from scipy import sparse
 from veilspan import check_query
 from veilspan.curator.rows import Block
 from veilspan.problems import integer_gram as gram
+from veilspan.problems import rating_rows
 from veilspan.problems.integer_gram import IntegerRows, integer_gram
 from veilspan.problems.rating_rows import LEVELS, RatingRule, row_sums
 from veilspan.problems.ratings import NORM_STEPS, ItemStatistics, RatingCovariance
@@ -154,6 +155,14 @@ def test_long_rows_keep_their_limit_evenly():
     assert np.all(np.abs(together - rate * users) < 7 * np.sqrt(users * rate * (1 - rate)))
     other = RatingRule(1.0, 5.0, 4, "user", salt=100).kept(Block(table))
     assert not np.array_equal(kept.items, other.items)
+
+
+def test_many_long_rows_are_chosen_from_like_few(monkeypatch):
+    table = sparse.csr_array(np.random.default_rng(3).integers(1, 6, (50, 9)).astype(float))
+    rule = RatingRule(1.0, 5.0, 4, "user", salt=7)
+    together = rule.kept(Block(table)).items
+    monkeypatch.setattr(rating_rows, "MOST_ROWS", 7)
+    np.testing.assert_array_equal(rule.kept(Block(table)).items, together)
 
 
 def test_the_kept_ratings_are_centred_by_their_own_mean():

@@ -19,7 +19,7 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.calibration import calibrate_noise
 from veilspan.privacy.neighbors import check_neighbors
 from veilspan.privacy.plan import Plan
-from veilspan.problems.ratings import RatingRule
+from veilspan.problems.rating_rows import MOST_ITEMS, RatingRule
 from veilspan.solvers.completion import CompletionSolver, CompletionTask
 from veilspan.solvers.completion_table import completion_solver
 
@@ -212,6 +212,8 @@ class MatrixCompletion(PrivateEstimator):
         low, high = _checked_range(self.rating_range)
         if self.center not in ("user", "middle"):
             raise ValueError(f'center must be "user" or "middle"; got {self.center!r}.')
+        if n_features > MOST_ITEMS:
+            raise ValueError(f"at most {MOST_ITEMS:,} items are supported; got {n_features:,}.")
         kept = check_count(self.max_ratings_per_user, "max_ratings_per_user", 2**19)
         count = self.n_components
         return CompletionTask(

@@ -20,6 +20,10 @@ from veilspan.curator.rows import Block
 
 #: Steps of the rating range: finer than any scale in use, and squares still sum exactly.
 LEVELS = 2**16
+#: Most items: 20 bits hold a rating's place in its row when some of a row are chosen.
+MOST_ITEMS = 2**20
+#: Rows that are sorted together: 16 bits hold a row's number.
+MOST_ROWS = 2**16
 
 
 @dataclass(frozen=True)
@@ -133,14 +137,33 @@ def _chosen(
     codes = _mixed(items[entries].astype(np.uint64) + np.uint64(salt))
     codes = _mixed(codes ^ steps[entries].astype(np.uint64))
     lengths = counts[long]
-    first = _starts(lengths)
-    row_keys = np.add.reduceat(codes, first[:-1])
-    rows = np.repeat(np.arange(len(lengths)), lengths)
-    order = np.lexsort((_mixed(codes ^ row_keys[rows]), rows))
-    rank = np.arange(len(entries)) - np.repeat(first[:-1], lengths)
+    row_keys = np.add.reduceat(codes, _starts(lengths)[:-1])
+    chosen = _smallest(_mixed(codes ^ np.repeat(row_keys, lengths)), lengths, limit)
     keep = np.ones(len(items), dtype=bool)
-    keep[entries[order[rank >= limit]]] = False
+    keep[entries] = chosen
     return keep
+
+
+def _smallest(hashes: np.ndarray, lengths: np.ndarray, limit: int) -> np.ndarray:
+    """Mask of the ``limit`` smallest hashes of every row; all rows are longer than that.
+
+    One sort of whole numbers: row, then 28 bits of the hash, then the place in the row, which
+    makes all of them different. The split of the bits is fixed, so that a row's choice does not
+    depend on other rows.
+    """
+    chosen = np.empty(len(hashes), dtype=bool)
+    first = _starts(lengths)
+    for begin in range(0, len(lengths), MOST_ROWS):
+        end = min(begin + MOST_ROWS, len(lengths))
+        part = slice(first[begin], first[end])
+        own, own_first = lengths[begin:end], first[begin:end] - first[begin]
+        place = np.arange(len(hashes[part])) - np.repeat(own_first, own)
+        keys = np.repeat(np.arange(end - begin, dtype=np.uint64) << np.uint64(48), own)
+        keys |= (hashes[part] >> np.uint64(36)) << np.uint64(20)
+        keys |= place.astype(np.uint64)
+        last = np.sort(keys)[own_first + limit - 1]
+        chosen[part] = keys <= np.repeat(last, own)
+    return chosen
 
 
 def _mixed(x: np.ndarray) -> np.ndarray:
