@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from solvers.completion_cases import RELATIONS, errors, fitted, replayed, task
 from veilspan.baselines.completion import als_fit
 from veilspan.datasets.ratings import make_ratings
+from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import GaussianEvent
 from veilspan.problems.ratings_als import ItemSystems
-from veilspan.solvers.completion_als import ALSCompletion, item_factors
+from veilspan.solvers.completion_als import ALSCompletion, item_factors, signal_strength
 
 WEIGHTS = ("uniform", "tail", "adaptive")
 
@@ -23,12 +24,29 @@ def test_every_release_is_planned():
     assert ALSCompletion().decisions(task(n_components=5))["number of factors"] == 5
 
 
+def test_rounds_and_factors_follow_from_public_numbers():
+    """mu m sqrt(xi) / n; under add-remove as if there were 10,000 users."""
+    weak, strong = Budget(0.1, 1e-6), Budget(5.0, 1e-6)
+    assert signal_strength(task(budget=weak)) == pytest.approx(weak.mu * 1000 * math.sqrt(20) / 50)
+    hidden = {"n_users": None, "neighbors": "add-remove"}
+    assert signal_strength(task(**hidden)) == pytest.approx(10 * signal_strength(task()))
+
+    def chosen(**facts):
+        decisions = ALSCompletion().decisions(task(**facts))
+        return decisions["rounds"], decisions["number of factors"]
+
+    assert chosen(budget=weak) == (3, 4)
+    assert chosen(budget=strong, n_users=2000) == (3, 8)
+    assert chosen(budget=strong, n_users=10_000) == (4, 8)
+    assert chosen(budget=Budget(math.inf, 1e-6)) == (6, 8)
+
+
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_structure_is_found(weights):
     solver = ALSCompletion(item_weights=weights, rounds=4)
-    error, alone = errors(solver)
+    error, alone = errors(solver, n_components=4)
     assert error < 0.72 * alone
-    error, alone = errors(solver, 5.0)
+    error, alone = errors(solver, 5.0, n_components=4)
     assert error < 0.8 * alone
 
 
@@ -47,7 +65,7 @@ def test_thousands_of_items_in_little_memory():
     data = make_ratings(300, 3000, 1, ratings_per_user=30)
     query = ALSCompletion().step_query(task(3000))
     coordinates = query.space(3000, (None, np.zeros((3000, 4)), None)).coordinates
-    assert coordinates == 3000 * (10 + 4)
+    assert coordinates == 3000 * (10 + 4)  # r (r + 1) / 2 and r
     with pytest.warns(UserWarning, match="transposed"):
         model = fitted("als", data.train, 1.0)
     assert model.item_factors_.shape == (3000, 4)

@@ -26,7 +26,9 @@ def test_without_noise_it_is_frank_wolfe():
     """Directions and eigenvalues of the non-private twin; rows are rounded to c/1024."""
     data = make_ratings(400, 15, 2, ratings_per_user=10, random_state=3)
     twin = frank_wolfe_fit(data.train, 60.0, rounds=4)
-    solver = FrankWolfeCompletion(rounds=4, nuclear_norm=60.0, bias_share=0, row_norm=8.0)
+    solver = FrankWolfeCompletion(
+        rounds=4, nuclear_norm=60.0, bias_share=0, row_norm=8.0, local="classic"
+    )
     found = fitted(solver, data.train).item_factors_
     found = found / np.linalg.norm(found, axis=0)
     cosines = np.abs(np.sum(found * twin.item_factors, axis=0))

@@ -21,7 +21,11 @@ from veilspan.solvers.completion import (
 )
 
 ROUND = "item systems"
-DEFAULT_FACTORS = 4
+FEW_FACTORS, MANY_FACTORS = 4, 8
+# Releases, by the strength of the signal (see ``signal_strength``): from these strengths on.
+ROUNDS = ((3000.0, 6), (300.0, 4), (0.0, 3))
+STRENGTH_FOR_MANY_FACTORS = 100.0
+USERS_IF_PRIVATE = 10_000  # stands for the number of users under add-remove
 SIGNAL_SHARE = 0.3  # of a rating's variance that factors explain: a public guess
 
 
@@ -45,8 +49,8 @@ class ALSCompletion:
 
     Parameters
     ----------
-    rounds : int
-        Releases of normal equations.
+    rounds : int, optional
+        Releases of normal equations; by default 3, 4 or 6, more where the signal is stronger.
     item_weights : {"uniform", "tail", "adaptive"}
         How a user spreads her weight over her items.
     exponent : float
@@ -65,7 +69,7 @@ class ALSCompletion:
         Of the random start, which is public and no part of the noise.
     """
 
-    rounds: int = 2
+    rounds: int | None = None
     item_weights: ItemWeights = "uniform"
     exponent: float = 0.25
     weight_budget: float | None = None
@@ -76,14 +80,14 @@ class ALSCompletion:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.rounds != int(self.rounds) or self.rounds < 1:
+        if self.rounds is not None and (self.rounds != int(self.rounds) or self.rounds < 1):
             raise ValueError(f"rounds must be a whole number, at least 1; got {self.rounds}.")
         if not 0 < self.bias_share < 1:
             raise ValueError(f"bias_share must lie strictly in (0, 1); got {self.bias_share}.")
 
     def schedule(self, task: CompletionTask) -> tuple[tuple[Event, ...], tuple[float, ...]]:
         """Item statistics, then all rounds alike."""
-        events = (GaussianEvent(ITEM_STATISTICS), GaussianEvent(ROUND, count=self.rounds))
+        events = (GaussianEvent(ITEM_STATISTICS), GaussianEvent(ROUND, count=self._rounds(task)))
         return events, (self.bias_share, 1 - self.bias_share)
 
     def decisions(self, task: CompletionTask) -> Mapping[str, Any]:
@@ -93,7 +97,7 @@ class ALSCompletion:
             "factor norm": float(f"{self._factor_norm(task):.4g}"),
             "share for the bias": self.bias_share,
             "number of factors": self._rank(task),
-            "rounds": self.rounds,
+            "rounds": self._rounds(task),
         }
 
     def run(self, curator: Curator, task: CompletionTask) -> CompletionResult:
@@ -102,13 +106,13 @@ class ALSCompletion:
         query = self.step_query(task)
         importance = found.counts**-self.exponent
         factors = self._start(task)
-        for _ in range(self.rounds):
+        for _ in range(self._rounds(task)):
             point = ItemPoint(found.bias, self._scaled(factors, task), importance)
             answer = curator.answer(query, tuple(point), event=ROUND)
             noise = tuple(answer.noise_std / weight for weight in query.part_weights)
             factors = self._items(answer.value, noise, task)
         ridge = task.typical_deviation**2
-        stopped = f"all {self.rounds} planned rounds were taken"
+        stopped = f"all {self._rounds(task)} planned rounds were taken"
         return CompletionResult(found.bias, factors, ridge, stopped)
 
     def step_query(self, task: CompletionTask) -> ItemSystems:
@@ -148,14 +152,34 @@ class ALSCompletion:
         """Variance of an entry of V: r of them explain the guessed share of a rating's variance."""
         return SIGNAL_SHARE * task.typical_deviation**2 / self._rank(task)
 
+    def _rounds(self, task: CompletionTask) -> int:
+        if self.rounds is not None:
+            return int(self.rounds)
+        strength = signal_strength(task)
+        return next(rounds for least, rounds in ROUNDS if strength >= least)
+
     def _rank(self, task: CompletionTask) -> int:
-        return min(task.n_components or DEFAULT_FACTORS, task.n_items)
+        many = signal_strength(task) >= STRENGTH_FOR_MANY_FACTORS
+        chosen = task.n_components or (MANY_FACTORS if many else FEW_FACTORS)
+        return min(chosen, task.n_items)
 
     def _rating_norm(self, task: CompletionTask) -> float:
         return default_row_norm(task) if self.rating_norm is None else float(self.rating_norm)
 
     def _factor_norm(self, task: CompletionTask) -> float:
         return 0.75 * math.sqrt(self._rank(task)) if self.factor_norm is None else self.factor_norm
+
+
+def signal_strength(task: CompletionTask) -> float:
+    """Privacy mu times the ratings per item over sqrt(xi): an item's H against the noise on it.
+
+    A public number: what users add to H grows as the m xi / n ratings of an item, its noise as
+    sqrt(xi) / mu. More rounds converge further and more factors hold more, each with more noise.
+    """
+    kept = min(task.rule.max_ratings, task.n_items)
+    users = USERS_IF_PRIVATE if task.n_users is None else task.n_users
+    mu = task.budget.mu if task.budget.is_private else math.inf
+    return mu * users * math.sqrt(kept) / task.n_items
 
 
 def item_factors(

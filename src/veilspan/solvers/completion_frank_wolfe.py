@@ -39,7 +39,8 @@ class FrankWolfeCompletion:
 
     What differs from the paper: residuals are clipped by the curator; steps are 2/(t + 1), since
     1/T never exceeds 0.632 k; noise is symmetric and calibrated exactly for the rounds that do
-    something; sqrt(l_t) is never that of a negative number; k is not tuned on the ratings.
+    something; sqrt(l_t) is never that of a negative number; k is not tuned on the ratings. By
+    default each user also searches her own step.
 
     The published factors are the directions, scaled by their share of the largest l'_t; users fit
     *all* of their ratings on them by ridge, the fully corrective last step that is free under joint
@@ -60,7 +61,8 @@ class FrankWolfeCompletion:
     bias_share : float
         Share of the budget for the item bias; 0 for none, as in the paper.
     local : {"classic", "line-search", "refit"}
-        How users move along the history while it grows.
+        How users move along the history while it grows. Steps that are best for the user need no
+        luck with k and are free under joint differential privacy; ``"classic"`` is 2/(t + 1).
     ridge : float
         Penalty of the local fits.
     """
@@ -70,7 +72,7 @@ class FrankWolfeCompletion:
     nuclear_norm: float | None = None
     norm_ratio: float = 2.0
     bias_share: float = 0.3
-    local: LocalStep = "classic"
+    local: LocalStep = "line-search"
     ridge: float = 12.0
 
     def __post_init__(self) -> None:
