@@ -33,12 +33,13 @@ def relation(data):
     return "replace-one" if data.name == "synthetic" else "add-remove"
 
 
-def ours(data, name, epsilon, seed):
+def ours(data, name, epsilon, seed, components=None):
     """RMSE of a solver of the library; all of a user's ratings serve her own predictions."""
     model = MatrixCompletion(
         SOLVER_OF[name],
         rating_range=data.rating_range,
         max_ratings_per_user=data.cap,
+        n_components=components and min(components, data.shape[1]),
         center="middle" if data.name == "synthetic" else "user",
         epsilon=epsilon,
         delta=DELTA,

@@ -95,6 +95,22 @@ def test_bad_shares(share):
         AutoCompletion(first_share=share).schedule(task())
 
 
+@pytest.mark.parametrize("share", [0.0, 1.1])
+def test_bad_guesses(share):
+    with pytest.raises(ValueError, match="factor_share must lie in"):
+        AutoCompletion(factor_share=share).schedule(task())
+
+
+def test_a_guess_of_simple_tastes_dares_more():
+    data = make_ratings(600, 20)
+    careful, bold = (
+        MatrixCompletion(AutoCompletion(factor_share=g), rating_range=(1, 5), random_state=0)
+        for g in (0.06, 0.3)
+    )
+    assert careful.fit(data.train).item_factors_.shape[1] == 0
+    assert bold.fit(data.train).item_factors_.shape[1] > 0
+
+
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize(("epsilon", "factors"), [(0.08, False), (30.0, True)])
 def test_a_covariance_is_asked_where_it_rises_above_noise(neighbors, epsilon, factors):

@@ -64,12 +64,18 @@ class AutoCompletion:
     first_share : float, optional
         Share of the budget (of mu^2) for the first release. By default 0.15 where a covariance is
         expected to follow or nothing is known, 0.5 where it is not.
+    factor_share : float
+        g, a public guess. Where tastes are known to be simpler than in films and jokes (a few
+        factors explain most of a rating) a larger one lets fewer users get factors.
     """
 
     first_share: float | None = None
+    factor_share: float = FACTOR_SHARE
 
     def schedule(self, task: CompletionTask) -> tuple[tuple[Event, ...], tuple[float, ...]]:
         """Two releases, or one where a covariance is out of the question."""
+        if not 0 < self.factor_share <= 1:
+            raise ValueError(f"factor_share must lie in (0, 1]; got {self.factor_share}.")
         share = self._first_share(task)
         if share == 1:
             return (GaussianEvent(ITEM_STATISTICS),), (1.0,)
@@ -83,6 +89,7 @@ class AutoCompletion:
         return {
             "share for the first release": share,
             "row norm of the bias": _rounded(bias_row_norm(task, mu, expected_ratings(task))),
+            "guessed share of a factor": self.factor_share,
             "expected signal over edge": _rounded(self._expected_rho(task)),
             "largest number of factors": most_factors(task),
         }
@@ -97,7 +104,7 @@ class AutoCompletion:
             return bias_only(task, first)
         ratings = first.ratings_per_item()
         left = task.budget.mu * math.sqrt(1 - share)
-        rho = signal_over_edge(task, left, ratings)
+        rho = signal_over_edge(task, left, ratings, self.factor_share)
         if task.n_items > LARGEST_WIDTH or rho < THRESHOLD:
             norm = bias_row_norm(task, task.budget.mu, ratings)
             return bias_only(task, first.joined(ask_statistics(curator, task, norm, SECOND)))
@@ -118,7 +125,9 @@ class AutoCompletion:
 
     def _expected_rho(self, task: CompletionTask) -> float | None:
         ratings = expected_ratings(task)
-        return None if ratings is None else signal_over_edge(task, task.budget.mu, ratings)
+        if ratings is None:
+            return None
+        return signal_over_edge(task, task.budget.mu, ratings, self.factor_share)
 
 
 @dataclass(frozen=True)
@@ -186,10 +195,12 @@ def full_row(task: CompletionTask) -> float:
     return task.typical_deviation * math.sqrt(kept_ratings(task))
 
 
-def signal_over_edge(task: CompletionTask, mu: float, ratings: float) -> float:
+def signal_over_edge(
+    task: CompletionTask, mu: float, ratings: float, factor_share: float = FACTOR_SHARE
+) -> float:
     """Rho for a covariance released with ``mu``; see the top of this module."""
     factor = math.sqrt(2) if task.neighbors == "replace-one" else 1.0
-    return FACTOR_SHARE * ratings * mu / (factor * math.sqrt(2 * task.n_items))
+    return factor_share * ratings * mu / (factor * math.sqrt(2 * task.n_items))
 
 
 def bias_row_norm(task: CompletionTask, mu: float, ratings: float | None) -> float:
