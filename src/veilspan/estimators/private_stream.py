@@ -1,0 +1,91 @@
+"""The state of a private stream: released numbers, and rows that wait and are never written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from veilspan.privacy.plan import Plan
+from veilspan.privacy.statement import PrivacyStatement
+from veilspan.solvers.stream_release import Belief
+
+
+@dataclass
+class PrivateStream:
+    """What a private tracker carries from call to call.
+
+    Attributes
+    ----------
+    plan : Plan
+        Of the whole stream; it cannot change once a row has come.
+    belief : Belief
+        Released numbers only.
+    releases : int
+        Blocks released so far.
+    statement : PrivacyStatement or None
+        After the last release.
+    waiting : array of shape (fewer than a block, D)
+        Rows of the next block. Left out of pickles and copies.
+    """
+
+    plan: Plan
+    belief: Belief
+    releases: int = 0
+    statement: PrivacyStatement | None = None
+    waiting: np.ndarray = field(default_factory=lambda: np.empty((0, 0)), repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "waiting": np.empty((0, 0))}
+
+    def accept(self, rows: np.ndarray) -> None:
+        """Put rows at the end of those that wait."""
+        self.waiting = np.vstack([self.waiting, rows]) if self.waiting.size else rows
+
+    def take_block(self, size: int) -> np.ndarray:
+        """Take a full block out, *before* it is asked: no error can make it be asked twice."""
+        block, self.waiting = self.waiting[:size], self.waiting[size:]
+        return block
+
+
+def publish(tracker: Any) -> None:
+    """Fitted attributes, all from released numbers and the public count of rows."""
+    stream = tracker._private_
+    tracker.components_ = np.ascontiguousarray(stream.belief.basis.T)
+    tracker.releases_ = stream.releases
+    tracker.n_samples_seen_ = stream.releases * stream.plan.n_rows
+    tracker.n_changes_ = stream.belief.losses
+    tracker.plan_ = stream.plan
+    tracker.privacy_ = stream.statement
+
+
+def released_state(tracker: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """JSON-ready numbers and arrays from which a stream goes on; never a waiting row."""
+    stream = tracker._private_
+    parts = {entry.name: getattr(stream.belief, entry.name) for entry in fields(Belief)}
+    arrays = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
+    numbers = {
+        "plan": stream.plan.to_dict(),
+        "releases": stream.releases,
+        "statement": None if stream.statement is None else stream.statement.to_dict(),
+        "belief": {name: part for name, part in parts.items() if name not in arrays},
+    }
+    return numbers, arrays
+
+
+def restore_released_state(
+    tracker: Any, numbers: dict[str, Any], arrays: dict[str, np.ndarray]
+) -> None:
+    """Go on where :func:`released_state` was taken, with an empty block."""
+    said = numbers["statement"]
+    parts: dict[str, Any] = {**numbers["belief"], **arrays}
+    tracker._private_ = PrivateStream(
+        Plan.from_dict(numbers["plan"]),
+        Belief(**parts),
+        numbers["releases"],
+        None if said is None else PrivacyStatement.from_dict(said),
+    )
+    tracker.n_features_in_ = tracker._private_.plan.n_features
+    if said is not None:
+        publish(tracker)
