@@ -1,4 +1,4 @@
-"""A private tracker: what it promises, what it keeps to itself, how well it follows."""
+"""A private tracker: what it promises, what it refuses, what it keeps to itself."""
 
 import copy
 import json
@@ -10,40 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
-from veilspan import PCA, NotPrivateWarning, PrivacyError, WeakGuaranteeWarning, check_query
+from estimators.private_streams import BLOCK_SIZE, RANK, WIDTH, draw, error, make, truth
+from veilspan import NotPrivateWarning, PrivacyError, WeakGuaranteeWarning
 from veilspan.curator.tape import recording
 from veilspan.estimators.private_stream import released_state, restore_released_state
 from veilspan.estimators.private_tracking import stream_plan
 from veilspan.estimators.tracking import SubspaceTracker
-from veilspan.metrics import principal_angles
 from veilspan.privacy import gdp
-from veilspan.problems.streaming import TouchingMoment, completed_rows
 from veilspan.solvers.stream_release import BLOCK
-
-WIDTH, RANK, BLOCK_SIZE = 12, 2, 400
-FRAME = np.linalg.qr(np.random.default_rng(5).standard_normal((5, 3)))[0]
-
-
-def truth(seed, width=WIDTH, rank=RANK):
-    rng = np.random.default_rng([seed, 1])
-    return np.linalg.qr(rng.standard_normal((width, rank)))[0].T
-
-
-def draw(subspace, n, rng, noise=0.1):
-    rank, width = subspace.shape
-    rows = rng.standard_normal((n, rank)) @ subspace / math.sqrt(rank)
-    return rows + noise * rng.standard_normal((n, width)) / math.sqrt(width)
-
-
-def error(tracker, subspace):
-    return float(np.sin(principal_angles(subspace, tracker.components_)).max())
-
-
-def make(rank=RANK, **changes):
-    settings = {"epsilon": 2.0, "block_size": BLOCK_SIZE, **changes}
-    return SubspaceTracker(rank, **settings)
 
 
 @pytest.fixture
@@ -302,134 +277,4 @@ def test_a_released_state_goes_on_to_the_last_bit(simulate):
     later = draw(truth(0), 2 * BLOCK_SIZE, rng)
     np.testing.assert_array_equal(
         again.partial_fit(later).components_, tracker.partial_fit(later).components_
-    )
-
-
-# ---------------------------------------------------------------- how well it follows
-
-
-@pytest.mark.parametrize("noise", [0.1, 1.0])
-def test_more_blocks_are_better_than_one(noise, simulate):
-    """Sixteen blocks would halve the error twice by averaging alone; asked for is once."""
-    errors, singles = [], []
-    for seed in range(3):
-        subspace, rng = truth(seed), np.random.default_rng([seed, 2])
-        tracker = simulate()
-        for blocks in range(16):
-            rows = draw(subspace, BLOCK_SIZE, rng, noise)
-            tracker.partial_fit(rows)
-            if blocks == 0:
-                pca = PCA(RANK, epsilon=2.0, random_state=seed).fit(rows)
-                singles.append(error(pca, subspace))
-        errors.append(error(tracker, subspace))
-    assert np.mean(errors) < 0.5 * np.mean(singles)
-
-
-def test_rows_near_the_subspace_are_worth_more_than_averaging(simulate):
-    """Stretching gains over the average of 16 moments, which has a quarter of the first error."""
-    subspace, rng = truth(0), np.random.default_rng(0)
-    tracker = simulate(epsilon=1.0)
-    first = error(tracker.partial_fit(draw(subspace, BLOCK_SIZE, rng, 0.02)), subspace)
-    last = error(tracker.partial_fit(draw(subspace, 15 * BLOCK_SIZE, rng, 0.02)), subspace)
-    assert last < 0.1 * first
-
-
-def test_it_follows_a_subspace_that_drifts(simulate):
-    rng = np.random.default_rng(0)
-    start = subspace = truth(0)
-    tracker = simulate(forgetting=0.2)
-    errors = []
-    for _ in range(40):
-        turned = subspace + 0.05 * rng.standard_normal(subspace.shape) / math.sqrt(WIDTH)
-        subspace = np.linalg.qr(turned.T)[0].T
-        tracker.partial_fit(draw(subspace, BLOCK_SIZE, rng))
-        errors.append(error(tracker, subspace))
-    gone = float(np.sin(principal_angles(start, subspace)).max())
-    assert np.mean(errors[10:]) < 0.25 * gone
-
-
-@pytest.mark.parametrize("noise", [0.1, 1.0])
-def test_it_finds_a_subspace_that_jumps(noise, simulate):
-    rng = np.random.default_rng(0)
-    tracker = simulate(epsilon=4.0)
-    tracker.partial_fit(draw(truth(0), 8 * BLOCK_SIZE, rng, noise))
-    assert tracker.n_changes_ == 0
-    tracker.partial_fit(draw(truth(1), 8 * BLOCK_SIZE, rng, noise))
-    assert tracker.n_changes_ == 1
-    assert error(tracker, truth(1)) < 0.1
-
-
-def test_many_columns_need_no_square_matrix(simulate, monkeypatch):
-    from veilspan.problems.moments import SecondMoment
-    from veilspan.solvers.stream_release import StreamRelease
-
-    def refuses(self, *args):
-        raise AssertionError("the whole moment was asked for")
-
-    monkeypatch.setattr(SecondMoment, "space", refuses)
-    monkeypatch.setattr(StreamRelease.__init__, "__defaults__", (0.0, 50, 20))
-    subspace, rng = truth(0, width=60), np.random.default_rng(0)
-    tracker = simulate(epsilon=8.0).partial_fit(draw(subspace, 10 * BLOCK_SIZE, rng))
-    assert error(tracker, subspace) < 0.05
-
-
-def test_gaps_are_filled_from_what_is_public(simulate):
-    rng = np.random.default_rng(0)
-    rows = draw(truth(0), 20 * BLOCK_SIZE, rng)
-    rows[rng.random(rows.shape) < 0.4] = np.nan
-    assert error(simulate(epsilon=4.0).partial_fit(rows), truth(0)) < 0.05
-
-
-def test_coordinates_go_on_without_a_break(simulate):
-    rng = np.random.default_rng(0)
-    tracker = simulate(epsilon=8.0).partial_fit(draw(truth(0), BLOCK_SIZE, rng))
-    for _ in range(5):
-        before = tracker.components_
-        tracker.partial_fit(draw(truth(0), BLOCK_SIZE, rng))
-        np.testing.assert_allclose(before @ tracker.components_.T, np.eye(RANK), atol=0.2)
-        np.testing.assert_allclose(
-            tracker.components_ @ tracker.components_.T, np.eye(RANK), atol=1e-12
-        )
-
-
-# ---------------------------------------------------------------- the question, the completion
-
-
-def slow_touch(row, point):
-    basis, scale = point
-    inside = basis.T @ row.x[0]
-    outside = (row.x[0] - basis @ inside) / scale
-    return np.outer(inside, inside), np.outer(outside, inside), np.array([outside @ outside])
-
-
-def test_the_touching_moment_keeps_the_contract_of_queries():
-    points = ((FRAME[:, :2], 1.0), (FRAME[:, :2], 0.2), (FRAME[:, :1], 0.01))
-    report = check_query(TouchingMoment(1.3), 5, points=points, reference=slow_touch)
-    assert report.add_remove > 0.98
-    assert report.replace_one > 0.9
-
-
-@given(
-    rows=arrays(np.float64, (4, 5), elements=st.one_of(st.just(np.nan), st.floats(-1e150, 1e150))),
-    ridge=st.floats(1e-6, 1.0),
-)
-def test_completed_rows_are_finite_and_each_by_itself(rows, ridge):
-    done = completed_rows(rows, FRAME[:, :2], 1.5, ridge)
-    assert np.isfinite(done).all()
-    observed = np.where(np.isnan(rows), 0.0, done)
-    assert (np.linalg.norm(observed, axis=1) <= 1.5 * (1 + 1e-12)).all()
-    other = rows.copy()
-    other[0] = 1.0
-    again = completed_rows(other, FRAME[:, :2], 1.5, ridge)
-    assert done[1:].tobytes() == again[1:].tobytes()
-
-
-def test_a_row_of_the_subspace_is_completed_to_itself():
-    row = FRAME[:, :2] @ np.array([0.3, -0.5])
-    gaps = row.copy()
-    gaps[[1, 4]] = np.nan
-    done = completed_rows(gaps[None], FRAME[:, :2], 1.0, 1e-12)
-    np.testing.assert_allclose(done[0], row, atol=1e-9)
-    np.testing.assert_array_equal(
-        completed_rows(gaps[None], None, 1.0, 1.0)[0], np.nan_to_num(gaps)
     )
