@@ -33,12 +33,13 @@ def test_rounds_and_factors_follow_from_public_numbers():
 
     def chosen(**facts):
         decisions = ALSCompletion().decisions(task(**facts))
-        return decisions["rounds"], decisions["number of factors"]
+        names = ("rounds", "number of factors", "share for the bias")
+        return tuple(decisions[name] for name in names)
 
-    assert chosen(budget=weak) == (3, 4)
-    assert chosen(budget=strong, n_users=2000) == (3, 8)
-    assert chosen(budget=strong, n_users=10_000) == (4, 8)
-    assert chosen(budget=Budget(math.inf, 1e-6)) == (6, 8)
+    assert chosen(budget=weak) == (3, 4, 0.6)
+    assert chosen(budget=strong, n_users=2000) == (3, 8, 0.3)
+    assert chosen(budget=strong, n_users=10_000) == (4, 8, 0.3)
+    assert chosen(budget=Budget(math.inf, 1e-6)) == (6, 8, 0.3)
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)

@@ -25,6 +25,8 @@ FEW_FACTORS, MANY_FACTORS = 4, 8
 # Releases, by the strength of the signal (see ``signal_strength``): from these strengths on.
 ROUNDS = ((3000.0, 6), (300.0, 4), (0.0, 3))
 STRENGTH_FOR_MANY_FACTORS = 100.0
+# Below this strength factors gain little and the bias needs most of the budget.
+STRENGTH_FOR_FACTORS, BIAS_SHARES = 50.0, (0.6, 0.3)
 USERS_IF_PRIVATE = 10_000  # stands for the number of users under add-remove
 SIGNAL_SHARE = 0.3  # of a rating's variance that factors explain: a public guess
 
@@ -61,8 +63,8 @@ class ALSCompletion:
         L, in units of ratings; by default half of a full row of typical deviations.
     factor_norm : float, optional
         G; by default 0.75 sqrt(r), as users have u ~ N(0, I) by the scale of V.
-    bias_share : float
-        Share of the budget for item sums and counts.
+    bias_share : float, optional
+        Share of the budget for item sums and counts; by default 0.3, or 0.6 for a weak signal.
     moment_share : float
         Share of a round's budget for H.
     seed : int
@@ -75,27 +77,28 @@ class ALSCompletion:
     weight_budget: float | None = None
     rating_norm: float | None = None
     factor_norm: float | None = None
-    bias_share: float = 0.3
+    bias_share: float | None = None
     moment_share: float = 0.5
     seed: int = 0
 
     def __post_init__(self) -> None:
         if self.rounds is not None and (self.rounds != int(self.rounds) or self.rounds < 1):
             raise ValueError(f"rounds must be a whole number, at least 1; got {self.rounds}.")
-        if not 0 < self.bias_share < 1:
+        if self.bias_share is not None and not 0 < self.bias_share < 1:
             raise ValueError(f"bias_share must lie strictly in (0, 1); got {self.bias_share}.")
 
     def schedule(self, task: CompletionTask) -> tuple[tuple[Event, ...], tuple[float, ...]]:
         """Item statistics, then all rounds alike."""
         events = (GaussianEvent(ITEM_STATISTICS), GaussianEvent(ROUND, count=self._rounds(task)))
-        return events, (self.bias_share, 1 - self.bias_share)
+        share = self._bias_share(task)
+        return events, (share, 1 - share)
 
     def decisions(self, task: CompletionTask) -> Mapping[str, Any]:
         """Settings, as chosen from public sizes."""
         return {
             "rating norm": float(f"{self._rating_norm(task):.4g}"),
             "factor norm": float(f"{self._factor_norm(task):.4g}"),
-            "share for the bias": self.bias_share,
+            "share for the bias": self._bias_share(task),
             "number of factors": self._rank(task),
             "rounds": self._rounds(task),
         }
@@ -151,6 +154,11 @@ class ALSCompletion:
     def _prior(self, task: CompletionTask) -> float:
         """Variance of an entry of V: r of them explain the guessed share of a rating's variance."""
         return SIGNAL_SHARE * task.typical_deviation**2 / self._rank(task)
+
+    def _bias_share(self, task: CompletionTask) -> float:
+        if self.bias_share is not None:
+            return self.bias_share
+        return BIAS_SHARES[signal_strength(task) >= STRENGTH_FOR_FACTORS]
 
     def _rounds(self, task: CompletionTask) -> int:
         if self.rounds is not None:
