@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from veilspan.estimators.tracking_state import StoredState
 from veilspan.estimators.validation import check_count, validate_table
 from veilspan.streaming import loops
 from veilspan.streaming.steps import step_rule
@@ -20,7 +21,9 @@ ALARM = 25.0
 LARGEST_ENTRY = 1e150
 
 
-class SubspaceTracker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SubspaceTracker(
+    StoredState, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     r"""A subspace that follows a stream of rows; without privacy unless ``epsilon`` is given.
 
     GROUSE (Balzano, Nowak & Recht 2010; Zhang & Balzano 2016): every row turns an orthonormal
@@ -43,13 +46,16 @@ class SubspaceTracker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Smallest fraction of the greedy step that a row is given, between 0 and 1, for subspaces
         that drift: rows older than about d / forgetting hardly count. ``None`` is 0.
     robust : {None, "huber", "l1"}
-        Fit each row so that wild entries, or bursts of wild rows, do little.
+        Fit each row so that wild entries do little; ``"l1"`` also skips bursts of wild rows. See
+        :mod:`veilspan.streaming.robust`. Up to a hundred times slower.
     adapt_rank : bool
-        Add directions that the residuals share, drop directions at the level of noise.
+        Add directions that the residuals share, drop directions at the level of noise; the last
+        64 + 4 d rows are kept for it. ``n_components`` is then only where it starts.
     detect_change : bool
         Flag abrupt changes of the subspace, and learn anew quickly after one.
     init : {"rows", "random"} or array of shape (n_components, n_features)
         Start from the first d independent rows, from a random subspace, or from orthonormal rows.
+        With ``robust`` the first rows are not trusted: ``"rows"`` is then a random start too.
     random_state : int, RandomState or None
         For the random start.
     epsilon : float, optional
@@ -65,7 +71,7 @@ class SubspaceTracker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     n_samples_seen_ : int
         Rows that came, whether they could be used or not.
     n_samples_skipped_ : int
-        Rows that could not be used: too few observed entries.
+        Rows that could not be used: too few observed entries, or wild with ``robust="l1"``.
     noise_variance_ : float
         Noise relative to signal, as given or as estimated; NaN before there is an estimate.
     changed_ : bool
@@ -177,6 +183,7 @@ class SubspaceTracker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             floor=float(floor),
             alarm=ALARM if self.detect_change else 0.0,
             robust=self.robust,
+            adapt_rank=bool(self.adapt_rank),
         )
 
     def _start(self, n_features: int) -> Stream:
@@ -186,9 +193,10 @@ class SubspaceTracker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if isinstance(self.init, str):
             if self.init not in ("rows", "random"):
                 raise ValueError(f'init must be "rows", "random" or an array; got {self.init!r}.')
+            trusted = self.init == "rows" and self.robust is None
             seed = check_random_state(self.random_state).randint(2**31)
             rng = np.random.default_rng(seed)
-            return Stream.start(n_features, rank, rng, from_rows=self.init == "rows")
+            return Stream.start(n_features, rank, rng, from_rows=trusted)
         basis = np.asarray(self.init, dtype=np.float64)
         if basis.shape != (rank, n_features) or not np.allclose(
             basis @ basis.T, np.eye(rank), rtol=0, atol=1e-6

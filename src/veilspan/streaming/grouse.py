@@ -11,6 +11,7 @@ Bases are stored as in scikit-learn: d orthonormal **rows** of n entries.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -149,7 +150,7 @@ def _loops(engine: str | None, robust: str | None) -> Any:
     fast = None if engine == "numpy" else compiled_loops()
     if fast is None and engine == "numba":
         raise ImportError('engine="numba" needs Numba: pip install "veilspan[fast]".')
-    return fast or (numpy_full_rows, numpy_partial_rows)
+    return fast or (numpy_full_rows, numpy_gap_rows)
 
 
 def numpy_full_rows(
@@ -160,7 +161,7 @@ def numpy_full_rows(
     ratios: np.ndarray,
 ) -> None:
     """:func:`veilspan.streaming.loops.full_rows` by BLAS: three passes over the basis a row."""
-    d, n = basis.shape
+    n = basis.shape[1]
     for t, row in enumerate(rows):
         weights = basis @ row
         fitted = weights @ basis
@@ -168,39 +169,33 @@ def numpy_full_rows(
         energy, residual = float(row @ row), float(rest @ rest)
         projection = float(weights @ weights)
         ratios[t] = min(residual / energy, 1.0) if energy > 0 else 0.0
-        tangent = loops.turn(settings, memory, energy, residual, projection, n, d)
+        tangent = loops.turn(settings, memory, energy, residual, projection, n)
         if tangent > 0:
-            add_turn(basis, weights, fitted, rest, tangent, residual, projection)
+            add_turn(basis, weights, rest, tangent, fitted)
 
 
-def numpy_partial_rows(
+def numpy_gap_rows(
     basis: np.ndarray,
     rows: np.ndarray,
     settings: loops.Settings,
     memory: np.ndarray,
     ratios: np.ndarray,
 ) -> None:
-    """:func:`veilspan.streaming.loops.partial_rows` by NumPy."""
+    """:func:`veilspan.streaming.loops.gap_rows` by NumPy."""
     n = basis.shape[1]
     for t, row in enumerate(rows):
         seen = ~np.isnan(row)
-        fit = fit_observed(basis[:, seen], row[seen], n)
-        if fit is None:
-            memory[[loops.ROWS, loops.SKIPPED]] += 1
-            ratios[t] = np.nan
+        values, frame = row[seen], basis[:, seen]
+        solve = observed_solver(frame, n)
+        if solve is None:
+            ratios[t] = loops.skip(memory)
             continue
+        weights = solve(values)
         rest = np.zeros(n)
-        rest[seen] = fit[1]
-        learn_fit(
-            basis,
-            fit[0],
-            rest,
-            float(row[seen] @ row[seen]),
-            int(seen.sum()),
-            settings,
-            memory,
-            ratios[t : t + 1],
-        )
+        rest[seen] = values - weights @ frame
+        energy = float(values @ values)
+        ratios[t] = min(float(rest @ rest) / energy, 1.0) if energy > 0 else 0.0
+        learn_fit(basis, weights, rest, energy, len(values), settings, memory)
 
 
 def learn_fit(
@@ -211,54 +206,46 @@ def learn_fit(
     observed: int,
     settings: loops.Settings,
     memory: np.ndarray,
-    ratio: np.ndarray,
 ) -> None:
-    """Turn the basis by a row that was fitted already."""
+    """Turn the basis by a row that was fitted already; ``rest`` is orthogonal to the basis."""
     residual, projection = float(rest @ rest), float(weights @ weights)
-    ratio[0] = min(residual / energy, 1.0) if energy > 0 else 0.0
-    tangent = loops.turn(settings, memory, energy, residual, projection, observed, len(basis))
+    tangent = loops.turn(settings, memory, energy, residual, projection, observed)
     if tangent > 0:
-        add_turn(basis, weights, weights @ basis, rest, tangent, residual, projection)
+        add_turn(basis, weights, rest, tangent, weights @ basis)
 
 
-def fit_observed(
-    seen: np.ndarray, values: np.ndarray, n: int
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Coefficients and residual of the observed entries, or ``None`` if they say too little."""
-    weights = np.empty(len(seen))
-    m = len(values)
-    if m <= len(seen) or not _solve(seen, values, n, weights):
+def observed_solver(frame: np.ndarray, n: int) -> Callable[[np.ndarray], np.ndarray] | None:
+    """Least squares in the observed columns of a basis, as a function of the observed entries.
+
+    ``None`` if they say too little: :func:`veilspan.streaming.loops.solve_observed` by LAPACK.
+    """
+    d, m = frame.shape
+    if m <= d:
         return None
-    return weights, values - weights @ seen
-
-
-def _solve(seen: np.ndarray, values: np.ndarray, n: int, weights: np.ndarray) -> bool:
-    """:func:`veilspan.streaming.loops.solve_observed` by LAPACK."""
     try:
-        factor = np.linalg.cholesky(seen @ seen.T)
+        factor = np.linalg.cholesky(frame @ frame.T)
     except np.linalg.LinAlgError:
-        return False
-    if np.min(np.diag(factor)) ** 2 <= 1e-3 * len(values) / n:
-        return False
-    weights[:] = 0.0
-    for _ in range(2):
-        right = seen @ (values - weights @ seen)
-        weights += np.linalg.solve(factor.T, np.linalg.solve(factor, right))
-    return True
+        return None
+    if np.min(np.diag(factor)) ** 2 <= loops.SMALLEST_PIVOT * m / n:
+        return None
+
+    def solve(values: np.ndarray) -> np.ndarray:
+        weights = np.zeros(d)
+        for _ in range(2):
+            right = frame @ (values - weights @ frame)
+            weights += np.linalg.solve(factor.T, np.linalg.solve(factor, right))
+        return weights
+
+    return solve
 
 
 def add_turn(
-    basis: np.ndarray,
-    weights: np.ndarray,
-    fitted: np.ndarray,
-    rest: np.ndarray,
-    tangent: float,
-    residual: float,
-    projection: float,
+    basis: np.ndarray, weights: np.ndarray, rest: np.ndarray, tangent: float, fitted: np.ndarray
 ) -> None:
     """Eq. (4) in place."""
     from scipy.linalg.blas import dger
 
-    along, across = loops.turn_factors(tangent, residual, projection)
+    factors = loops.turn_factors(tangent, float(rest @ rest), float(weights @ weights))
+    change = factors[0] * fitted + factors[1] * rest
     # The transposed view is Fortran-ordered, so that BLAS adds to the basis itself.
-    dger(1.0, along * fitted + across * rest, weights, a=basis.T, overwrite_a=1)
+    dger(1.0, change, weights, a=basis.T, overwrite_a=1)

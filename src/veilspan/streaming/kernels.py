@@ -1,8 +1,9 @@
 """The loops over rows, compiled by Numba when it is there (the extra ``fast``).
 
-The source is that of :mod:`veilspan.streaming.loops`: one formula for each decision. Sums are ordered differently from NumPy's (vector units, fused multiply-adds): a step of the two engines
-agrees to a few units of rounding, not to the last bit. The compiled loops themselves repeat bit for
-bit, however a stream is cut into blocks.
+The source is that of :mod:`veilspan.streaming.loops`: one formula for each decision. Sums are
+ordered differently from NumPy's (vector units, fused multiply-adds): a step of the two engines
+agrees to a few units of rounding, not to the last bit. The compiled loops themselves repeat bit
+for bit, however a stream is cut into blocks.
 
 Nothing is compiled on import. The first block compiles for some seconds, and Numba keeps the
 result on disk for later processes.
@@ -24,6 +25,7 @@ _HELPERS = (
     "_fraction",
     "_learn_noise",
     "_watch",
+    "skip",
     "turn",
     "turn_factors",
     "turn_basis",
@@ -33,7 +35,7 @@ _HELPERS = (
 
 @lru_cache(maxsize=1)
 def compiled_loops() -> tuple[Callable[..., None], Callable[..., None]] | None:
-    """``full_rows`` and ``partial_rows``, compiled; ``None`` without Numba."""
+    """``full_rows`` and ``gap_rows``, compiled; ``None`` without Numba."""
     try:
         import numba
     except ImportError:
@@ -41,7 +43,7 @@ def compiled_loops() -> tuple[Callable[..., None], Callable[..., None]] | None:
     names = dict(vars(loops))
     for name in _HELPERS:
         names[name] = _compile(numba, names[name], names)
-    return _compile(numba, loops.full_rows, names), _compile(numba, loops.partial_rows, names)
+    return _compile(numba, loops.full_rows, names), _compile(numba, loops.gap_rows, names)
 
 
 def _compile(numba: Any, function: Any, names: dict[str, Any]) -> Any:

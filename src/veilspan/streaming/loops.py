@@ -1,8 +1,8 @@
 r"""The arithmetic of a stream: how far one row turns the basis, and the loop over rows.
 
 Plain functions of numbers and arrays, compiled by :mod:`veilspan.streaming.kernels` if Numba is
-there. The NumPy engine calls :func:`turn` as it is. What a stream remembers between rows is one array of
-numbers, so that it can be stopped, stored and resumed without losing a bit.
+there; the NumPy engine calls :func:`turn` as it is. What a stream remembers between rows is one
+array of numbers, so that it can be stopped, stored and resumed without losing a bit.
 """
 
 from __future__ import annotations
@@ -21,45 +21,40 @@ class Settings(NamedTuple):
     """What the loop over rows needs to know, as plain numbers (also for compiled code)."""
 
     kind: int
-    #: Constant fraction, or the first one of a diminishing rule.
-    size: float
-    #: Rows that are taken greedily at first, and the time scale of a diminishing rule.
-    warm_up: float
-    #: Given noise-to-signal ratio, or a negative number: estimate it.
-    noise_ratio: float
-    #: Rows that an estimated noise level remembers.
-    memory: float
-    #: Smallest fraction.
-    floor: float
-    #: Height of the sum at which a change is flagged; 0 never does.
-    alarm: float
+    size: float  # constant fraction, or the first one of a diminishing rule
+    warm_up: float  # rows taken greedily at first; the time scale of a diminishing rule
+    noise_ratio: float  # noise relative to signal as given; negative: estimate it
+    rank: int  # dimension d of the subspace
+    gain: float  # one over the rows that slow averages remember
+    floor: float  # smallest fraction
+    alarm: float  # height of the sum at which a change is flagged; 0 never does
 
 
 # Places in the memory of a stream.
 ROWS = 0  # rows that came, also those without use
-AGE = 1  # rows used since the start or the last change
-NOISE = 2  # estimated variance of the noise per entry
-POWER = 3  # mean square of an entry
-USUAL = 4  # usual residual ratio
-SPREAD = 5  # mean square of its departures
-ALARM = 6  # sum of departures that flags a change
-CHANGES = 7  # changes flagged
-LAST_CHANGE = 8  # the row of the last one
-SKIPPED = 9  # rows with too few observed entries
-SCALE = 10  # size of an ordinary residual entry, for the robust fits
-SEEDED = 11  # rows that the starting basis was built from
-SIZE = 12
+SKIPPED = 1  # rows with too few observed entries
+LEARNED = 2  # rows learned from
+AGE = 3  # the same since the start or the last change
+WANTED = 4  # rows that the starting basis is still to be built from
+LEVEL = 5  # recent residual per degree of freedom
+NOISE = 6  # estimated variance of the noise per entry
+EXCESS = 7  # expected error of the subspace in the residual, relative to the noise
+LENGTH = 8  # mean squared norm of the coefficients
+POWER = 9  # mean square of an observed entry
+USUAL = 10  # usual surprise at a residual
+SPREAD = 11  # mean square of its departures
+ALARM = 12  # sum of them that flags a change
+CHANGES = 13  # changes flagged
+LAST_CHANGE = 14  # the row of the last one
+SCALE = 15  # size of an ordinary residual entry, for the robust fits
+SIZE = 16
 
-# The estimate moves down three times as readily as up: see NoisyStep.
-_UP, _DOWN = 0.5, 1.5
-# Departures of the residual ratio, in standard deviations: at most this much counts ...
-_LARGEST_DEPARTURE = 4.0
-# ... and this much is ordinary.
-_ALLOWANCE = 1.0
-# Rows that the usual ratio remembers.
-_USUAL_ROWS = 200.0
-# Differences of residual ratios below this are rounding.
-_RATIO_ROUNDING = 1e-9
+SMALLEST_PIVOT = 1e-3  # of a normal matrix, relative to the mean eigenvalue m/n
+_UNKNOWN_EXCESS = 50.0  # before anything is known, and when the subspace has changed
+_BOLDNESS = 1.5  # gain relative to the best for equally strong directions: see NoisyStep
+_SURPRISE = 4.0  # normal quantile beyond which noise and expected error do not explain a residual
+_LARGEST_SURPRISE, _ORDINARY_SURPRISE = 6.0, 1.0  # see _watch
+_ROUNDING = 1e-28  # of a squared residual entry, relative to a squared entry
 
 
 def new_memory() -> Array:
@@ -67,98 +62,107 @@ def new_memory() -> Array:
     return np.zeros(SIZE)
 
 
-def turn(
-    settings: Settings,
-    memory: Array,
-    energy: float,
-    residual: float,
-    projection: float,
-    observed: int,
-    rank: int,
-) -> float:
-    r"""Tangent of the angle to turn by, and the memory brought up to date.
+def skip(memory: Array) -> float:
+    """Count a row that cannot be used; its residual ratio is unknown."""
+    memory[ROWS], memory[SKIPPED] = memory[ROWS] + 1.0, memory[SKIPPED] + 1.0
+    return np.nan
 
-    Parameters
-    ----------
-    settings, memory
-        The rule, and what is remembered of the rows before.
-    energy, residual, projection : float
-        Squared norms of the observed row, of its residual and of its coefficients.
-    observed, rank : int
-        Observed entries m and dimension d.
+
+def turn(
+    settings: Settings, memory: Array, energy: float, residual: float, projection: float, m: int
+) -> float:
+    """Tangent of the angle to turn by, with the memory brought up to date.
+
+    The row has m observed entries; ``energy``, ``residual`` and ``projection`` are the squared
+    norms of these, of their residual and of the row's coefficients.
     """
     memory[ROWS] += 1.0
-    # Residuals at the level of rounding are no direction; neither are rows of zeros.
-    if not energy > 0.0 or not projection > 0.0:
+    if not (energy > 0.0 and projection > 0.0):  # nothing to turn towards, or from
         return 0.0
+    memory[LEARNED] += 1.0
     memory[AGE] += 1.0
-    spare = observed - rank
-    _watch(settings, memory, residual / energy)
-    fraction = _fraction(settings, memory, energy, residual, observed, spare)
-    _learn_noise(settings, memory, residual / spare, energy / observed)
-    if residual <= 1e-30 * energy:
+    spare = m - settings.rank
+    _watch(settings, memory, residual / spare, projection, spare)
+    fraction = _fraction(settings, memory, energy, residual, projection, spare)
+    fraction = max(fraction, settings.floor)
+    _learn_noise(settings, memory, residual / spare, projection, fraction, spare)
+    memory[POWER] += max(1.0 / memory[LEARNED], settings.gain) * (energy / m - memory[POWER])
+    if residual <= 1e-30 * energy:  # rounding has no direction
         return 0.0
-    return max(fraction, settings.floor) * math.sqrt(residual / projection)
+    return fraction * math.sqrt(residual / projection)
 
 
 def _fraction(
-    settings: Settings, memory: Array, energy: float, residual: float, observed: int, spare: int
+    settings: Settings, memory: Array, energy: float, residual: float, projection: float, spare: int
 ) -> float:
     if settings.kind == CONSTANT:
         return settings.size
     if settings.kind == DIMINISHING:
         return settings.size * min(1.0, settings.warm_up / memory[AGE])
-    if settings.kind == NOISY and memory[AGE] > settings.warm_up:
-        if settings.noise_ratio >= 0.0:
-            ratio = settings.noise_ratio
-            noise = ratio / (1.0 + ratio) * spare / observed * energy
-        else:
-            noise = memory[NOISE] * spare
+    if settings.kind == GREEDY or memory[AGE] <= settings.warm_up:
+        return 1.0
+    if settings.noise_ratio >= 0.0:  # eq. (8)
+        ratio = settings.noise_ratio
+        noise = ratio / (1.0 + ratio) * energy * spare / (spare + settings.rank)
         return max(0.0, 1.0 - noise / max(residual, 1e-300))
-    return 1.0
+    noise = memory[NOISE] * spare
+    excess = memory[EXCESS] * projection / memory[LENGTH]
+    # Wilson and Hilferty's quantile of chi-square with ``spare`` degrees of freedom.
+    part = 2.0 / (9.0 * spare)
+    surprising = noise * (1.0 + excess) * (1.0 - part + _SURPRISE * math.sqrt(part)) ** 3
+    if residual > surprising:
+        return 1.0 - noise / residual
+    return _BOLDNESS * excess / (1.0 + _BOLDNESS * excess)
 
 
-def _learn_noise(settings: Settings, memory: Array, level: float, power: float) -> None:
-    """Running expectile of the residual per degree of freedom, and mean power."""
-    past = memory[AGE] - settings.warm_up
-    if past <= 1.0:
-        memory[NOISE] = level
-        memory[POWER] = power
-        return
-    gain = max(1.0 / past, 1.0 / settings.memory)
-    step = level - memory[NOISE]
-    # At most to the new value itself: the expectile must not overshoot below zero.
-    memory[NOISE] += min(gain * (_UP if step > 0.0 else _DOWN), 1.0) * step
-    memory[POWER] += gain * (power - memory[POWER])
+def _learn_noise(
+    settings: Settings, memory: Array, level: float, projection: float, fraction: float, spare: int
+) -> None:
+    """Level of the noise, and the expected error of the subspace: see ``NoisyStep``."""
+    if memory[EXCESS] == 0.0:
+        memory[EXCESS] = _UNKNOWN_EXCESS
+    slow = max(1.0 / memory[LEARNED], settings.gain)
+    quick = max(1.0 / memory[LEARNED], 1.0 / (2.0 * settings.rank + 10.0))
+    memory[LENGTH] += slow * (projection - memory[LENGTH])
+    memory[LEVEL] += quick * (level - memory[LEVEL])
+    target = memory[LEVEL] / (1.0 + memory[EXCESS])
+    step = target - memory[NOISE]
+    if memory[AGE] <= settings.warm_up:
+        memory[NOISE] = target
+    elif step < 0.0:
+        memory[NOISE] += quick * step
+    else:
+        memory[NOISE] += settings.gain * min(step, max(memory[NOISE], 0.01 * target))
+    square = fraction * fraction
+    relative = (projection + square * memory[NOISE] * spare) / memory[LENGTH]
+    change = square / relative - (2.0 * fraction - square) * memory[EXCESS]
+    memory[EXCESS] = min(memory[EXCESS] + change / settings.rank, _UNKNOWN_EXCESS)
 
 
-def _watch(settings: Settings, memory: Array, ratio: float) -> None:
-    r"""Page's cumulative sum of the residual ratio: flag a change of the subspace.
+def _watch(settings: Settings, memory: Array, level: float, projection: float, spare: int) -> None:
+    """Flag a change by Page's cumulative sum of surprise at the residuals.
 
-    Departures from the usual ratio count in standard deviations, at most 4 each, less 1; their sum,
-    never below zero, flags at ``settings.alarm``. A single wild row can therefore not flag, and
-    slow drift, which the tracker follows, does not either.
+    Surprise is the normal score of chi-square (Wilson & Hilferty 1931), given the estimated noise
+    and expected error, relative to its own usual mean and spread; at most 6 count, less 1.
     """
-    if settings.alarm <= 0.0 or memory[AGE] <= settings.warm_up:
+    settled = memory[AGE] > settings.warm_up + 4.0 * settings.rank + 50.0
+    if settings.alarm <= 0.0 or not settled or level <= _ROUNDING * memory[POWER]:
         return
-    past = memory[AGE] - settings.warm_up
-    if past <= 1.0:
-        memory[USUAL] = ratio
-        memory[SPREAD] = ratio * ratio
-        return
-    spread = max(math.sqrt(memory[SPREAD]), _RATIO_ROUNDING)
-    departure = (ratio - memory[USUAL]) / spread
-    departure = max(-_LARGEST_DEPARTURE, min(_LARGEST_DEPARTURE, departure))
-    memory[ALARM] = max(0.0, memory[ALARM] + departure - _ALLOWANCE)
+    expected = memory[NOISE] * (1.0 + memory[EXCESS] * projection / memory[LENGTH])
+    part = 2.0 / (9.0 * spare)
+    score = (level / max(expected, _ROUNDING * memory[POWER])) ** (1.0 / 3.0) - 1.0 + part
+    spread = max(math.sqrt(memory[SPREAD]), 1.0)
+    surprise = (score / math.sqrt(part) - memory[USUAL]) / spread
+    surprise = max(-_LARGEST_SURPRISE, min(_LARGEST_SURPRISE, surprise))
+    memory[ALARM] = max(0.0, memory[ALARM] + surprise - _ORDINARY_SURPRISE)
+    memory[USUAL] += settings.gain * surprise * spread
+    memory[SPREAD] += settings.gain * ((surprise * spread) ** 2 - memory[SPREAD])
     if memory[ALARM] >= settings.alarm:
         memory[ALARM] = 0.0
         memory[CHANGES] += 1.0
         memory[LAST_CHANGE] = memory[ROWS]
         memory[AGE] = 1.0  # back to the warm-up
-        return
-    gain = max(1.0 / past, 1.0 / _USUAL_ROWS)
-    memory[USUAL] += gain * departure * spread
-    memory[SPREAD] += gain * (departure * departure - 1.0) * spread * spread
+        memory[EXCESS] = _UNKNOWN_EXCESS
 
 
 def full_rows(basis: Array, rows: Array, settings: Settings, memory: Array, ratios: Array) -> None:
@@ -168,9 +172,9 @@ def full_rows(basis: Array, rows: Array, settings: Settings, memory: Array, rati
     for t in range(rows.shape[0]):
         row = rows[t]
         energy, residual, projection = 0.0, 0.0, 0.0
+        rest[:] = row
         for i in range(n):
             energy += row[i] * row[i]
-            rest[i] = row[i]
         for j in range(d):
             total = 0.0
             for i in range(n):
@@ -184,18 +188,17 @@ def full_rows(basis: Array, rows: Array, settings: Settings, memory: Array, rati
         for i in range(n):
             residual += rest[i] * rest[i]
         ratios[t] = min(residual / energy, 1.0) if energy > 0.0 else 0.0
-        tangent = turn(settings, memory, energy, residual, projection, n, d)
+        tangent = turn(settings, memory, energy, residual, projection, n)
         if tangent > 0.0:
-            turn_basis(basis, weights, row - rest, rest, tangent, residual, projection)
+            factors = turn_factors(tangent, residual, projection)
+            turn_basis(basis, weights, row - rest, rest, factors)
 
 
-def partial_rows(
-    basis: Array, rows: Array, settings: Settings, memory: Array, ratios: Array
-) -> None:
+def gap_rows(basis: Array, rows: Array, settings: Settings, memory: Array, ratios: Array) -> None:
     """Rows with missing entries (NaN): least squares on what was observed.
 
-    The residual is zero where nothing was observed (Balzano, Nowak & Recht 2010). It is orthogonal
-    to the basis because the normal equations hold, so the step keeps the basis orthonormal.
+    The residual, zero where nothing was observed (Balzano, Nowak & Recht 2010), is orthogonal to
+    the basis by the normal equations, so the step keeps the basis orthonormal.
     """
     d, n = basis.shape
     places = np.empty(n, np.int64)
@@ -204,8 +207,8 @@ def partial_rows(
     for t in range(rows.shape[0]):
         m = 0
         energy, residual, projection = 0.0, 0.0, 0.0
+        rest[:] = 0.0
         for i in range(n):
-            rest[i] = 0.0
             if not np.isnan(rows[t, i]):
                 places[m] = i
                 values[m] = rows[t, i]
@@ -215,9 +218,7 @@ def partial_rows(
             for j in range(d):
                 seen[k, j] = basis[j, places[k]]
         if m <= d or not solve_observed(seen, values, m, n, weights):
-            memory[ROWS] += 1.0
-            memory[SKIPPED] += 1.0
-            ratios[t] = np.nan
+            ratios[t] = skip(memory)
             continue
         for j in range(d):
             projection += weights[j] * weights[j]
@@ -228,27 +229,21 @@ def partial_rows(
             rest[places[k]] = total
             residual += total * total
         ratios[t] = min(residual / energy, 1.0) if energy > 0.0 else 0.0
-        tangent = turn(settings, memory, energy, residual, projection, m, d)
+        tangent = turn(settings, memory, energy, residual, projection, m)
         if tangent > 0.0:
-            for i in range(n):
-                fitted[i] = 0.0
+            factors = turn_factors(tangent, residual, projection)
+            fitted[:] = 0.0
             for j in range(d):
                 for i in range(n):
                     fitted[i] += weights[j] * basis[j, i]
-            turn_basis(basis, weights, fitted, rest, tangent, residual, projection)
+            turn_basis(basis, weights, fitted, rest, factors)
 
 
 def turn_basis(
-    basis: Array,
-    weights: Array,
-    fitted: Array,
-    rest: Array,
-    tangent: float,
-    residual: float,
-    projection: float,
+    basis: Array, weights: Array, fitted: Array, rest: Array, factors: tuple[float, float]
 ) -> None:
     r"""Eq. (4): :math:`U + [(\cos\theta - 1) p / |p| + \sin\theta\, r / |r|]\, w^T / |w|`."""
-    along, across = turn_factors(tangent, residual, projection)
+    along, across = factors
     for i in range(rest.shape[0]):
         rest[i] = along * fitted[i] + across * rest[i]
     for j in range(basis.shape[0]):
@@ -267,9 +262,8 @@ def turn_factors(tangent: float, residual: float, projection: float) -> tuple[fl
 def solve_observed(seen: Array, values: Array, m: int, n: int, weights: Array) -> bool:
     r"""Least squares :math:`\min |A w - x|` by Cholesky's factor of the d x d normal matrix.
 
-    One step of refinement brings the residual's inner products with the basis back to rounding.
-    Returns False, and no solution, if a pivot is below a thousandth of m/n, the mean eigenvalue of
-    the normal matrix of a spread-out basis: then some direction was hardly observed.
+    One refinement brings the residual's inner products with the basis back to rounding. False if a
+    pivot is tiny: some direction was hardly observed.
     """
     d = seen.shape[1]
     factor = np.zeros((d, d))
@@ -282,18 +276,13 @@ def solve_observed(seen: Array, values: Array, m: int, n: int, weights: Array) -
             total = factor[a, b]
             for c in range(b):
                 total -= factor[a, c] * factor[b, c]
-            if a > b:
-                factor[a, b] = total / factor[b, b]
-            elif total > 1e-3 * m / n:
-                factor[a, a] = math.sqrt(total)
-            else:
+            if a == b and not total > SMALLEST_PIVOT * m / n:
                 return False
+            factor[a, b] = math.sqrt(total) if a == b else total / factor[b, b]
     right = np.empty(d)
-    for j in range(d):
-        weights[j] = 0.0
+    weights[:] = 0.0
     for _ in range(2):
-        for j in range(d):
-            right[j] = 0.0
+        right[:] = 0.0
         for k in range(m):
             total = values[k]
             for j in range(d):

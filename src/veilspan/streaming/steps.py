@@ -26,7 +26,8 @@ class StepRule:
     ) -> Settings:
         """The rule in numbers, for a basis of this shape."""
         kind, size, warm_up, ratio = self._code(_settling_rows(n_features, n_components))
-        return Settings(kind, size, warm_up, ratio, 20.0 * n_components + 200.0, floor, alarm)
+        gain = 1.0 / (20.0 * n_components + 200.0)
+        return Settings(kind, size, warm_up, ratio, n_components, gain, floor, alarm)
 
     def _code(self, settling: float) -> tuple[int, float, float, float]:
         raise NotImplementedError
@@ -44,21 +45,31 @@ class GreedyStep(StepRule):
 class NoisyStep(StepRule):
     r"""The fraction of the residual that is not noise.
 
-    With a given ratio, eq. (8) of the paper with c = 1, and alpha clipped to [0, 1] (the printed
-    one exceeds 1 in a fifth of the late steps):
+    **With a given ratio**: eq. (8) of the paper with c = 1, and alpha clipped to [0, 1] (the
+    printed one exceeds 1 in a fifth of the late steps). For m observed entries:
 
     .. math:: \alpha = \frac{\sigma^2}{1 + \sigma^2} \Bigl(1 - \frac dm\Bigr)
         \frac{\|x\|^2}{\|r\|^2}
 
-    for m observed entries. Without one, the noise variance per entry :math:`\tau^2` is estimated
-    from the residuals and :math:`\alpha = \tau^2 (m - d) / \|r\|^2`: the same number when all rows
-    are equally long, and a better one when they are not, because noise seldom grows with the row.
+    **Without one** the noise is estimated. Let :math:`\tau^2` be its variance per entry, which
+    need not grow with the row, and :math:`s` the expected error of the subspace in the residual
+    relative to the noise: :math:`E\|r\|^2 = (m - d)\, \tau^2 (1 + s)`. For a small error
+    :math:`\Theta`, a step of fraction f leaves :math:`\Theta - f (\Theta w + \xi) w^\top / |w|^2`,
+    hence, for coefficients of equal strength in all d directions,
 
-    **The estimate.** At the true subspace :math:`E \|r\|^2 = \tau^2 (m - d)`, so
-    :math:`\|r\|^2 / (m - d)` is unbiased; anywhere else it is too large, and a plain mean would
-    stop the steps too early. The running value is therefore an expectile: it moves down three
-    times as readily as up. It starts after a greedy warm-up of 2 d log n rows, about what GROUSE
-    needs to come near the subspace from nowhere.
+    .. math:: s \leftarrow s + \frac1d \Bigl(\frac{f^2}{q} - (2 f - f^2)\, s\Bigr), \qquad
+        q = \frac{\|w\|^2}{E\|w\|^2}
+
+    (with :math:`q + f^2 (m - d) \tau^2 / E\|w\|^2` in place of q, because an angle is bounded).
+
+    Greedy steps lead to s = 1 at any level of noise, so after a greedy warm-up s is known and
+    :math:`\hat\tau^2 = \overline{\|r\|^2 / (m - d)} / (1 + s)` follows from recent residuals. It
+    falls as fast as they do, and rises slowly, so that a moved subspace is not taken for noise.
+    The fraction that lowers s most is :math:`s q / (1 + s q)`, which decays like d / t; 1.5 s in
+    place of s learns weak directions twice as fast at a third more variance. A residual
+    beyond the quantile 1 - 3e-5 of what :math:`\tau^2` and s explain says that the subspace has
+    moved: then :math:`f = 1 - \tau^2 (m - d) / \|r\|^2`, as in eq. (8), and s grows by the formula.
+    A subspace that drifts all the time needs ``forgetting``, a floor under f.
 
     Parameters
     ----------
