@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from veilspan import MatrixCompletion
-from veilspan.datasets.ratings import make_ratings
-from veilspan.estimators.local_predictor import LocalPredictor
+from veilspan import LocalPredictor, MatrixCompletion
+from veilspan.datasets import make_ratings
 from veilspan.metrics.ranking import rmse
 
 data = make_ratings(8000, 60, n_components=2, ratings_per_user=25)  # simulated users

@@ -16,6 +16,8 @@ from veilspan.geometry import SPD, Ball, Euclidean, Grassmann, PoincareBall, Sph
 from veilspan.problems.geodesic import GeodesicGradient
 from veilspan.problems.gradients import RowGradient
 from veilspan.problems.moments import RowCount, RowSum, SecondMoment
+from veilspan.problems.rating_rows import LEVELS, RatingRule
+from veilspan.problems.ratings import NORM_STEPS, ItemStatistics, RatingCovariance
 from veilspan.problems.reaper import ReaperGradient
 from veilspan.problems.recursive import ResidualDifference, TylerBlock, WhitenedBlocks
 from veilspan.problems.sphered import SphericalMoment
@@ -110,6 +112,14 @@ def slow_scale(row, point):
     return counts, np.array([min((point @ row.x[0]) ** 2, 1.0)])
 
 
+def slow_ratings(row, bias):
+    steps = np.rint((np.clip(row.x[0], -1, 1) + 1) * LEVELS / 2)
+    steps = steps - np.rint(steps.mean()) - (0 if bias is None else np.rint(bias * LEVELS / 2))
+    scale = NORM_STEPS / max(np.linalg.norm(steps), 0.8 * LEVELS / 2)
+    whole = np.trunc(steps * scale) * 0.8 / NORM_STEPS
+    return np.outer(whole, whole)
+
+
 CURVED = LeadingSubspace(Sphere(4), row_norm=1.0)
 IN_BALL = Loss(PoincareBall(3), lambda rows, w: -PoincareBall(3).log(w, inside_ball(rows)))
 HYPERPLANE = np.linalg.qr(np.random.default_rng(7).standard_normal((4, 3)))[0]
@@ -162,6 +172,14 @@ QUERIES = {
         4,
         (np.array([0.5, -0.5, 0.5, 0.5]),),
         slow_scale,
+    ),
+    # Rows longer than the rule allows are thinned by a hash, so it is its own reference.
+    "item statistics": (ItemStatistics(RatingRule(-1.0, 1.0, 3), 0.8), 6, (None,), None),
+    "rating covariance": (
+        RatingCovariance(RatingRule(-1.0, 1.0, 5), 0.8),
+        5,
+        (None, np.linspace(-0.4, 0.5, 5)),
+        slow_ratings,
     ),
     "row gradient": (RowGradient(squares, 0.7), 4, (np.ones(4), np.zeros(4)), slow_squares),
 }

@@ -3,16 +3,19 @@
 from veilspan.datasets.genes import GeneMap, make_gene_map
 from veilspan.datasets.haystack import Haystack, make_haystack
 from veilspan.datasets.loci import reduce_loci, scale_counts
+from veilspan.datasets.ratings import Ratings, make_ratings
 from veilspan.datasets.spd import SPDSample, make_spd
 from veilspan.datasets.trees import Tree, make_tree
 
 __all__ = [
     "GeneMap",
     "Haystack",
+    "Ratings",
     "SPDSample",
     "Tree",
     "make_gene_map",
     "make_haystack",
+    "make_ratings",
     "make_spd",
     "make_tree",
     "reduce_loci",

@@ -45,6 +45,8 @@ class PrivateEstimator(BaseEstimator):
 
     #: What the promise rests on beyond what all estimators assume.
     _assumptions: ClassVar[tuple[str, ...]] = ()
+    #: Who is protected.
+    _unit: ClassVar[str] = "one row of the table"
 
     epsilon: float
     delta: float
@@ -96,7 +98,7 @@ class PrivateEstimator(BaseEstimator):
         curator = Curator(rows, plan, source, noise=self.noise)  # type: ignore[arg-type]
         self._run(curator)
         self.plan_ = plan
-        self.privacy_ = _statement(plan, curator, self._assumptions)
+        self.privacy_ = _statement(plan, curator, self._assumptions, self._unit)
         return self
 
     def _plan_of_fit(self, n_rows: int, n_features: int) -> Plan:
@@ -132,7 +134,7 @@ def _warn(plan: Plan, source: NoiseSource) -> None:
         )
 
 
-def _statement(plan: Plan, curator: Curator, extra: tuple[str, ...]) -> PrivacyStatement:
+def _statement(plan: Plan, curator: Curator, extra: tuple[str, ...], unit: str) -> PrivacyStatement:
     source = curator.source
     reasons = [
         text
@@ -154,6 +156,7 @@ def _statement(plan: Plan, curator: Curator, extra: tuple[str, ...]) -> PrivacyS
         assumptions=(PUBLIC_FORM, *extra, randomness, noise, TIMING),
         private=not reasons,
         why_not_private="; ".join(reasons),
+        unit=unit,
         release_id=secrets.token_hex(8),
         version=__version__,
     )

@@ -93,7 +93,7 @@ class MatrixCompletion(PrivateEstimator):
     Examples
     --------
     >>> from veilspan import MatrixCompletion
-    >>> from veilspan.datasets.ratings import make_ratings
+    >>> from veilspan.datasets import make_ratings
     >>> data = make_ratings(3000, 30)
     >>> model = MatrixCompletion(rating_range=(1, 5), epsilon=3.0).fit(data.train)
     >>> model.item_bias_.shape
@@ -104,6 +104,7 @@ class MatrixCompletion(PrivateEstimator):
     """
 
     _assumptions: ClassVar[tuple[str, ...]] = (JOINT, PUBLIC_ITEMS)
+    _unit: ClassVar[str] = "one user: all of her ratings"
 
     def __init__(
         self,
