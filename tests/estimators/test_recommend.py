@@ -277,8 +277,9 @@ def test_users_without_ratings_are_rows(small):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_no_ratings_at_all(solver):
     empty = sparse.csr_array((50, ITEMS))
-    nobody = make(solver=solver).fit(empty)
-    assert np.isfinite(nobody.predict(empty)).all()
+    for epsilon in (1.0, np.inf):
+        nobody = make(solver=solver, epsilon=epsilon).fit(empty)
+        assert np.isfinite(nobody.predict(empty)).all()
 
 
 def test_one_user_is_too_few():
