@@ -200,8 +200,9 @@ def signal_over_edge(
 ) -> float:
     """Rho for a covariance released with ``mu``; see the top of this module."""
     factor = math.sqrt(2) if task.neighbors == "replace-one" else 1.0
-    # Without noise even no rating at all is above it: infinity times zero would be no number.
-    return factor_share * max(ratings, 1e-9) * mu / (factor * math.sqrt(2 * task.n_items))
+    if math.isinf(mu):  # without noise even no rating at all is above it
+        return math.inf
+    return factor_share * ratings * mu / (factor * math.sqrt(2 * task.n_items))
 
 
 def bias_row_norm(task: CompletionTask, mu: float, ratings: float | None) -> float:
