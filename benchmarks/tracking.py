@@ -114,7 +114,7 @@ def speed(quick):
                 tracker.start(n, np.random.default_rng(1))
                 tracker.learn(rows)
                 calls[timed_as(name, tracker)] = tracker.learn
-        best = time_per_vector(calls, rows, 3 if quick else 15)
+        best = time_per_vector(calls, rows, 3 if quick else 10)
         records += [{"n": n, "d": d, "method": m, "seconds": s, "products": s / best[PRODUCTS]}
                     for m, s in best.items()]  # fmt: skip
         show(f"speed: one vector, n = {n}, d = {d}", ["", "CPU", "in units of the two products"],
@@ -152,7 +152,7 @@ def stationary(quick, costs):
     for n, d in SIZES:
         say(f"stationary: n = {n}, d = {d}")
         results = {}
-        for seed in range(1 if quick else 5):
+        for seed in range(1 if quick else 3):
             rows, truth = stream(n, d, ROWS, np.random.default_rng([7, seed]))
             limit = batch_error(rows, truth(0))
             for name, candidates in trackers(n, d).items():

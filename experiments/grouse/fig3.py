@@ -13,7 +13,7 @@ N = 5000
 NOISES = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 SMALL = 1e-2  # up to here the second phase is looked at
 LARGE = 1e-3  # from here on the first figure shows K_1
-TRIALS = {10: 50, 20: 50, 50: 20, 100: 8}  # fewer where a row costs more
+TRIALS = {10: 30, 20: 30, 50: 10, 100: 5}  # fewer where a row costs more
 TIGHT = 2.0
 
 
