@@ -278,3 +278,22 @@ def test_a_released_state_goes_on_to_the_last_bit(simulate):
     np.testing.assert_array_equal(
         again.partial_fit(later).components_, tracker.partial_fit(later).components_
     )
+
+
+def test_a_private_tracker_does_not_go_on_without_privacy():
+    tracker = make().partial_fit(draw(truth(0), BLOCK_SIZE, np.random.default_rng(0)))
+    with pytest.raises(PrivacyError, match="new tracker"):
+        tracker.set_params(epsilon=None).partial_fit(draw(truth(0), 5, np.random.default_rng(1)))
+
+
+def test_before_the_first_block_it_is_not_fitted():
+    from sklearn.exceptions import NotFittedError
+
+    waiting = make().partial_fit(draw(truth(0), 3, np.random.default_rng(0)))
+    with pytest.raises(NotFittedError):
+        waiting.transform(np.ones((1, WIDTH)))
+
+
+def test_the_dry_run_is_the_plan():
+    tracker = make()
+    assert tracker.plan(WIDTH) == stream_plan(tracker, WIDTH)

@@ -11,6 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from veilspan.estimators.tracking_state import StoredState
 from veilspan.estimators.validation import check_count, validate_table
+from veilspan.privacy.errors import PrivacyError
+from veilspan.privacy.plan import Plan
 from veilspan.streaming import loops
 from veilspan.streaming.steps import step_rule
 from veilspan.streaming.stream import Stream, StreamOptions
@@ -78,6 +80,10 @@ class SubspaceTracker(
         Whether the last call of ``partial_fit`` flagged a change.
     n_changes_, last_change_ : int
         Changes flagged so far, and the number of the row at the last one (0: none).
+    releases_, privacy_, plan_
+        In private mode only: blocks released, what was promised for the whole stream, what is
+        asked. There ``n_samples_seen_`` counts released rows, ``n_changes_`` is read off
+        released numbers, and ``n_samples_skipped_`` is not set: it would tell of rows.
 
     Examples
     --------
@@ -156,6 +162,11 @@ class SubspaceTracker(
         """
         if self.epsilon is not None:
             return self._private_block_release(X)
+        if hasattr(self, "_private_"):
+            raise PrivacyError(
+                "this tracker has released private components; going on without epsilon would "
+                "replace them by components that are not. Make a new tracker."
+            )
         options = self._options()
         first = not hasattr(self, "_stream")
         rows = self._table(X, reset=first)
@@ -166,6 +177,12 @@ class SubspaceTracker(
         self.changed_ = bool(stream.memory[loops.CHANGES] > changes)
         self._publish()
         return self
+
+    def plan(self, n_features: int) -> Plan:
+        """What one person's worst case costs in private mode: a dry run without data."""
+        from veilspan.estimators.private_tracking import stream_plan
+
+        return stream_plan(self, n_features)
 
     def _private_block_release(self, X: Any) -> Self:
         from veilspan.estimators.private_tracking import release_blocks
@@ -225,7 +242,7 @@ class SubspaceTracker(
 
         Of all coefficients that fit a row with too few observed entries, the shortest are taken.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "components_")
         rows = self._table(X, reset=False)
         weights = np.empty((len(rows), len(self.components_)))
         gaps = np.isnan(rows)
@@ -238,12 +255,12 @@ class SubspaceTracker(
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Rows of the original space from coordinates in the components."""
-        check_is_fitted(self)
+        check_is_fitted(self, "components_")
         return np.asarray(X, dtype=np.float64) @ self.components_
 
     def impute(self, X: Any) -> np.ndarray:
         """The rows, with their missing entries filled in from the subspace."""
-        check_is_fitted(self)
+        check_is_fitted(self, "components_")
         rows = self._table(X, reset=False)
         return np.where(np.isnan(rows), self.inverse_transform(self.transform(rows)), rows)
 
@@ -252,7 +269,7 @@ class SubspaceTracker(
 
         Zero rows score 0; rows without any observed entry score NaN.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "components_")
         rows = self._table(X, reset=False)
         rest = rows - self.inverse_transform(self.transform(rows))
         energy = np.nansum(rows**2, axis=1)
