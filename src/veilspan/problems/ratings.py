@@ -43,18 +43,19 @@ class ItemStatistics(RowQuery):
     r"""Per item, the sum and the number of centred ratings: two vectors in one release.
 
     A user contributes (y, w k): her kept, centred ratings y, scaled down to norm C, and the 0/1
-    vector k of what she rated, at most xi ones, with the public weight w = C / sqrt(xi), which
-    gives both halves the same share of the noise. The norm is at most sqrt(2) C.
+    vector k of what she rated, at most xi ones, with the public weight w = C / sqrt(3 xi). Counts
+    only say how far to trust the sums, so they get a quarter of the squared norm, which is at most
+    (1 + 1/3) C^2.
 
-    Sensitivity. *add-remove*: sqrt(2) C, met by a row of xi ratings and norm C. *replace-one*: two
-    0/1 vectors have no negative product, so |k - k'|^2 <= 2 xi, and 2 xi - 2 if they share an item.
-    If they do not, y and y' are orthogonal and |y - y'|^2 <= 2 C^2; if they do, it is at most
+    Sensitivity. *add-remove*: sqrt(4/3) C, met by a row of xi ratings and norm C. *replace-one*:
+    two 0/1 vectors have no negative product, so |k - k'|^2 <= 2 xi, and 2 xi - 2 if they share an
+    item. If they do not, y and y' are orthogonal and |y - y'|^2 <= 2 C^2; if they do, it is at most
     4 C^2. Hence
 
-        |(y, w k) - (y', w k')|^2 <= max(2 + 2, 4 + 2 - 2/xi) C^2 = (6 - 2/xi) C^2,
+        |(y, w k) - (y', w k')|^2 <= max(2 + 2/3, 4 + (2 - 2/xi)/3) C^2 = (14 - 2/xi)/3 C^2,
 
     met by two users who share one item, with opposite ratings of norm C there. (The triangle
-    inequality alone would give 8 C^2.)
+    inequality alone would give 16/3 C^2.)
 
     Parameters
     ----------
@@ -67,8 +68,8 @@ class ItemStatistics(RowQuery):
     def __init__(self, rule: RatingRule, row_norm: float) -> None:
         self.rule = rule
         self.row_norm = float(row_norm)
-        self.count_weight = self.row_norm / math.sqrt(rule.max_ratings)
-        self.bound = math.sqrt(2) * self.row_norm
+        self.count_weight = self.row_norm / math.sqrt(3 * rule.max_ratings)
+        self.bound = math.sqrt(4 / 3) * self.row_norm
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
         """Sums and counts."""
@@ -95,9 +96,9 @@ class ItemStatistics(RowQuery):
         return sums, np.bincount(kept.items, each, minlength=kept.n_items)
 
     def sensitivity(self, neighbors: Neighbors) -> float:
-        """Sqrt(6 - 2/xi) C or sqrt(2) C, see above."""
+        """Sqrt((14 - 2/xi) / 3) C or sqrt(4/3) C, see above."""
         if neighbors == "replace-one":
-            return math.sqrt(6 - 2 / self.rule.max_ratings) * self.row_norm
+            return math.sqrt((14 - 2 / self.rule.max_ratings) / 3) * self.row_norm
         return self.bound
 
     def row_floats(self, n_features: int, point: Any) -> int:
