@@ -39,12 +39,13 @@ def write_state(
 def read_state(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The header and the arrays; every entry carries a checksum, so damage is noticed."""
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        # Opened here, because NumPy leaves the file of a broken archive open.
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         header = json.loads(arrays.pop(_HEADER).tobytes())
     except FileNotFoundError:
         raise
-    except (OSError, EOFError, ValueError, KeyError, AttributeError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
         raise StateFileError(
             f"{os.fspath(path)} holds no readable state: it is truncated, damaged or another kind "
             f"of file ({type(error).__name__})."

