@@ -48,13 +48,13 @@ class SubspaceTracker(
         Smallest fraction of the greedy step that a row is given, between 0 and 1, for subspaces
         that drift: rows older than about d / forgetting hardly count. ``None`` is 0.
     robust : {None, "huber", "l1"}
-        Fit each row so that wild entries do little; ``"l1"`` also skips bursts of wild rows. See
-        :mod:`veilspan.streaming.robust`. Up to a hundred times slower.
+        Fit rows so that wild entries do little; ``"l1"`` also skips bursts of wild rows. Slower.
     adapt_rank : bool
         Add directions that the residuals share, drop directions at the level of noise; the last
         64 + 4 d rows are kept for it. ``n_components`` is then only where it starts.
     detect_change : bool
-        Flag abrupt changes of the subspace, and learn anew quickly after one.
+        Flag abrupt changes of the subspace, and learn anew quickly after one. Subspaces of one or
+        two dimensions are relearned before they can be flagged; ``robust`` hides most changes.
     init : {"rows", "random"} or array of shape (n_components, n_features)
         Start from the first d independent rows, from a random subspace, or from orthonormal rows.
         With ``robust`` the first rows are not trusted: ``"rows"`` is then a random start too.
