@@ -51,7 +51,7 @@ SIZE = 16
 SMALLEST_PIVOT = 1e-3  # of a normal matrix, relative to the mean eigenvalue m/n
 _UNKNOWN_EXCESS = 50.0  # before anything is known, and when the subspace has changed
 _BOLDNESS = 1.5  # gain relative to the best for equally strong directions: see NoisyStep
-_SURPRISE = 4.0  # normal quantile beyond which noise and expected error do not explain a residual
+_SURPRISE = 5.0  # normal quantile beyond which noise and expected error do not explain a residual
 _LARGEST_SURPRISE, _ORDINARY_SURPRISE = 6.0, 1.0  # see _watch
 _ROUNDING = 1e-28  # of a squared residual entry, relative to a squared entry
 

@@ -67,7 +67,7 @@ class NoisyStep(StepRule):
     falls as fast as they do, and rises slowly, so that a moved subspace is not taken for noise.
     The fraction that lowers s most is :math:`s q / (1 + s q)`, which decays like d / t; 1.5 s in
     place of s learns weak directions twice as fast at a third more variance. A residual
-    beyond the quantile 1 - 3e-5 of what :math:`\tau^2` and s explain says that the subspace has
+    beyond the quantile 1 - 3e-7 of what :math:`\tau^2` and s explain says that the subspace has
     moved: then :math:`f = 1 - \tau^2 (m - d) / \|r\|^2`, as in eq. (8), and s grows by the formula.
     A subspace that drifts all the time needs ``forgetting``, a floor under f.
 
