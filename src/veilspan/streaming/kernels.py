@@ -20,8 +20,8 @@ from veilspan.streaming import loops
 
 # Sums may be reordered, which vector units need; nothing may assume that no value is NaN.
 _FASTMATH = {"reassoc", "contract", "nsz"}
-# In the order of their calls: a helper comes before its callers.
-_HELPERS = (
+# In the order of their calls: a function comes before its callers.
+_CALLED = (
     "_fraction",
     "_learn_noise",
     "_watch",
@@ -41,7 +41,7 @@ def compiled_loops() -> tuple[Callable[..., None], Callable[..., None]] | None:
     except ImportError:
         return None
     names = dict(vars(loops))
-    for name in _HELPERS:
+    for name in _CALLED:
         names[name] = _compile(numba, names[name], names)
     return _compile(numba, loops.full_rows, names), _compile(numba, loops.gap_rows, names)
 
@@ -49,7 +49,7 @@ def compiled_loops() -> tuple[Callable[..., None], Callable[..., None]] | None:
 def _compile(numba: Any, function: Any, names: dict[str, Any]) -> Any:
     """Compile a copy of a function that looks its global names up in ``names``.
 
-    So the source stays plain Python, and the helpers that the copy finds are the compiled ones. All
+    So the source stays plain Python, and the functions that the copy finds are the compiled ones. All
     of it lives in one file: Numba's cache notices changes of the file of the outermost function
     only.
     """
