@@ -49,7 +49,7 @@ def compiled_loops() -> tuple[Callable[..., None], Callable[..., None]] | None:
 def _compile(numba: Any, function: Any, names: dict[str, Any]) -> Any:
     """Compile a copy of a function that looks its global names up in ``names``.
 
-    So the source stays plain Python, and the functions that the copy finds are the compiled ones. All
+    So the source stays plain Python, and the functions that the copy finds are compiled ones. All
     of it lives in one file: Numba's cache notices changes of the file of the outermost function
     only.
     """
