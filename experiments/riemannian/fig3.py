@@ -19,11 +19,11 @@ import json
 from pathlib import Path
 
 import numpy as np
+from fig3_problems import all_problems
 from paths import plot_paths
 from tuned import EPSILONS, SOLVERS, tune_all
 from verdicts import judge
 
-from problems import all_problems
 from veilspan import CalibratedDescent
 
 FOLDER = Path(__file__).resolve().parent

@@ -16,9 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from fig3_problems import DELTA, all_problems
 from scipy.optimize import brentq
 
-from problems import DELTA, all_problems
 from veilspan import RGD, RSGD, RSVRG, Budget, LeadingSubspace
 
 EPSILONS = (0.1, 0.3, 0.5)
