@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -48,6 +48,11 @@ class Minimum:
 
 class ManifoldMinimizer(ManifoldEstimator):
     """The estimator behind :func:`minimize`."""
+
+    _assumptions: ClassVar[tuple[str, ...]] = (
+        "a row's gradient looks at that row and the point alone; that rows have the form which "
+        "the loss expects is public",
+    )
 
     def __init__(
         self,
