@@ -1,0 +1,124 @@
+r"""What all solvers of linear models share: the problem, the task, the result, the count.
+
+Minimised is, over theta (of shape (p,), or (p, k) for k scores),
+
+    F(theta) = (1/n) sum_i l(<x_i, theta>, y_i) + penalty(theta),      |x_i| <= 1,
+
+where row gradients longer than the clip are shortened to it: for one score that is the gradient of
+the same loss with its slope capped at clip / |x_i|, a convex function again (see
+:mod:`veilspan.problems.linear_queries`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from veilspan.curator.curator import Curator
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.calibration import calibrate_noise
+from veilspan.privacy.events import Event, GaussianEvent
+from veilspan.privacy.neighbors import Neighbors
+from veilspan.problems.linear_losses import LinearLoss
+from veilspan.problems.moments import RowCount
+from veilspan.problems.penalties import Penalty
+
+COUNT, COUNT_SHARE = "count", 0.02
+
+
+@dataclass(frozen=True)
+class LinearProblem:
+    """What is to be minimised and what is public about it.
+
+    Attributes
+    ----------
+    loss : LinearLoss
+        Loss of a row.
+    penalty : Penalty
+        Penalty or constraint on theta, per row (it is added to the mean loss).
+    n_features : int
+        p, columns of the scaled table, the constant one of the intercept included.
+    n_rows : int or None
+        Public number of rows; ``None`` under add-remove.
+    expected_rows : int or None
+        Under add-remove, a public guess of it that only defaults are chosen by.
+    intercept : bool
+        Whether the last column is the constant one. Its coefficients are not penalised where the
+        solver can do without.
+    """
+
+    loss: LinearLoss
+    penalty: Penalty
+    n_features: int
+    n_rows: int | None = None
+    expected_rows: int | None = None
+    intercept: bool = True
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of theta."""
+        k = self.loss.n_outputs
+        return (self.n_features,) if k == 1 else (self.n_features, k)
+
+    @property
+    def planned_rows(self) -> int | None:
+        """Number of rows that defaults may be chosen by."""
+        return self.n_rows if self.n_rows is not None else self.expected_rows
+
+    def prox(self, theta: np.ndarray, step: float) -> np.ndarray:
+        """Proximal step of the penalty, sparing the intercept."""
+        if not self.intercept:
+            return self.penalty.prox(theta, step)
+        return np.concatenate([self.penalty.prox(theta[:-1], step), theta[-1:]])
+
+
+@dataclass(frozen=True)
+class LinearResult:
+    """Where a solver ended, why, and what it did on the way (all post-processing of answers)."""
+
+    theta: np.ndarray
+    stopped: str
+    trace: list[dict[str, Any]] = field(default_factory=list)
+
+
+class LinearSolver(Protocol):
+    """A private minimiser, as a frozen dataclass of settings (``None`` = chosen from public facts).
+
+    ``events`` checks first that loss and penalty fit the solver (a ``ValueError`` with one sentence
+    says what does not) and then returns calibrated events; ``run`` asks for exactly these.
+    """
+
+    @property
+    def name(self) -> str:
+        """Its name, as in ``solver="gd"``."""
+
+    def events(
+        self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
+    ) -> tuple[Event, ...]:
+        """What will be asked, with its noise."""
+
+    def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
+        """Minimise, asking the curator."""
+
+
+def counted(
+    problem: LinearProblem,
+    budget: Budget,
+    neighbors: Neighbors,
+    events: tuple[Event, ...],
+    shares: tuple[float, ...],
+) -> tuple[Event, ...]:
+    """Calibrated events, with a noisy count before them where the number of rows is private."""
+    if problem.n_rows is None:
+        events = (GaussianEvent(COUNT), *events)
+        shares = (COUNT_SHARE, *(share * (1 - COUNT_SHARE) for share in shares))
+    return calibrate_noise(budget, events, neighbors=neighbors, weights=shares)
+
+
+def rows_of(curator: Curator) -> float:
+    """Public number of rows, or the noisy count."""
+    if curator.plan.n_rows is not None:
+        return float(curator.n_rows)
+    return max(1.0, float(curator.answer(RowCount(), event=COUNT).value[0]))
