@@ -70,7 +70,7 @@ class Logistic:
         return np.asarray(-y * expit(-y * scores))
 
     def curvature(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """p (1 - p)."""
+        """P (1 - p)."""
         from scipy.special import expit
 
         likely = expit(scores)
