@@ -122,3 +122,20 @@ def rows_of(curator: Curator) -> float:
     if curator.plan.n_rows is not None:
         return float(curator.n_rows)
     return max(1.0, float(curator.answer(RowCount(), event=COUNT).value[0]))
+
+
+def planned(curator: Curator, name: str) -> Event:
+    """The event of a name in the curator's plan."""
+    for event in curator.plan.events:
+        if event.name == name:
+            return event
+    raise ValueError(f"the plan has no event named {name!r}.")
+
+
+def shortened(vector: np.ndarray, longest: float) -> np.ndarray:
+    """A vector, or as much of it as is not longer than ``longest``."""
+    length = float(np.linalg.norm(vector))
+    if length <= longest:
+        return vector
+    # Where even the norm overflows nothing is known but that it is all noise.
+    return vector * (longest / length) if np.isfinite(length) else np.zeros_like(vector)
