@@ -31,6 +31,7 @@ from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Block
 from veilspan.privacy.spaces import AnswerSpace, VectorSpace
 from veilspan.problems.linear_losses import LinearLoss
+from veilspan.problems.moments import squared_norms
 
 #: Relative roundings of a slope's own formula, of a norm and of the products.
 FEW = 64.0
@@ -146,11 +147,7 @@ class GradientChange(SlopeGradient):
 
 def unit_factors(block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Factors 1 / max(1, |x|) that bring rows into the unit ball, and the lengths they get."""
-    if block.is_sparse:
-        squares = np.asarray(block.x.multiply(block.x).sum(axis=1)).ravel()
-    else:
-        squares = np.einsum("ij,ij->i", block.x, block.x)
-    lengths = np.sqrt(squares)
+    lengths = np.sqrt(squared_norms(block.x))
     return 1.0 / np.maximum(1.0, lengths), np.minimum(1.0, lengths)
 
 

@@ -103,6 +103,55 @@ class LinearSolver(Protocol):
         """Minimise, asking the curator."""
 
 
+@dataclass(frozen=True)
+class Needs:
+    """What a solver needs of a problem; ``None`` where anything will do.
+
+    Attributes
+    ----------
+    losses, penalties : tuple of str or None
+        Names of those that it can handle.
+    one_score : bool
+        Whether theta must be a vector.
+    slope_bound : bool
+        Whether slopes must have a bound.
+    instead : str
+        What to use where they do not fit.
+    """
+
+    losses: tuple[str, ...] | None = None
+    penalties: tuple[str, ...] | None = None
+    one_score: bool = False
+    slope_bound: bool = False
+    instead: str = 'solver="gd", which takes every loss and penalty'
+
+
+def misfit(needs: Needs, problem: LinearProblem) -> str | None:
+    """What a problem lacks, in a few words; ``None`` if it fits."""
+    loss, penalty = problem.loss, problem.penalty
+    if needs.one_score and loss.n_outputs > 1:
+        return f"a loss of one score, and the {loss.name} loss has {loss.n_outputs}"
+    if needs.losses is not None and loss.name not in needs.losses:
+        return f"the loss to be {' or '.join(needs.losses)}, and it is {loss.name}"
+    if needs.slope_bound and not np.isfinite(loss.slope_bound):
+        return f"a loss with a bounded slope, which the {loss.name} loss has not"
+    if needs.penalties is not None and penalty.name not in needs.penalties:
+        return f"the penalty to be {' or '.join(needs.penalties)}, and it is {penalty.name}"
+    return None
+
+
+def fits(needs: Needs, problem: LinearProblem) -> bool:
+    """Whether a solver with these needs can take a problem."""
+    return misfit(needs, problem) is None
+
+
+def require(solver: str, needs: Needs, problem: LinearProblem) -> None:
+    """Refuse a problem that does not fit, with a sentence that says what to use instead."""
+    missing = misfit(needs, problem)
+    if missing is not None:
+        raise ValueError(f'solver="{solver}" needs {missing}; use {needs.instead}.')
+
+
 def counted(
     problem: LinearProblem,
     budget: Budget,
