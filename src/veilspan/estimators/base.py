@@ -5,13 +5,15 @@ from __future__ import annotations
 import secrets
 import warnings
 from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator
 
 from veilspan._version import __version__
 from veilspan.curator.curator import Curator
-from veilspan.curator.rows import Rows
+from veilspan.curator.rows import Block, Rows
+from veilspan.curator.scaled_rows import scaled_rows
 from veilspan.estimators.validation import check_privacy_parameters, validate_table
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import NotPrivateWarning, WeakGuaranteeWarning
@@ -90,16 +92,48 @@ class PrivateEstimator(BaseEstimator):
         y : None
             Ignored.
         """
-        table = validate_table(self, X, **self._input_options)
+        return self._learn(validate_table(self, X, **self._input_options))
+
+    def _learn(self, table: Any, targets: Any = None) -> Self:
+        """Plan, charge, run, record: the one way from a checked table to fitted attributes."""
         source = noise_source(self.random_state)
         plan = self._plan_of_fit(table.shape[0], table.shape[1])
         _warn(plan, source)
+        curators = self._consult(table, targets, plan, source)
+        self.plan_ = plan
+        self.privacy_ = _statement(plan, curators, self._rests_on(), self._unit)
+        return self
+
+    def _consult(
+        self, table: Any, targets: Any, plan: Plan, source: NoiseSource
+    ) -> tuple[Curator, ...]:
+        """Open the door and run; the curators that were asked, in order.
+
+        Most fits need one. Where a first answer says how rows are to be mapped, a second curator
+        over the mapped rows follows, each with its part of the plan's events.
+        """
         rows = self._rows_for_curator(table, source)
         curator = Curator(rows, plan, source, noise=self.noise)  # type: ignore[arg-type]
         self._run(curator)
-        self.plan_ = plan
-        self.privacy_ = _statement(plan, curator, self._assumptions, self._unit)
-        return self
+        return (curator,)
+
+    def _mapped_curator(
+        self,
+        table: Any,
+        targets: Any,
+        plan: Plan,
+        source: NoiseSource,
+        row_map: Callable[[Block], Block] | None = None,
+    ) -> Curator:
+        """A curator over the table and its targets, rows taken through a public map of each row."""
+        rows = Rows(table, targets)
+        if row_map is not None:
+            rows = scaled_rows(rows, row_map, plan.n_features)
+        return Curator(rows, plan, source, noise=self.noise)  # type: ignore[arg-type]
+
+    def _rests_on(self) -> tuple[str, ...]:
+        """What the promise rests on beyond what all estimators assume."""
+        return self._assumptions
 
     def _plan_of_fit(self, n_rows: int, n_features: int) -> Plan:
         """What a fit follows: the plan of the dry run."""
@@ -123,18 +157,21 @@ def _warn(plan: Plan, source: NoiseSource) -> None:
             "random_state is an int, so this is a simulation: whoever knows the seed can take the "
             "noise off again. Use random_state=None for a private release.",
             NotPrivateWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     if plan.n_rows is not None and plan.budget.delta >= 1 / plan.n_rows:
         warnings.warn(
             f"delta = {plan.budget.delta:g} is not below 1/n = {1 / plan.n_rows:.3g}: such a "
             "guarantee would allow publishing a random row. Choose delta far below 1/n.",
             WeakGuaranteeWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
-def _statement(plan: Plan, curator: Curator, extra: tuple[str, ...], unit: str) -> PrivacyStatement:
+def _statement(
+    plan: Plan, curators: Sequence[Curator], extra: tuple[str, ...], unit: str
+) -> PrivacyStatement:
+    curator = curators[-1]
     source = curator.source
     reasons = [
         text
@@ -152,7 +189,7 @@ def _statement(plan: Plan, curator: Curator, extra: tuple[str, ...], unit: str) 
         epsilon=plan.epsilon,
         delta=plan.budget.delta,
         neighbors=plan.neighbors,
-        events=curator.spent,
+        events=tuple(event for each in curators for event in each.spent),
         assumptions=(PUBLIC_FORM, *extra, randomness, noise, TIMING),
         private=not reasons,
         why_not_private="; ".join(reasons),

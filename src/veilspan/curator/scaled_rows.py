@@ -1,0 +1,78 @@
+"""Rows seen through a public map of each row, without a second table in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from veilspan.curator.rows import Block, Rows
+
+#: A mapped table of at most so many bytes is kept, for solvers that walk over it hundreds of times.
+KEPT_BYTES = 64_000_000
+_ROWS_AT_ONCE = 4096
+
+
+def scaled_rows(rows: Rows, row_map: Callable[[Block], Block], n_features: int) -> Rows:
+    """The rows after a public map that looks at one row at a time.
+
+    Neighbouring tables stay neighbouring: whoever exchanges, adds or removes one row before the map
+    does so after it. The map is a part of the preparation of rows and costs nothing.
+
+    Parameters
+    ----------
+    rows : Rows
+        The table and its targets.
+    row_map : callable
+        From a block to a block with the same rows in the same order.
+    n_features : int
+        Columns after the map.
+
+    Returns
+    -------
+    Rows
+        Mapped once if that takes at most ``KEPT_BYTES``; block by block, each time, if more.
+    """
+    mapped = _MappedRows(rows, row_map, n_features)
+    return mapped.kept() if mapped.bytes_if_kept() <= KEPT_BYTES else mapped
+
+
+class _MappedRows(Rows):
+    def __init__(self, rows: Rows, row_map: Callable[[Block], Block], n_features: int) -> None:
+        self._x, self._y = rows._x, rows._y
+        self._map = row_map
+        self._width = n_features
+
+    @property
+    def n_features(self) -> int:
+        """Columns after the map."""
+        return self._width
+
+    def blocks(self, rows_per_block: int) -> Iterator[Block]:
+        """Yield mapped blocks."""
+        for block in super().blocks(rows_per_block):
+            yield self._map(block)
+
+    def bytes_if_kept(self) -> int:
+        """Size of the mapped table: 8 bytes a number, 16 with its place if sparse."""
+        if isinstance(self._x, np.ndarray):
+            return 8 * self.n_rows * self._width
+        return 16 * (int(self._x.nnz) + self.n_rows)
+
+    def kept(self) -> Rows:
+        """The mapped table as ordinary rows."""
+        parts = [block.x for block in self.blocks(_ROWS_AT_ONCE)]
+        return Rows(_stacked(parts), self._y)
+
+    def paired(self, coins: np.random.Generator) -> Rows:
+        """Not offered: no method pairs mapped rows."""
+        raise TypeError("mapped rows are not paired.")
+
+
+def _stacked(parts: list[Any]) -> Any:
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    from scipy import sparse
+
+    return sparse.csr_array(sparse.vstack(parts, format="csr"))
