@@ -17,7 +17,9 @@ _ROW_FREE = re.compile(
     r"Input X contains (NaN|infinity)|X has \d+ features|The feature names should match|"
     r"Feature names|A sparse matrix was passed|Sparse data was passed|"
     r"Input should have at least|(float\(\) )?argument must be|Unable to convert array of|"
-    r"float\(\) argument must be|This \w+ estimator requires|requires y to be passed|y cannot be"
+    r"float\(\) argument must be|This \w+ estimator requires|requires y to be passed|y cannot be|"
+    r"Input y contains (NaN|infinity)|y should be a 1d array, got an array of shape|"
+    r"Found input variables with inconsistent numbers of samples"
 )
 
 
@@ -37,20 +39,26 @@ def validate_table(estimator: Any, X: Any, **options: Any) -> Any:
     try:
         table = validate_data(estimator, X, **options)
     except (ValueError, TypeError) as error:
-        failure = (TypeError if isinstance(error, TypeError) else ValueError, _row_free(error))
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        failure = (kind, _row_free(error, "y" in options))
     if failure is not None:
         # Raised out here so that the original, which may quote a row, is not kept as __context__.
         raise failure[0](failure[1])
     return table
 
 
-def _row_free(error: Exception) -> str:
+def _row_free(error: Exception, with_targets: bool) -> str:
     first = str(error).splitlines()[0] if str(error) else ""
     if first.startswith("Expected 2D array"):
         return f"{first.rstrip(':')}. Reshape your data: array.reshape(1, -1) makes it one row."
     if _ROW_FREE.match(first):
         return first
-    return "X could not be read as a table of real numbers; check its dtypes column by column."
+    return (
+        "the data could not be read as a table of real numbers with targets; check dtypes column "
+        "by column, and that of y."
+        if with_targets
+        else "X could not be read as a table of real numbers; check its dtypes column by column."
+    )
 
 
 def check_privacy_parameters(estimator: Any) -> None:

@@ -1,0 +1,273 @@
+r"""What all private linear models share: bounds, plan, solver, coefficients in the user's units.
+
+Minimised is the mean loss of the scaled rows (:mod:`veilspan.estimators.feature_bounds`) plus a
+penalty, by a solver that sees noisy answers only (:mod:`veilspan.solvers.linear`).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from veilspan.curator.curator import Curator
+from veilspan.estimators.base import PrivateEstimator
+from veilspan.estimators.feature_bounds import FeatureBounds, FeatureMap
+from veilspan.estimators.validation import check_count, check_positive, validate_table
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.neighbors import check_neighbors
+from veilspan.privacy.noise import NoiseSource
+from veilspan.privacy.plan import Plan
+from veilspan.problems.linear_losses import LinearLoss
+from veilspan.problems.penalties import NoPenalty, Penalty
+from veilspan.solvers.linear import LinearProblem, LinearResult, LinearSolver
+from veilspan.solvers.linear_table import linear_solver
+
+PUBLIC_BOUNDS = "feature bounds were set without the rows; rows outside are clipped to them"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LinearParameters:
+    r"""Parameters that all private linear models have.
+
+    Parameters
+    ----------
+    fit_intercept : bool
+        Whether to append a constant column to the scaled rows.
+    intercept_scaling : float
+        Its size over the bound on a row's length (:mod:`veilspan.estimators.feature_bounds`).
+    solver : str or solver
+        ``"auto"`` chooses by the public noise of a gradient. ``"gd"``, ``"sgd"``, ``"objective"``,
+        ``"statistics"``, ``"newton"``, ``"svrg"``, ``"svrg++"``, ``"accmd"``, ``"frank-wolfe"``,
+        or an instance with settings of its own.
+    clip : float, optional
+        Longest gradient of one row; by default the solver's choice.
+    feature_range : (low, high), optional
+        Public ranges: numbers, or arrays with an entry for each feature.
+    row_norm : float, optional
+        Public bound on the length of a row, after centring and scaling by ``feature_range`` if
+        that is given. Longer rows are shortened. By default sqrt(n_features) with ranges.
+    center : {"midpoint", "zero"}, optional
+        What ranges are centred at; by default the midpoint for dense tables, zero for sparse ones.
+    expected_rows : int, optional
+        Under add-remove, a public guess of the number of rows by which defaults are chosen.
+    epsilon, delta : float
+        The budget. ``epsilon=inf`` runs the same code without noise.
+    neighbors : {"replace-one", "add-remove"}
+        Neighbour relation. Under add-remove the number of rows is private.
+    noise : {"grid", "exact"}
+        Gaussian noise rounded to a grid, or the exact discrete Gaussian (few coefficients only).
+    random_state : None or int
+        ``None`` draws secure noise. An int makes a reproducible simulation that is *not* private.
+    """
+
+    fit_intercept: bool = True
+    intercept_scaling: float = 0.5
+    solver: Any = "auto"
+    clip: float | None = None
+    feature_range: Any = None
+    row_norm: float | None = None
+    center: str | None = None
+    expected_rows: int | None = None
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    neighbors: str = "replace-one"
+    noise: str = "grid"
+    random_state: int | None = None
+
+
+class LinearEstimator(LinearParameters, PrivateEstimator):
+    """Base of the private linear models: a subclass has a loss, a penalty and targets.
+
+    Concrete models are keyword-only dataclasses of their parameters, so that each parameter is
+    written once; scikit-learn reads the signature that this makes.
+    """
+
+    #: What ``validate_data`` is asked to accept as targets.
+    _y_options: ClassVar[dict[str, Any]] = {}
+
+    coef_: np.ndarray
+    intercept_: Any
+
+    @abstractmethod
+    def _loss(self) -> LinearLoss:
+        """Loss of a scaled row."""
+
+    @abstractmethod
+    def _penalty(self, budget: Budget, rows: int | None, n_columns: int) -> Penalty:
+        """Penalty per row, from public facts; ``rows`` is None where no number may be used."""
+
+    @abstractmethod
+    def _encode(self, y: Any) -> np.ndarray:
+        """Targets as the loss takes them, by a public map of each."""
+
+    @abstractmethod
+    def _decode(self, coefficients: np.ndarray, constant: np.ndarray) -> None:
+        """Set ``coef_`` and ``intercept_`` from those of the encoded targets."""
+
+    def fit(self, X: Any, y: Any = None, **refused: Any) -> Self:
+        """Learn from the rows of ``X`` and their targets within the budget.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            One row per person. A sparse table is never made dense as a whole.
+        y : array-like of shape (n_samples,)
+            Targets.
+        **refused
+            ``sample_weight`` is not offered (a ``TypeError`` says why).
+        """
+        _refuse(refused, type(self).__name__)
+        table, targets = validate_table(self, X, y=y, **self._input_options, **self._y_options)
+        return self._learn(table, self._encode(targets))
+
+    # Planning: public facts only.
+
+    def _plan(self, budget: Budget, n_rows: int | None, n_features: int) -> Plan:
+        self._bounds().check(type(self).__name__, n_features)
+        problem = self._problem(budget, n_rows, n_features)
+        neighbors = check_neighbors(self.neighbors)
+        solver = self._solver(problem, budget)
+        decide = getattr(solver, "decisions", None)
+        return Plan(
+            method=f"{type(self).__name__} ({solver.name})",
+            budget=budget,
+            neighbors=neighbors,
+            n_rows=n_rows,
+            n_features=n_features,
+            events=solver.events(problem, budget, neighbors),
+            decisions={
+                "loss": problem.loss.name,
+                "penalty": problem.penalty.name,
+                **({} if decide is None else decide(problem, budget, neighbors)),
+            },
+        )
+
+    def _bounds(self) -> FeatureBounds:
+        constant = 0.0
+        if self.fit_intercept:
+            constant = check_positive(self.intercept_scaling, "intercept_scaling")
+        return FeatureBounds(self.feature_range, self.row_norm, self.center, constant)
+
+    def _problem(self, budget: Budget, n_rows: int | None, n_features: int) -> LinearProblem:
+        expected = self.expected_rows
+        if expected is not None:
+            expected = check_count(expected, "expected_rows", 2**53)
+        intercept = bool(self.fit_intercept)
+        columns = n_features + intercept
+        rows = n_rows if n_rows is not None else expected
+        return LinearProblem(
+            loss=self._loss(),
+            penalty=self._penalty(budget, rows, columns),
+            n_features=columns,
+            n_rows=n_rows,
+            expected_rows=None if n_rows is not None else expected,
+            intercept=intercept,
+        )
+
+    def _solver(self, problem: LinearProblem, budget: Budget) -> LinearSolver:
+        """The solver of the name, or the one that ``auto`` chooses where it gets a clip."""
+        solver = linear_solver(self.solver)
+        if self.clip is None:
+            return solver
+        clip = check_positive(self.clip, "clip")
+        if hasattr(solver, "choose"):
+            solver = solver.choose(problem, budget, check_neighbors(self.neighbors)).solver
+        if "clip" not in {field.name for field in fields(solver)}:  # type: ignore[arg-type]
+            raise ValueError(f'solver="{solver.name}" has no clip; leave clip=None.')
+        return replace(solver, clip=clip)  # type: ignore[type-var]
+
+    # Running.
+
+    def _consult(
+        self, table: Any, targets: Any, plan: Plan, source: NoiseSource
+    ) -> tuple[Curator, ...]:
+        problem = self._problem(plan.budget, plan.n_rows, plan.n_features)
+        row_map = self._bounds().map_for(plan.n_features, not isinstance(table, np.ndarray))
+        scaled = replace(plan, n_features=problem.n_features)
+        curator = self._mapped_curator(table, targets, scaled, source, row_map)
+        result = self._solver(problem, plan.budget).run(curator, problem)
+        self._set_result(result, row_map)
+        return (curator,)
+
+    def _run(self, curator: Curator) -> None:
+        raise NotImplementedError("linear models ask in _consult, over mapped rows.")
+
+    def _set_result(self, result: LinearResult, row_map: FeatureMap) -> None:
+        self._decode(*row_map.user_coefficients(result.theta))
+        self.n_iter_ = len(result.trace)
+        self.trace_ = result.trace
+        self.stopped_ = result.stopped
+
+    # Using the model: rows are the caller's own, nothing is spent.
+
+    def _scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        table = validate_table(self, X, reset=False, accept_sparse="csr", dtype="numeric")
+        return np.asarray(table @ self.coef_.T + self.intercept_)
+
+    def _rests_on(self) -> tuple[str, ...]:
+        return (*self._assumptions, PUBLIC_BOUNDS)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def strength_per_row(value: float | None, rows: int | None, name: str) -> float | None:
+    """A penalty on the sum of losses as one on their mean, ``value / rows``; None stays None."""
+    if value is None:
+        return None
+    if rows is None:
+        raise ValueError(
+            f"{name} weighs the penalty against a sum over all rows, whose number is private under "
+            f"add-remove: say expected_rows=... (a guess that is public), or leave {name}=None."
+        )
+    return value / rows
+
+
+def noise_threshold(budget: Budget, rows: int | None, n_columns: int, neighbors: str) -> float:
+    r"""Largest entry that noise gives a released mean gradient: a sqrt(2 log 2p) / (n mu).
+
+    a is 1 under add-remove and 2 under replace-one; the expected maximum of p normals is below it.
+    An l1 penalty of this strength keeps coefficients at zero that only noise would move.
+    """
+    if not budget.is_private:
+        return 0.0
+    if rows is None:
+        raise ValueError(
+            "alpha=None is chosen by the number of rows, which is private under add-remove: say "
+            "alpha, or expected_rows=... (a guess that is public)."
+        )
+    moved = 2.0 if neighbors == "replace-one" else 1.0
+    return moved * math.sqrt(2 * math.log(2 * n_columns)) / (rows * budget.mu)
+
+
+def own_penalty(penalty: Any) -> Penalty:
+    """A penalty given as a value of :mod:`veilspan.problems.penalties`, or a sentence."""
+    if penalty is None:
+        return NoPenalty()
+    missing = [name for name in ("name", "prox", "value") if not hasattr(penalty, name)]
+    if missing:
+        raise ValueError(
+            'penalty must be "l2", "l1", "elasticnet", None, or a penalty or constraint of '
+            f"veilspan.problems.penalties; {type(penalty).__name__} has no {', '.join(missing)}."
+        )
+    return penalty
+
+
+def _refuse(extra: dict[str, Any], owner: str) -> None:
+    # Not a named parameter of fit: scikit-learn takes any such name as a promise to support it.
+    if extra.pop("sample_weight", None) is not None:
+        raise TypeError(
+            f"{owner} takes no sample_weight: a weight that comes with the data scales how much "
+            "one row moves the model, and the guarantee would need a public bound on it. Use "
+            "class_weight with public numbers, or repeat nobody's row."
+        )
+    if extra:
+        raise TypeError(f"{owner}.fit got unexpected arguments: {', '.join(sorted(extra))}.")
