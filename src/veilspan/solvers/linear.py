@@ -183,7 +183,8 @@ def planned(curator: Curator, name: str) -> Event:
 
 def shortened(vector: np.ndarray, longest: float) -> np.ndarray:
     """A vector, or as much of it as is not longer than ``longest``."""
-    length = float(np.linalg.norm(vector))
+    with np.errstate(over="ignore"):
+        length = float(np.linalg.norm(vector))
     if length <= longest:
         return vector
     # Where even the norm overflows nothing is known but that it is all noise.
