@@ -17,7 +17,7 @@ from veilspan.problems.linear_losses import (
     SmoothedHinge,
     Squared,
 )
-from veilspan.problems.linear_queries import GradientChange, SlopeGradient
+from veilspan.problems.linear_queries import GradientChange, SlopeGradient, unit_factors
 
 LOSSES = {
     "logistic": Logistic(),
@@ -199,3 +199,15 @@ def test_a_clip_that_is_skipped_is_found():
             Careless(Logistic(), 0.1), WIDTH, points=(np.ones(WIDTH),),
             reference=slow_gradient(Logistic()), make_rows=rows_for(Logistic()),
         )  # fmt: skip
+
+
+def test_entries_stored_in_parts_count_as_their_sum():
+    """Two halves of an entry have a shorter norm than the entry: the clip would be exceeded."""
+    stored = (np.full(4, 0.5), np.array([1, 1, 3, 0]), np.array([0, 2, 4]))
+    parts = sparse.csr_array(stored, shape=(2, WIDTH))
+    lengths = unit_factors(Block(parts, np.ones(2)))[1]
+    np.testing.assert_allclose(lengths, [1.0, np.sqrt(0.5)])
+    query, y = SlopeGradient(Logistic(), 0.1), np.ones(2)
+    found = clipped_block_sum(query, Block(parts, y), np.ones(WIDTH))
+    whole = clipped_block_sum(query, Block(parts.toarray(), y), np.ones(WIDTH))
+    np.testing.assert_allclose(found, whole, atol=1e-15)
