@@ -112,7 +112,14 @@ def test_a_scaled_query_keeps_the_contract_of_queries():
 def test_a_view_asks_the_curator_about_scaled_rows():
     rows = np.random.default_rng(1).standard_normal((30, 3))
     scaling = RowScaling.from_ranges(*RANGES, intercept=1.0)
-    plan = Plan("test", Budget(np.inf, 1e-6), "replace-one", 30, 3, (GaussianEvent("sum", 0.0),))
+    plan = Plan(
+        method="test",
+        budget=Budget(np.inf, 1e-6),
+        neighbors="replace-one",
+        n_rows=30,
+        n_features=3,
+        events=(GaussianEvent("sum", 0.0),),
+    )
     view = scaled_view(Curator(Rows(rows), plan, SeededNoise(0)), scaling)
     assert (view.n_rows, view.n_features, view.plan) == (30, 4, plan)
     answer = view.answer(RowSum(1.0), event="sum").value

@@ -202,6 +202,7 @@ class _ScaledView:
         self._curator = curator
         self._scaling = scaling
         self.plan = curator.plan
+        self.source = curator.source
 
     @property
     def n_rows(self) -> int:
@@ -227,7 +228,7 @@ def scaled_view(curator: Curator, scaling: RowScaling) -> Curator:
     """Let a solver ask about scaled rows of a curator that holds raw ones.
 
     The view has no rows and no noise of its own: it hands questions on to the one curator, which
-    charges them to its plan. It has what solvers use: ``answer``, ``plan``, ``n_rows``,
-    ``n_features``.
+    charges them to its plan. It has what solvers use: ``answer``, ``plan``, ``source``,
+    ``n_rows``, ``n_features``.
     """
     return cast(Curator, _ScaledView(curator, scaling))
