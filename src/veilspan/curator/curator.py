@@ -15,13 +15,16 @@ functions of earlier answers and public facts, so the answers are an adaptive co
 admits only what the budget covers, before any row is read. (3) *Everything else.* ``project`` and
 all solvers see answers only: post-processing. The number of rows is given out only under
 replace-one, where it is public. []
+
+:meth:`Curator.minimum` is a second kind of answer, the minimum of a tilted objective. It takes the
+place of (1) with the theorem of ``docs/objective_perturbation.md``; (2) and (3) stay as they are.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -31,13 +34,16 @@ from veilspan.curator.rows import Rows
 from veilspan.curator.tape import Question, current_tape, fingerprint
 from veilspan.privacy.discrete import LEAST_BITS, add_discrete_noise
 from veilspan.privacy.errors import PrivacyError
-from veilspan.privacy.events import Event, SampledGaussianEvent
+from veilspan.privacy.events import Event, ObjectiveEvent, SampledGaussianEvent
 from veilspan.privacy.grid import COARSEST, MAX_ROWS, Scale, add_noise, noise_scale
 from veilspan.privacy.meter import GaussianFilter, meter_for
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.noise import NoiseSource
 from veilspan.privacy.plan import Plan
 from veilspan.privacy.spaces import AnswerSpace
+
+if TYPE_CHECKING:
+    from veilspan.curator.objective import RowLoss
 
 NoiseKind = Literal["grid", "exact"]
 
@@ -148,6 +154,8 @@ class Curator:
         _check_bounds(query, self.plan.neighbors)
         space = query.space(self.n_features, point)
         charged = self._meter.charge(event, noise_multiplier)
+        if isinstance(charged, ObjectiveEvent):
+            raise PrivacyError(f"{event!r} pays for a minimum, not for a sum.")
         sampling = None
         if isinstance(charged, SampledGaussianEvent):
             sampling = (charged.sampling_rate, self.source.sampling_stream(self._steps))
@@ -156,6 +164,30 @@ class Curator:
         exact = self._executor.clipped_sum(query, point, space, sampling)
         given = self._release(exact, scale, query, point, charged)
         return Answer(space.project(given), scale.std, charged)
+
+    def minimum(self, loss: RowLoss, *, event: str, output: str, radius: float) -> Answer:
+        """Minimise the sum of a loss with a random tilt: charge it, compute it, add a little noise.
+
+        Parameters
+        ----------
+        loss : loss of a linear model
+            Rows need targets. Lengths of rows and slopes are kept to the event's bounds.
+        event : str
+            Name of the planned ``ObjectiveEvent``, which holds lam, clip and the tilt's noise.
+        output : str
+            Name of the planned ``GaussianEvent`` that covers what float64 leaves inexact.
+        radius : float
+            Public R: a minimum longer than R comes back as one of length max(0, 2R - its length).
+
+        Returns
+        -------
+        Answer
+            Minimum of shape (p,) or (p, k); ``noise_std`` is that of the output noise alone.
+        """
+        from veilspan.curator.objective import minimum
+
+        self._steps += 1
+        return Answer(*minimum(self, loss, event, output, radius))
 
     def _scale(self, query: RowQuery, point: Any, space: AnswerSpace, charged: Event) -> Scale:
         """Noise of one answer, from public numbers only."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,10 @@ class MemoryExecutor:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
         self.n_features = rows.n_features
+
+    def blocks(self, rows_per_block: int) -> Iterator[Block]:
+        """The table, a block at a time, for sums that are not those of a query."""
+        return self._rows.blocks(rows_per_block)
 
     def block_rows(self, query: RowQuery, point: Any) -> int:
         """Rows per block: a public number, from the width of the table and the query."""

@@ -63,6 +63,21 @@ class Tape:
         self.entries.append(Entry(question, exact.copy(), given.copy()))
         return given
 
+    def exchange_at(
+        self,
+        question: Question,
+        draw: Callable[[], np.ndarray],
+        exact_at: Callable[[np.ndarray], np.ndarray],
+    ) -> np.ndarray:
+        """Record an answer that comes before what stands behind it.
+
+        The minimum of a tilted objective determines the tilt on each table: ``exact_at(given)``,
+        which differs between neighbours by no more than a row's gradient.
+        """
+        given = draw() if self.source is None else self._recorded(question)
+        self.entries.append(Entry(question, exact_at(given).copy(), given.copy()))
+        return given
+
     def _recorded(self, question: Question) -> np.ndarray:
         assert self.source is not None
         position = len(self.entries)

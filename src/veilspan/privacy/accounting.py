@@ -1,8 +1,8 @@
 r"""What a list of events costs.
 
-Full-batch Gaussian events are summed exactly (``gdp``). As soon as one event is Poisson-sampled,
-all of them are composed as privacy loss distributions by ``dp_accounting``, jointly; epsilons of
-parts are never added.
+Full-batch Gaussian events are summed exactly (``gdp``). As soon as one event is Poisson-sampled or
+the minimum of a tilted objective (``objective``), all of them are composed as privacy loss
+distributions by ``dp_accounting``, jointly; epsilons of parts are never added.
 
 The worst pair for a Poisson-sampled Gaussian
 ---------------------------------------------
@@ -34,7 +34,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from veilspan.privacy import gdp
-from veilspan.privacy.events import Event, GaussianEvent, SampledGaussianEvent, merge
+from veilspan.privacy.events import (
+    Event,
+    GaussianEvent,
+    ObjectiveEvent,
+    SampledGaussianEvent,
+    merge,
+)
 from veilspan.privacy.neighbors import Neighbors, check_neighbors
 
 if TYPE_CHECKING:
@@ -45,6 +51,7 @@ if TYPE_CHECKING:
 # q = 1e-5 and a million steps epsilon comes out up to seven times too large, never too small.
 CERTIFY, SEARCH = 1e-4, 1e-3
 TINY = 0.2  # noise multiplier of a sampled event below which cells grow with its loss
+CELLS = 200_000  # at most, for the losses of one tilted objective
 
 
 def epsilon_spent(
@@ -83,9 +90,13 @@ def _fit(
     the hundreds or more. Beyond that, steps are counted as if all rows took part; sampling never
     hurts (a hockey-stick divergence is jointly convex), so this is an upper bound too.
     """
+    from veilspan.privacy.objective import loss_scale  # needs NumPy
+
     distance = 2.0 if neighbors == "replace-one" else 1.0
     kept: list[Event] = []
     for event in joined:
+        if isinstance(event, ObjectiveEvent) and event.noise_multiplier > 0:
+            cell = max(cell, loss_scale(event, neighbors) / CELLS)
         tiny = isinstance(event, SampledGaussianEvent) and 0 < event.noise_multiplier < TINY
         loss = 1 / (2 * event.noise_multiplier**2) if tiny else 0.0
         if loss > 5e5:
@@ -159,7 +170,10 @@ def _epsilon(joined: tuple[Event, ...], delta: float, neighbors: Neighbors, cell
 def _loss_distribution(joined: Sequence[Event], neighbors: Neighbors, cell: float) -> Any:
     """Compose the joint privacy loss distribution (pessimistic)."""
     from dp_accounting import NeighboringRelation
+    from dp_accounting.pld import pld_pmf
     from dp_accounting.pld import privacy_loss_distribution as pld
+
+    from veilspan.privacy.objective import loss_masses
 
     relation = {
         "add-remove": NeighboringRelation.ADD_OR_REMOVE_ONE,
@@ -179,6 +193,14 @@ def _loss_distribution(joined: Sequence[Event], neighbors: Neighbors, cell: floa
                 sampling_prob=event.sampling_rate,
                 value_discretization_interval=cell,
                 neighboring_relation=relation,
+            )
+            total = total.compose(one.self_compose(event.count))
+        elif isinstance(event, ObjectiveEvent):
+            one = pld.PrivacyLossDistribution(
+                *(
+                    pld_pmf.DensePLDPmf(cell, 0, masses, infinite, pessimistic_estimate=True)
+                    for masses, infinite in loss_masses(event, neighbors, cell)
+                )
             )
             total = total.compose(one.self_compose(event.count))
     return total

@@ -10,7 +10,7 @@ from veilspan.privacy.accounting import CERTIFY, SEARCH, _epsilon, gaussian_mu, 
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import (
     Event,
-    GaussianEvent,
+    ObjectiveEvent,
     SampledGaussianEvent,
     merge,
     with_noise,
@@ -18,6 +18,7 @@ from veilspan.privacy.events import (
 from veilspan.privacy.neighbors import Neighbors, check_neighbors
 
 ACCURACY = 1e-4  # relative, on the noise, from the safe side
+REACHABLE = 0.95  # of epsilon: what determinants may cost by themselves, see ``objective``
 
 
 def calibrate_noise(
@@ -104,13 +105,16 @@ def _share(
 
 
 def _start(event: Event) -> float:
-    return 1.0 if isinstance(event, GaussianEvent) else max(0.5, 1e3 * event.sampling_rate)
+    if isinstance(event, SampledGaussianEvent):
+        return max(0.5, 1e3 * event.sampling_rate)
+    return 1.0
 
 
 def _common_factor(budget: Budget, events: tuple[Event, ...], neighbors: Neighbors) -> float:
     """Smallest factor on all multipliers that keeps the budget (to ``ACCURACY``, safe side)."""
     if gaussian_only(events):
         return gaussian_mu(events) / budget.mu
+    _check_reachable(budget, events)
 
     def epsilon_at(cell: float) -> Callable[[float], float]:
         def log_epsilon(log_factor: float) -> float:
@@ -125,6 +129,21 @@ def _common_factor(budget: Budget, events: tuple[Event, ...], neighbors: Neighbo
     rough, slope = _solve_decreasing(epsilon_at(SEARCH), target, guess, -1.2, tolerance=1e-3)
     fine, _ = _solve_decreasing(epsilon_at(CERTIFY), target, rough, slope, tolerance=ACCURACY)
     return math.exp(fine)
+
+
+def _check_reachable(budget: Budget, events: tuple[Event, ...]) -> None:
+    """Refuse tilted objectives whose determinants alone cost the budget, whatever the noise."""
+    from veilspan.privacy.objective import least_epsilon, least_lam
+
+    tilted = [event for event in events if isinstance(event, ObjectiveEvent)]
+    least = math.fsum(event.count * least_epsilon(event) for event in tilted)
+    if least > REACHABLE * budget.epsilon:
+        share = REACHABLE * budget.epsilon / math.fsum(event.count for event in tilted)
+        needed = max(least_lam(event, share) for event in tilted)
+        raise ValueError(
+            f"lam is too small for epsilon = {budget.epsilon:g}: no amount of noise can make up "
+            f"for the curvature of one row. It must be at least {needed:.4g}."
+        )
 
 
 def _central_limit_guess(budget: Budget, events: tuple[Event, ...], neighbors: Neighbors) -> float:
@@ -144,6 +163,8 @@ def _central_limit_guess(budget: Budget, events: tuple[Event, ...], neighbors: N
             if isinstance(event, SampledGaussianEvent):
                 inverse = min((event.noise_multiplier * factor) ** -2, 600.0)
                 total += pairs * event.count * event.sampling_rate**2 * math.expm1(inverse)
+            elif isinstance(event, ObjectiveEvent):
+                total += pairs * event.count * (event.noise_multiplier * factor) ** -2
         return math.log(total) / 2
 
     target = math.log(budget.mu)

@@ -1,12 +1,14 @@
 """What happened to the data: frozen descriptions of mechanisms, apart from how they are counted.
 
-Both events say how large the noise was relative to what one row can do:
+Every event says how large the noise was relative to what one row can do:
 
 * :class:`GaussianEvent`: all rows took part. ``noise_multiplier`` = noise std / sensitivity *under
   the neighbour relation of the release* (e.g. sqrt(2) C^2 for a second moment under replace-one).
 * :class:`SampledGaussianEvent`: each row took part with probability ``sampling_rate``,
   independently. ``noise_multiplier`` = noise std / largest norm of one row's contribution, for both
   relations; the relation enters when the event is accounted.
+* :class:`ObjectiveEvent`: the minimum of a randomly tilted objective. ``noise_multiplier`` = std of
+  the tilt / largest norm of one row's gradient; the relation enters when the event is accounted.
 """
 
 from __future__ import annotations
@@ -14,7 +16,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Union
+from typing import Any, Literal, Union
+
+#: What a loss is known to do: see :class:`ObjectiveEvent`.
+LossShape = Literal["logistic", "one-sided", "two-sided", "softmax"]
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,60 @@ class SampledGaussianEvent:
             )
 
 
-Event = Union[GaussianEvent, SampledGaussianEvent]  # noqa: UP007 (isinstance and docs read better)
+@dataclass(frozen=True, kw_only=True)
+class ObjectiveEvent:
+    r"""``count`` minima of sum_i l_i(<x_i, theta>) + lam/2 |theta|^2 + <b, theta>, b ~ N(0, s^2 I).
+
+    Attributes
+    ----------
+    lam : float
+        Strength of the quadratic term beside the *sum* of the losses.
+    clip : float
+        Longest that the gradient of one row can be; s = noise_multiplier * clip.
+    smoothness : float
+        Largest second derivative of a row's loss in its score (operator norm for k scores).
+    shape : {"logistic", "one-sided", "two-sided", "softmax"}
+        What is known of a slope t |x| and its curvature h |x|^2 on rows of at most unit length:
+        one sign and h <= t - t^2 / (4 smoothness); one sign and h <= smoothness; both signs and
+        h <= smoothness; weighted probabilities less 0 or 1 (k scores, smoothness = weight / 2).
+    classes : int
+        k for "softmax", else 1.
+    row_length : float
+        Longest row after shortening, at most 1.
+    """
+
+    name: str
+    lam: float
+    clip: float
+    smoothness: float
+    shape: LossShape
+    classes: int = 1
+    row_length: float = 1.0
+    noise_multiplier: float = 1.0
+    count: int = 1
+
+    mechanism = "objective perturbation"
+    sampling_rate = 1.0
+
+    def __post_init__(self) -> None:
+        _check(self.noise_multiplier, self.count)
+        for what in ("lam", "clip", "smoothness", "row_length"):
+            if not (getattr(self, what) > 0 and math.isfinite(getattr(self, what))):
+                raise ValueError(f"{what} must be positive and finite; got {getattr(self, what)}.")
+        if self.row_length > 1:
+            raise ValueError(f"row_length must be at most 1; got {self.row_length}.")
+        if self.shape not in ("logistic", "one-sided", "two-sided", "softmax"):
+            raise ValueError(f"unknown shape of a loss: {self.shape!r}.")
+        if (self.shape == "softmax") != (self.classes > 1):
+            raise ValueError('classes belong to the shape "softmax": two or more, else one.')
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of each coordinate of b."""
+        return self.noise_multiplier * self.clip
+
+
+Event = Union[GaussianEvent, SampledGaussianEvent, ObjectiveEvent]  # noqa: UP007 (isinstance and docs read better)
 
 
 def with_noise(event: Event, noise_multiplier: float) -> Event:
@@ -90,7 +148,7 @@ def event_from_dict(record: dict[str, Any]) -> Event:
     """Rebuild an event from :func:`event_to_dict`."""
     fields = dict(record)
     mechanism = fields.pop("mechanism", None)
-    for kind in (GaussianEvent, SampledGaussianEvent):
+    for kind in (GaussianEvent, SampledGaussianEvent, ObjectiveEvent):
         if kind.mechanism == mechanism:
             return kind(**fields)
     raise ValueError(f"unknown mechanism {mechanism!r} in a recorded event.")

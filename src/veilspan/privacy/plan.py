@@ -9,7 +9,7 @@ from typing import Any
 
 from veilspan.privacy.accounting import epsilon_spent
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.events import Event, event_from_dict, event_to_dict
+from veilspan.privacy.events import Event, ObjectiveEvent, event_from_dict, event_to_dict
 from veilspan.privacy.neighbors import Neighbors
 
 
@@ -111,8 +111,11 @@ def event_lines(events: tuple[Event, ...]) -> list[str]:
     lines = []
     for event in events:
         noise = f"noise multiplier {event.noise_multiplier:.4g}" if event.noise_multiplier else ""
-        rate = f", sampling rate {event.sampling_rate:g}" if event.sampling_rate < 1 else ""
+        extra = f", sampling rate {event.sampling_rate:g}" if event.sampling_rate < 1 else ""
+        if isinstance(event, ObjectiveEvent):
+            extra = f", lam {event.lam:.4g}, clip {event.clip:.4g}, {event.shape} loss"
         lines.append(
-            f"{event.name:<{width}}  {event.count} x {event.mechanism}, {noise or 'no noise'}{rate}"
+            f"{event.name:<{width}}  {event.count} x {event.mechanism}, "
+            f"{noise or 'no noise'}{extra}"
         )
     return lines

@@ -13,8 +13,15 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from veilspan.privacy.events import Event, GaussianEvent, SampledGaussianEvent, merge
+from veilspan.privacy.events import (
+    Event,
+    GaussianEvent,
+    ObjectiveEvent,
+    SampledGaussianEvent,
+    merge,
+)
 from veilspan.privacy.neighbors import Neighbors, check_neighbors
+from veilspan.privacy.objective import renyi_objective
 
 ORDERS: tuple[float, ...] = (
     *(1 + x / 10 for x in range(1, 100)),
@@ -37,6 +44,8 @@ def renyi_divergences(
             return np.full(len(orders), math.inf)
         if isinstance(event, GaussianEvent):
             total += np.asarray(orders) * event.mu**2 / 2
+        elif isinstance(event, ObjectiveEvent):
+            total += event.count * renyi_objective(event, orders, neighbors)
         else:
             total += event.count * _sampled(event, orders, neighbors)
     return total

@@ -1,0 +1,201 @@
+r"""Sums over rows of a tilted objective, and its minimum. Nothing here leaves the curator.
+
+Newton's method, made to end. With g the gradient and d = -H^-1 g, a step theta + d is taken if it
+halves the shortest gradient so far, or if J still falls along d at its end; otherwise d is
+shortened, to 0.1 to 0.9 of its length at a time, until J falls along it at its end. Steps of the
+first kind are at most log2(|g_0| / tau). Each other step lowers J by a fixed multiple of |g|^2, by
+the numbers in ``docs/objective_perturbation.md``. As J has a minimum, |g| > tau can only last
+finitely long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from veilspan.curator.rows import Block
+from veilspan.privacy.events import ObjectiveEvent
+
+if TYPE_CHECKING:
+    from veilspan.curator.objective import RowLoss, Tolerance
+
+WIDEST_HESSIAN = 2000  # columns: beyond, H is only multiplied by vectors
+CAUTION = 1 - 1e-9  # rows and slopes stay this much inside their bounds, for rounding
+MOST_STEPS = 20_000
+
+
+class TiltedObjective:
+    """Gradient and curvature of sum_i l_i(<x_i, theta>) + lam/2 |theta|^2, a block at a time."""
+
+    def __init__(
+        self,
+        blocks: Callable[[], Iterator[Block]],
+        loss: RowLoss,
+        event: ObjectiveEvent,
+        n_features: int,
+        group: int,
+    ) -> None:
+        self._blocks = blocks
+        self.loss, self.event = loss, event
+        self.shape = (n_features,) if loss.n_outputs == 1 else (n_features, loss.n_outputs)
+        self._group = group
+        self._lengths = [row_lengths(block) for block in blocks()]
+
+    def row_gradient(self, theta: np.ndarray) -> np.ndarray:
+        """Gradient without the tilt."""
+        return self._sum(lambda block, shrink, cap: self._slopes_sum(block, shrink, cap, theta)) + (
+            self.event.lam * theta
+        )
+
+    def solve(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """-H^-1 gradient, by Cholesky where H is small, else by conjugate gradients."""
+        p = self.shape[0]
+        if len(self.shape) > 1 or p > WIDEST_HESSIAN:
+            return self._conjugate_gradients(theta, gradient)
+        from scipy.linalg import cho_factor, cho_solve
+
+        h = self._sum(lambda block, shrink, cap: self._hessian(block, shrink, cap, theta))
+        h.flat[:: p + 1] += self.event.lam
+        return -np.asarray(cho_solve(cho_factor(h, overwrite_a=True), gradient))
+
+    def _sum(self, part: Callable[[Block, np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+        """Sum over blocks, in groups, as ``tolerance_of`` counts on."""
+        total: Any = 0.0
+        subtotal: Any = 0.0
+        for number, (block, lengths) in enumerate(zip(self._blocks(), self._lengths)):
+            longest = self.event.row_length * CAUTION
+            with np.errstate(divide="ignore"):
+                shrink = np.minimum(1.0, longest / lengths)
+                cap = self.event.clip * CAUTION / np.minimum(lengths, longest)
+            subtotal = subtotal + part(block, shrink, cap)
+            if number % self._group == self._group - 1:
+                total, subtotal = total + subtotal, 0.0
+        return np.asarray(total + subtotal)
+
+    def _targets(self, block: Block) -> np.ndarray:
+        """Targets that a loss cannot be misled by: signs, class numbers, or the numbers."""
+        if block.y is None:
+            raise ValueError("a linear model needs targets.")
+        if self.event.shape == "softmax":
+            return np.asarray(np.clip(np.rint(block.y), 0, self.event.classes - 1))
+        return np.asarray(np.where(block.y > 0, 1.0, -1.0) if self.loss.margin else block.y)
+
+    def _slopes(
+        self, block: Block, shrink: np.ndarray, cap: np.ndarray, theta: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Scores, targets, slopes as the loss has them, and slopes as they are kept."""
+        y = self._targets(block)
+        scores = block.x @ theta
+        scores *= shrink if scores.ndim == 1 else shrink[:, None]
+        raw = self.loss.slope(scores, y)
+        if self.event.shape == "softmax":
+            return scores, y, raw, raw
+        if self.event.shape == "two-sided":
+            return scores, y, raw, np.clip(raw, -cap, cap)
+        return scores, y, raw, y * np.clip(y * raw, -cap, 0.0)
+
+    def _slopes_sum(
+        self, block: Block, shrink: np.ndarray, cap: np.ndarray, theta: np.ndarray
+    ) -> np.ndarray:
+        kept = self._slopes(block, shrink, cap, theta)[3]
+        return np.asarray(block.x.T @ (kept * (shrink if kept.ndim == 1 else shrink[:, None])))
+
+    def _curvatures(
+        self, block: Block, shrink: np.ndarray, cap: np.ndarray, theta: np.ndarray
+    ) -> np.ndarray:
+        """Second derivatives of the kept losses, times the squared shortening."""
+        scores, y, raw, kept = self._slopes(block, shrink, cap, theta)
+        inside = np.where(raw == kept, self.loss.curvature(scores, y), 0.0)
+        return np.asarray(np.clip(inside, 0.0, self.event.smoothness) * shrink * shrink)
+
+    def _hessian(
+        self, block: Block, shrink: np.ndarray, cap: np.ndarray, theta: np.ndarray
+    ) -> np.ndarray:
+        weights = self._curvatures(block, shrink, cap, theta)
+        if not block.is_sparse:
+            return np.asarray(block.x.T @ (block.x * weights[:, None]))
+        return np.asarray((block.x.T @ block.x.multiply(weights[:, None]).tocsr()).toarray())
+
+    def _times(self, theta: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """H v."""
+
+        def part(block: Block, shrink: np.ndarray, cap: np.ndarray) -> np.ndarray:
+            moved = block.x @ v
+            if self.event.shape != "softmax":
+                moved *= self._curvatures(block, shrink, cap, theta)
+                return np.asarray(block.x.T @ moved)
+            return np.asarray(block.x.T @ self._softmax_times(block, shrink, cap, theta, moved))
+
+        return self._sum(part) + self.event.lam * v
+
+    def _softmax_times(
+        self, block: Block, shrink: np.ndarray, cap: np.ndarray, theta: np.ndarray, moved: Any
+    ) -> np.ndarray:
+        """Weighted diag(q) - q q^T, times ``moved``, from the slopes w (q - e_y)."""
+        _, y, raw, _ = self._slopes(block, shrink, cap, theta)
+        own = y.astype(np.intp)
+        weight = class_weights(self.loss)[own]
+        likely = raw / weight[:, None]
+        likely[np.arange(len(raw)), own] += 1.0
+        inner = moved - (likely * moved).sum(axis=1, keepdims=True)
+        return np.asarray(likely * inner * (weight * shrink * shrink)[:, None])
+
+    def _conjugate_gradients(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """Until the residual is a hundredth of the gradient: a direction of descent all the way."""
+        d = np.zeros_like(gradient)
+        residual = -gradient
+        direction, size = residual.copy(), float(np.vdot(residual, residual))
+        enough = 1e-4 * size
+        for _ in range(500):
+            image = self._times(theta, direction)
+            step = size / float(np.vdot(direction, image))
+            d += step * direction
+            residual = residual - step * image
+            smaller = float(np.vdot(residual, residual))
+            if smaller <= enough:
+                break
+            direction = residual + (smaller / size) * direction
+            size = smaller
+        return d
+
+
+def class_weights(loss: RowLoss) -> np.ndarray:
+    """Weight w of each class: at equal scores the slope of a row's own class is -w (1 - 1/k)."""
+    k = loss.n_outputs
+    slopes = loss.slope(np.zeros((k, k)), np.arange(k, dtype=float))
+    return np.asarray(-np.diag(slopes) * k / (k - 1))
+
+
+def row_lengths(block: Block) -> np.ndarray:
+    """Euclidean length of each row."""
+    if block.is_sparse:
+        return np.asarray(np.sqrt(np.asarray(block.x.multiply(block.x).sum(axis=1)).ravel()))
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", block.x, block.x)))
+
+
+def minimise(objective: TiltedObjective, tilt: np.ndarray, bounds: Tolerance) -> np.ndarray:
+    """Theta with |grad J| <= tau, or any theta if the minimum is certainly beyond 2 R."""
+    theta = np.zeros(objective.shape)
+    gradient = objective.row_gradient(theta) + tilt
+    shortest = np.inf
+    for _ in range(MOST_STEPS):
+        length, size = float(np.linalg.norm(gradient)), float(np.linalg.norm(theta))
+        shortest = min(shortest, length)
+        off = length + bounds.error(size) + bounds.tilt
+        beyond = size - off / objective.event.lam >= 2 * bounds.radius
+        if off <= bounds.tau or (beyond and objective.event.std > 0):
+            return theta
+        d = objective.solve(theta, gradient)
+        start, share = float(np.vdot(gradient, d)), 1.0
+        while True:
+            trial = theta + share * d
+            ahead = objective.row_gradient(trial) + tilt
+            end = float(np.vdot(ahead, d))
+            if np.linalg.norm(ahead) <= shortest / 2 or end <= 0 or share < 1e-12:
+                break
+            # A little before where the derivative along d would vanish, were it straight.
+            share *= min(max(0.95 * start / (start - end), 0.1), 0.9)
+        theta, gradient = trial, ahead
+    raise RuntimeError("the minimum of a tilted objective was not reached; please report this.")

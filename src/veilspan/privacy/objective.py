@@ -1,0 +1,274 @@
+r"""What objective perturbation costs: bounds on its privacy loss, as distributions.
+
+Released is the minimiser theta of sum_i l_i(<x_i, theta>) + lam/2 |theta|^2 + <b, theta> with
+b ~ N(0, s^2 I). ``docs/objective_perturbation.md`` proves that the privacy loss between neighbours
+is at most a function L of standard normals that are independent of everything before. So
+
+    delta(epsilon) <= E (1 - e^(epsilon - L))_+      for every real epsilon,
+
+and such bounds add up over adaptive steps like independent losses. With a = clip / s, u, v ~ N(0,1)
+independent, k(t) = log(1 + h(t)/lam), h the largest curvature of a row whose gradient has length t
+(``ObjectiveEvent.shape``), and t, t' in [0, clip]:
+
+=========== ============================================ =======================================
+relation    slopes of one sign                           slopes of both signs
+=========== ============================================ =======================================
+add         max(0, a u + a^2/2)                          a |u| + a^2/2
+remove      max_t [t u/s + t^2/(2 s^2) + k(t)]           a |u| + a^2/2 + k
+replace-one max_{t,t'} [(t+t') u/s + (t+t')^2/(2 s^2)    2 a |u| + 2 a^2 + k
+            + k(t)], and where the rows point apart
+            max(0, sqrt(2) a u + a^2) + a |v| + a^2/2
+            + max k
+=========== ============================================ =======================================
+
+For several scores a union bound over the vertices of the slopes stands in. Each L is a maximum of
+finitely many straight lines in u: k is concave in t and is replaced by the polygon of its tangents,
+on each edge of which the rest, convex in t, is largest at an end. Distributions are held as
+survival functions P(L >= x) on a grid, which rounds losses up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+
+from veilspan.privacy.events import ObjectiveEvent
+from veilspan.privacy.neighbors import Neighbors
+
+TANGENTS = 64  # of k(t): less than 1e-4 above it at lam = 1
+LOST = 1e-18  # probability of losses beyond the grid, which are counted as infinite
+MOST_CELLS = 400_000
+
+
+class LossBound(Protocol):
+    """A non-negative random variable that bounds a privacy loss."""
+
+    def survival(self, x: np.ndarray) -> np.ndarray:
+        """P(L >= x), or more."""
+
+    def log_moment(self, order: float) -> float:
+        """Log E e^(order L), or more; order > 0."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """max_j (slopes_j u + heights_j), slopes >= 0, u ~ N(0, 1), or of |u| with two sides."""
+
+    slopes: tuple[float, ...]
+    heights: tuple[float, ...]
+    sides: int = 1
+
+    def survival(self, x: np.ndarray) -> np.ndarray:
+        """P(u >= the least u that reaches x on some line)."""
+        from scipy.special import ndtr
+
+        reach = np.full(len(x), math.inf)
+        for slope, height in zip(self.slopes, self.heights):
+            at = (x - height) / slope if slope else np.where(x <= height, -math.inf, math.inf)
+            np.minimum(reach, at, out=reach)
+        return np.asarray(np.minimum(1.0, self.sides * ndtr(-reach)))
+
+    def log_moment(self, order: float) -> float:
+        """Exact: a sum over the pieces of the upper envelope."""
+        slopes, heights, starts = self._envelope()
+        ends = np.append(starts[1:], math.inf)
+        shift = order * slopes
+        logs = order * heights + shift**2 / 2 + _log_between(starts - shift, ends - shift)
+        peak = float(logs.max())
+        return peak + math.log(self.sides * float(np.exp(logs - peak).sum()))
+
+    def _envelope(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Lines that are somewhere the largest, and where each begins to be."""
+        first = -math.inf if self.sides == 1 else 0.0
+        kept: list[tuple[float, float, float]] = []
+        for slope, height in sorted(zip(self.slopes, self.heights)):
+            start = first
+            while kept:
+                flatter, lower, begun = kept[-1]
+                rises = slope > flatter
+                start = (lower - height) / (slope - flatter) if rises else begun
+                if start > begun and rises:
+                    break
+                kept.pop()
+                start = first
+            kept.append((slope, height, max(start, first)))
+        slopes, heights, starts = zip(*kept)
+        return np.array(slopes), np.array(heights), np.array(starts)
+
+
+@dataclass(frozen=True)
+class Apart:
+    """X + a |v| + a^2/2, X a maximum of lines in u and v ~ N(0, 1), independent."""
+
+    along: Lines
+    a: float
+
+    def survival(self, x: np.ndarray) -> np.ndarray:
+        """|v| falls into bins and counts as their upper ends."""
+        from scipy.special import ndtr
+
+        edges = np.linspace(0.0, 9.0, 181)
+        total = np.full(len(x), 2 * float(ndtr(-9.0)))
+        for low, high in pairwise(edges):
+            weight = 2 * float(ndtr(-low) - ndtr(-high))
+            total += weight * self.along.survival(x - (self.a * high + self.a**2 / 2))
+        return np.asarray(np.minimum(total, 1.0))
+
+    def log_moment(self, order: float) -> float:
+        """Sum of those of the parts."""
+        aside = Lines((self.a,), (self.a**2 / 2,), sides=2)
+        return self.along.log_moment(order) + aside.log_moment(order)
+
+
+@dataclass(frozen=True)
+class Larger:
+    """A variable that is stochastically larger than each of two."""
+
+    one: LossBound
+    two: LossBound
+
+    def survival(self, x: np.ndarray) -> np.ndarray:
+        """The larger one."""
+        return np.asarray(np.maximum(self.one.survival(x), self.two.survival(x)))
+
+    def log_moment(self, order: float) -> float:
+        """The larger one: each pair of neighbours is bounded by one of the two."""
+        return max(self.one.log_moment(order), self.two.log_moment(order))
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """floor + the largest of ``number`` variables like max(0, length u + length^2/2)."""
+
+    number: int
+    length: float
+    floor: float
+
+    def survival(self, x: np.ndarray) -> np.ndarray:
+        """Union bound."""
+        from scipy.special import ndtr
+
+        tail = ndtr(-((x - self.floor) / self.length - self.length / 2))
+        return np.asarray(np.where(x <= self.floor, 1.0, np.minimum(1.0, self.number * tail)))
+
+    def log_moment(self, order: float) -> float:
+        """E e^max <= 1 + sum (E e^each - 1)."""
+        one = Lines((0.0, self.length), (0.0, self.length**2 / 2)).log_moment(order)
+        if one < 1:
+            return order * self.floor + math.log1p(self.number * math.expm1(one))
+        return order * self.floor + one + math.log(self.number)
+
+
+def loss_bounds(event: ObjectiveEvent, neighbors: Neighbors) -> tuple[LossBound, LossBound]:
+    """Bounds for (with the row, without it) and (without, with); twice the same if exchanged."""
+    a = 1 / event.noise_multiplier
+    replace = neighbors == "replace-one"
+    if event.shape == "softmax":
+        floor, others = least_epsilon(event), event.classes - 1
+        if replace:
+            return (AnyOf(event.classes**2 - 1, 2 * a, floor),) * 2
+        return AnyOf(others, a, floor), AnyOf(others, a, 0.0)
+    if event.shape == "two-sided":
+        reach, k = (2 * a if replace else a), least_epsilon(event)
+        ahead = Lines((reach,), (reach**2 / 2 + k,), sides=2)
+        return ahead, ahead if replace else Lines((reach,), (reach**2 / 2,), sides=2)
+    t, k_of_t = curvature_corners(event)
+    if replace:
+        both, twice = np.concatenate([t, t + 1]) * a, np.concatenate([k_of_t, k_of_t])
+        floor = float(k_of_t.max())
+        aside = Lines((0.0, math.sqrt(2) * a), (floor, a * a + floor))
+        return (Larger(_lines(both, twice), Apart(aside, a)),) * 2
+    return _lines(t * a, k_of_t), Lines((0.0, a), (0.0, a * a / 2))
+
+
+def _lines(lengths: np.ndarray, logs: np.ndarray) -> Lines:
+    """Lines of privacy loss: shift by a length, plus the log of a determinant."""
+    return Lines(tuple(lengths.tolist()), tuple((lengths**2 / 2 + logs).tolist()))
+
+
+def curvature_corners(event: ObjectiveEvent) -> tuple[np.ndarray, np.ndarray]:
+    """Corners (t_j, k_j) of a polygon above k(t), slopes of one sign, t in units of the clip."""
+    if event.shape != "logistic":
+        return np.array([0.0, 1.0]), np.full(2, least_epsilon(event))
+    # h(t) = t - t^2 / (4 smoothness) is concave and log increasing and concave: so is k.
+    t = np.linspace(0.0, min(event.clip, 4 * event.smoothness), TANGENTS)
+    h = np.maximum(t - t * t / (4 * event.smoothness), 0.0)
+    k = np.log1p(h / event.lam)
+    slope = (1 - t / (2 * event.smoothness)) / (event.lam + h)
+    offset = k - slope * t
+    meet = np.clip(np.diff(offset) / -np.diff(slope), t[:-1], t[1:])
+    above = np.maximum(offset[:-1] + slope[:-1] * meet, offset[1:] + slope[1:] * meet)
+    corners = np.concatenate([t[:1], meet, t[-1:]]) / event.clip
+    return corners, np.concatenate([k[:1], above, k[-1:]]) + 1e-13  # of rounding
+
+
+def least_epsilon(event: ObjectiveEvent) -> float:
+    """Largest k(t): the epsilon that no amount of noise goes below."""
+    h = event.smoothness
+    if event.shape == "logistic":
+        steepest = min(event.clip, 2 * h)
+        return math.log1p((steepest - steepest**2 / (4 * h)) / event.lam)
+    if event.shape == "softmax":
+        # k - 1 eigenvalues of weight (diag q - q q^T), whose trace is at most weight (1 - 1/k):
+        # the sum of their logarithms is largest when they are equal.
+        k = event.classes
+        return (k - 1) * math.log1p(2 * h * event.row_length**2 / (k * event.lam))
+    return math.log1p(h * event.row_length**2 / event.lam)
+
+
+def least_lam(event: ObjectiveEvent, epsilon: float) -> float:
+    """Smallest lam at which :func:`least_epsilon` is at most ``epsilon``."""
+    if event.shape == "softmax":
+        k = event.classes
+        return 2 * event.smoothness * event.row_length**2 / (k * math.expm1(epsilon / (k - 1)))
+    return event.lam * math.expm1(least_epsilon(event)) / math.expm1(epsilon)
+
+
+@lru_cache(maxsize=64)  # pure: the same event costs the same
+def loss_masses(
+    event: ObjectiveEvent, neighbors: Neighbors, cell: float
+) -> tuple[tuple[np.ndarray, float], ...]:
+    """Masses of L at 0, cell, 2 cell, ... (losses rounded up) and at infinity, by direction."""
+    ahead, back = loss_bounds(event, neighbors)
+    masses = _masses(ahead, cell)
+    return masses, masses if back is ahead else _masses(back, cell)
+
+
+def _masses(bound: LossBound, cell: float) -> tuple[np.ndarray, float]:
+    cells = 64
+    while cells < MOST_CELLS and bound.survival(np.array([cells * cell]))[0] > LOST:
+        cells *= 2
+    tail = bound.survival(np.arange(cells + 1) * cell)
+    tail[0] = 1.0  # losses are never negative
+    return np.concatenate([[0.0], tail[:-1] - tail[1:]]), float(tail[-1])
+
+
+def loss_scale(event: ObjectiveEvent, neighbors: Neighbors) -> float:
+    """Size of the largest losses that matter, for the width of cells."""
+    reach = (2 if neighbors == "replace-one" else 1) / event.noise_multiplier
+    return reach**2 / 2 + 9 * reach + least_epsilon(event)
+
+
+def renyi_objective(
+    event: ObjectiveEvent, orders: Sequence[float], neighbors: Neighbors
+) -> np.ndarray:
+    """Rényi divergences of one release: at most log E e^((a-1) L) / (a-1) in both directions."""
+    bounds = set(loss_bounds(event, neighbors))
+    return np.array([max(b.log_moment(a - 1) for b in bounds) / (a - 1) for a in orders])
+
+
+def _log_between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Log P(low < u < high), accurate in both tails."""
+    from scipy.special import log_ndtr
+
+    right = low > 0  # by symmetry look at the left tail
+    near, far = np.where(right, -low, high), np.where(right, -high, low)
+    with np.errstate(divide="ignore"):
+        gap = np.exp(log_ndtr(far) - log_ndtr(near))
+        return np.asarray(log_ndtr(near) + np.log1p(-np.minimum(gap, 1.0)))
