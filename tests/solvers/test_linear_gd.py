@@ -229,8 +229,12 @@ def test_plans():
     (event,) = GradientDescent().events(many, budget, "replace-one")
     assert (event.name, event.count) == ("step", 400)
     assert math.sqrt(event.count) / event.noise_multiplier == pytest.approx(budget.mu)
-    few = problem(losses.Logistic(), penalties.NoPenalty(), 60)
-    assert GradientDescent().events(few, budget, "replace-one")[0].count < 150
+    # nu = 2 sqrt(5) / (10 mu), and the walk of T steps of length 8 * 0.3 stays below 400.
+    few = problem(losses.Logistic(), penalties.NoPenalty(), 10)
+    nu = 2 * math.sqrt(5) / (10 * budget.mu)
+    assert GradientDescent().events(few, budget, "replace-one")[0].count == int(400 / (2.4 * nu))
+    numbers = problem(losses.Squared(), penalties.NoPenalty(), 400)
+    assert 50 < GradientDescent().events(numbers, budget, "replace-one")[0].count < 200
     unknown = problem(losses.Logistic(), penalties.NoPenalty(), None)
     count, event = GradientDescent().events(unknown, budget, "add-remove")
     assert (count.name, count.count, event.count) == ("count", 1, 400)

@@ -30,7 +30,8 @@ Output = Literal["average", "last", "random"]
 #: Default clip, as a fraction of the slope bound (or of 1, the range of targets, without one).
 CLIP = 0.3
 #: Steps of a private descent, and how far noise may carry it: see :class:`GradientDescent`.
-MOST_STEPS, FEWEST_STEPS, LONGEST_WALK = 400, 20, 100.0
+MOST_STEPS, FEWEST_STEPS = 400, 20
+LONGEST_WALK = {"classes": 100.0, "numbers": 4.0}
 #: Without noise: steps at most, length of the gradient to stop at, clip of unbounded slopes.
 EXACT_STEPS, EXACT_TOLERANCE, UNCLIPPED = 20_000, 1e-9, 1e6
 
@@ -51,8 +52,9 @@ class GradientDescent:
     *Defaults.* With L the loss's smoothness and |x| <= 1, the step is 2 / L, the clip 0.3 times the
     slope bound: of those tried, what did best for the logistic loss on several tables. Along
     directions in which the loss is flat, T steps with noise of std a sqrt(T) C / (n mu) each carry
-    theta about eta T C nu far, nu = a sqrt(p) / (n mu), a = 2 for replace-one, else 1: T is 400, or
-    what keeps that below 100 where the number of rows is known, but at least 20.
+    theta about eta T C nu far, nu = a sqrt(p) / (n mu), a = 2 for replace-one, else 1. T is 400, or
+    where the number of rows is known what keeps that below 100 / L for classes, whose scores may
+    be long, and 4 / L for regression, whose scores must meet a target; but at least 20.
 
     *Without privacy* (epsilon infinite) the defaults converge: nothing is clipped unless asked for,
     default steps of 1 / L are accelerated (Beck & Teboulle 2009) and restarted where they go uphill
@@ -97,8 +99,8 @@ class GradientDescent:
         """``steps`` equal releases."""
         steps = self.steps
         if steps is None:
-            walk = self._step(problem, budget) * clip_bound(problem.loss, budget, self.clip)
-            steps = default_steps(problem, budget, neighbors, walk)
+            longest = self._step(problem, budget) * clip_bound(problem.loss, budget, self.clip)
+            steps = default_steps(problem, budget, neighbors, longest)
         return counted(problem, budget, neighbors, (GaussianEvent(STEP, count=steps),), (1.0,))
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
@@ -259,8 +261,10 @@ def clip_bound(loss: LinearLoss, budget: Budget, clip: float | None) -> float:
     return min(UNCLIPPED if clip is None else clip, loss.slope_bound)
 
 
-def default_steps(problem: LinearProblem, budget: Budget, neighbors: Neighbors, walk: float) -> int:
-    """Steps of length ``walk`` that noise does not carry too far (see the class)."""
+def default_steps(
+    problem: LinearProblem, budget: Budget, neighbors: Neighbors, longest_step: float
+) -> int:
+    """Steps that noise does not carry too far (see :class:`GradientDescent`)."""
     if not budget.is_private:
         return EXACT_STEPS
     n = problem.planned_rows
@@ -268,7 +272,8 @@ def default_steps(problem: LinearProblem, budget: Budget, neighbors: Neighbors, 
         return MOST_STEPS
     factor = 2.0 if neighbors == "replace-one" else 1.0
     nu = factor * math.sqrt(math.prod(problem.shape)) / (n * budget.mu)
-    return int(min(max(LONGEST_WALK / (walk * nu), FEWEST_STEPS), MOST_STEPS))
+    walk = LONGEST_WALK["classes" if problem.loss.margin else "numbers"] / problem.loss.smoothness
+    return int(min(max(walk / (longest_step * nu), FEWEST_STEPS), MOST_STEPS))
 
 
 def check_descent_settings(step: float | None, clip: float | None, output: str | None) -> None:
