@@ -36,9 +36,10 @@ def test_scaled_rows_lie_in_the_unit_ball_each_by_itself(rows, intercept, scale)
 @given(
     rows=arrays(np.float64, (4, 3), elements=st.sampled_from([0.0, 1.0, -2.5, 1e3])),
     intercept=st.sampled_from([0.0, 1.0]),
+    limit=st.sampled_from([np.inf, 1.0]),
 )
-def test_sparse_rows_are_scaled_like_dense_ones_and_stay_sparse(rows, intercept):
-    scaling = RowScaling.from_ranges(*RANGES, intercept=intercept, keep_zeros=True)
+def test_sparse_rows_are_scaled_like_dense_ones_and_stay_sparse(rows, intercept, limit):
+    scaling = RowScaling.from_ranges(*RANGES, intercept=intercept, keep_zeros=True, limit=limit)
     targets = np.arange(4.0)
     dense = scaling(Block(rows, targets))
     thin = scaling(Block(sparse.csr_array(rows), targets))
@@ -62,6 +63,12 @@ def test_rows_inside_their_ranges_are_never_shortened():
     np.testing.assert_allclose(done * scaling.row_norm, [[-1, -1, -1, 1], [1] * 4, [0, 0, 0, 1]])
 
 
+def test_a_wild_entry_is_cut_instead_of_shortening_its_row():
+    scaling = RowScaling.from_ranges(*RANGES, intercept=1.0, limit=1.0)
+    done = scaling(Block(np.array([[1e9, 2.5, 10.0]]))).x
+    np.testing.assert_allclose(done * scaling.row_norm, [[1, 0, -1, 1]])
+
+
 @pytest.mark.parametrize("shape", [(4,), (4, 2)])
 def test_coefficients_for_raw_rows_give_the_same_scores(shape):
     rng = np.random.default_rng(0)
@@ -79,6 +86,7 @@ def test_coefficients_for_raw_rows_give_the_same_scores(shape):
         ({"scale": np.array([1.0, np.inf])}, "scale must be positive"),
         ({"row_norm": 0.0}, "row_norm must be positive"),
         ({"intercept": -1.0}, "intercept must be finite"),
+        ({"limit": 0.0}, "limit must be"),
         ({"center": np.array([np.nan])}, "center must hold"),
     ],
 )

@@ -2,10 +2,10 @@ r"""Rows of a linear model inside the unit ball, by a public map of each row on 
 
 A row x becomes
 
-    v / max(|v|, R),      v = ((x - center) / scale, intercept),      R = ``row_norm``,
+    v / max(|v|, R),      v = (cut((x - center) / scale), intercept),      R = ``row_norm``,
 
 so that every row has at most unit length and rows longer than R are shortened, the constant column
-with them. The map looks at one row and public numbers only: whoever changes (adds, removes) one
+with them; cut keeps entries to [-limit, limit]. The map looks at one row and public numbers only: whoever changes (adds, removes) one
 row before it changes (adds, removes) one row after it, so it costs no privacy and may stand before
 the curator. Where its numbers were themselves released (private ranges), the curator holds the raw
 rows and the map is part of each question: :class:`ScaledQuery`, asked through :func:`scaled_view`.
@@ -43,12 +43,16 @@ class RowScaling:
         R: length from which scaled rows, constant included, are shortened.
     intercept : float
         The constant that is appended as the last column; 0 appends none.
+    limit : float
+        Largest scaled entry; larger ones are cut, so that one wild entry does not shorten its
+        whole row to nothing. For ranges that miss some rows, such as private ones, 1 is natural.
     """
 
     center: np.ndarray | None = None
     scale: float | np.ndarray = 1.0
     row_norm: float = 1.0
     intercept: float = 0.0
+    limit: float = np.inf
 
     def __post_init__(self) -> None:
         scale = np.asarray(self.scale, dtype=np.float64)
@@ -58,12 +62,20 @@ class RowScaling:
             raise ValueError(f"row_norm must be positive and finite; got {self.row_norm}.")
         if not (self.intercept >= 0 and np.isfinite(self.intercept)):
             raise ValueError(f"intercept must be finite and >= 0; got {self.intercept}.")
+        if not self.limit > 0:
+            raise ValueError(f"limit must be positive; got {self.limit}.")
         if self.center is not None and not (np.abs(self.center) <= LARGEST_VALUE).all():
             raise ValueError("center must hold finite numbers.")
 
     @classmethod
     def from_ranges(
-        cls, low: np.ndarray, high: np.ndarray, *, intercept: float = 0.0, keep_zeros: bool = False
+        cls,
+        low: np.ndarray,
+        high: np.ndarray,
+        *,
+        intercept: float = 0.0,
+        keep_zeros: bool = False,
+        limit: float = np.inf,
     ) -> RowScaling:
         """Map each range [low, high] onto [-1, 1], or its far end onto 1 if zeros stay zero.
 
@@ -78,8 +90,8 @@ class RowScaling:
         far = np.maximum(np.abs(low), np.abs(high))
         row_norm = float(np.sqrt(low.size + intercept**2))
         if keep_zeros:
-            return cls(None, far, row_norm, intercept)
-        return cls((low + high) / 2, (high - low) / 2, row_norm, intercept)
+            return cls(None, far, row_norm, intercept, limit)
+        return cls((low + high) / 2, (high - low) / 2, row_norm, intercept, limit)
 
     def width(self, n_features: int) -> int:
         """Columns after the map."""
@@ -93,7 +105,7 @@ class RowScaling:
     def user_coefficients(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients and intercept for raw rows, of a theta of shape (p',) or (p', k).
 
-        For rows that are not shortened, <scaled row, theta> = <x, coefficients> + intercept.
+        For rows that are neither cut nor shortened, <scaled row, theta> = <x, coefficients> + intercept.
         """
         weights = theta[:-1] if self.intercept > 0 else theta
         scale = np.broadcast_to(np.asarray(self.scale, dtype=np.float64), weights.shape[:1])
@@ -109,7 +121,10 @@ class RowScaling:
         if self.center is not None:
             x = x - self.center
         rows = np.empty((x.shape[0], self.width(x.shape[1])))
-        np.divide(x, self.scale, out=rows[:, : x.shape[1]])
+        entries = rows[:, : x.shape[1]]
+        np.divide(x, self.scale, out=entries)
+        if np.isfinite(self.limit):
+            np.clip(entries, -self.limit, self.limit, out=entries)
         if self.intercept > 0:
             rows[:, -1] = self.intercept
         rows *= self._shortening(rows)[:, None]
@@ -123,6 +138,8 @@ class RowScaling:
         scale = np.broadcast_to(np.asarray(self.scale, dtype=np.float64), x.shape[1:])
         rows = sparse.csr_array(x, copy=True, dtype=np.float64)
         rows.data /= scale[rows.indices]
+        if np.isfinite(self.limit):
+            np.clip(rows.data, -self.limit, self.limit, out=rows.data)
         if self.intercept > 0:
             constant = np.full((x.shape[0], 1), self.intercept)
             rows = sparse.csr_array(sparse.hstack([rows, constant], format="csr"))
