@@ -5,10 +5,11 @@ A row x becomes
     v / max(|v|, R),      v = (cut((x - center) / scale), intercept),      R = ``row_norm``,
 
 so that every row has at most unit length and rows longer than R are shortened, the constant column
-with them; cut keeps entries to [-limit, limit]. The map looks at one row and public numbers only: whoever changes (adds, removes) one
-row before it changes (adds, removes) one row after it, so it costs no privacy and may stand before
-the curator. Where its numbers were themselves released (private ranges), the curator holds the raw
-rows and the map is part of each question: :class:`ScaledQuery`, asked through :func:`scaled_view`.
+with them; cut keeps entries to [-limit, limit]. The map looks at one row and public numbers only:
+whoever changes (adds, removes) one row before it changes (adds, removes) one row after it, so it
+costs no privacy and may stand before the curator. Where its numbers were themselves released
+(private ranges), the curator holds the raw rows and the map is part of each question:
+:class:`ScaledQuery`, asked through :func:`scaled_view`.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ class RowScaling:
     def user_coefficients(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients and intercept for raw rows, of a theta of shape (p',) or (p', k).
 
-        For rows that are neither cut nor shortened, <scaled row, theta> = <x, coefficients> + intercept.
+        For rows neither cut nor shortened, <scaled row, theta> = <x, coefficients> + intercept.
         """
         weights = theta[:-1] if self.intercept > 0 else theta
         scale = np.broadcast_to(np.asarray(self.scale, dtype=np.float64), weights.shape[:1])
