@@ -24,6 +24,7 @@ import numpy as np
 
 from veilspan.estimators.validation import check_positive
 from veilspan.problems.row_scaling import RowScaling
+from veilspan.solvers.private_ranges import ColumnRanges
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,16 +82,23 @@ class FeatureBounds:
         ``None`` is the midpoint for dense tables and zero for sparse ones.
     intercept_scaling : float
         Constant column over ``row_norm``; 0 without an intercept.
+    bounds : None or "private"
+        Whether ranges come from a release.
     """
 
     feature_range: Any
     row_norm: float | None
     center: str | None
     intercept_scaling: float
+    bounds: str | None = None
 
     def check(self, owner: str, n_features: int) -> None:
         """Refuse missing or impossible bounds, with the sentence to add."""
-        if self.feature_range is None and self.row_norm is None:
+        if self.bounds not in (None, "private"):
+            raise ValueError(f'bounds must be None or "private"; got {self.bounds!r}.')
+        if self.bounds is not None and self.feature_range is not None:
+            raise ValueError('bounds="private" estimates feature_range: leave one of them out.')
+        if self.bounds is None and self.feature_range is None and self.row_norm is None:
             raise ValueError(
                 f"{owner} needs bounds on the features that are known without the data: say "
                 f"{owner}(feature_range=(lo, hi)) with numbers or one entry per feature, or "
@@ -98,12 +106,16 @@ class FeatureBounds:
             )
         if self.center not in (None, "midpoint", "zero"):
             raise ValueError(f'center must be None, "midpoint" or "zero"; got {self.center!r}.')
-        if self.center == "midpoint" and self.feature_range is None:
+        if self.center == "midpoint" and self.feature_range is None and self.bounds is None:
             raise ValueError('center="midpoint" needs a feature_range to be in the middle of.')
         if self.row_norm is not None:
             check_positive(self.row_norm, "row_norm")
         if self.feature_range is not None:
             checked_ranges(self.feature_range, n_features)
+
+    def with_ranges(self, ranges: ColumnRanges) -> FeatureBounds:
+        """The same with ranges that were released."""
+        return replace(self, feature_range=(ranges.low, ranges.high))
 
     def map_for(self, n_features: int, sparse: bool) -> FeatureMap:
         """The map for tables of this many columns."""

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from veilspan.curator.curator import Curator
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.feature_bounds import FeatureBounds, FeatureMap
+from veilspan.estimators.linear_budget import LinearSplit, split_budget
 from veilspan.estimators.validation import check_count, check_positive, validate_table
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.neighbors import check_neighbors
@@ -26,8 +27,10 @@ from veilspan.problems.linear_losses import LinearLoss
 from veilspan.problems.penalties import NoPenalty, Penalty
 from veilspan.solvers.linear import LinearProblem, LinearResult, LinearSolver
 from veilspan.solvers.linear_table import linear_solver
+from veilspan.solvers.private_ranges import private_ranges
 
 PUBLIC_BOUNDS = "feature bounds were set without the rows; rows outside are clipped to them"
+PRIVATE_BOUNDS = "feature ranges were estimated from the rows by charged, noisy histograms"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -53,6 +56,9 @@ class LinearParameters:
         that is given. Longer rows are shortened. By default sqrt(n_features) with ranges.
     center : {"midpoint", "zero"}, optional
         What ranges are centred at; by default the midpoint for dense tables, zero for sparse ones.
+    bounds : None or "private"
+        ``"private"`` estimates the ranges from noisy histograms of each column, for a tenth of the
+        budget (of mu^2); then no ``feature_range`` is needed.
     expected_rows : int, optional
         Under add-remove, a public guess of the number of rows by which defaults are chosen.
     epsilon, delta : float
@@ -72,6 +78,7 @@ class LinearParameters:
     feature_range: Any = None
     row_norm: float | None = None
     center: str | None = None
+    bounds: str | None = None
     expected_rows: int | None = None
     epsilon: float = 1.0
     delta: float = 1e-6
@@ -129,29 +136,36 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
 
     def _plan(self, budget: Budget, n_rows: int | None, n_features: int) -> Plan:
         self._bounds().check(type(self).__name__, n_features)
-        problem = self._problem(budget, n_rows, n_features)
+        split = self._split(budget, n_rows, n_features)
         neighbors = check_neighbors(self.neighbors)
-        solver = self._solver(problem, budget)
-        decide = getattr(solver, "decisions", None)
+        decide = getattr(split.solver, "decisions", None)
         return Plan(
-            method=f"{type(self).__name__} ({solver.name})",
+            method=f"{type(self).__name__} ({split.solver.name})",
             budget=budget,
             neighbors=neighbors,
             n_rows=n_rows,
             n_features=n_features,
-            events=solver.events(problem, budget, neighbors),
+            events=(*split.first, *split.events),
             decisions={
-                "loss": problem.loss.name,
-                "penalty": problem.penalty.name,
-                **({} if decide is None else decide(problem, budget, neighbors)),
+                "loss": split.problem.loss.name,
+                "penalty": split.problem.penalty.name,
+                **({} if decide is None else decide(split.problem, split.budget, neighbors)),
             },
         )
+
+    def _split(self, budget: Budget, n_rows: int | None, n_features: int) -> LinearSplit:
+        def prepare(part: Budget) -> tuple[LinearProblem, LinearSolver]:
+            problem = self._problem(part, n_rows, n_features)
+            return problem, self._solver(problem, part)
+
+        private = self.bounds is not None
+        return split_budget(budget, check_neighbors(self.neighbors), prepare, private)
 
     def _bounds(self) -> FeatureBounds:
         constant = 0.0
         if self.fit_intercept:
             constant = check_positive(self.intercept_scaling, "intercept_scaling")
-        return FeatureBounds(self.feature_range, self.row_norm, self.center, constant)
+        return FeatureBounds(self.feature_range, self.row_norm, self.center, constant, self.bounds)
 
     def _problem(self, budget: Budget, n_rows: int | None, n_features: int) -> LinearProblem:
         expected = self.expected_rows
@@ -186,20 +200,28 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
     def _consult(
         self, table: Any, targets: Any, plan: Plan, source: NoiseSource
     ) -> tuple[Curator, ...]:
-        problem = self._problem(plan.budget, plan.n_rows, plan.n_features)
-        row_map = self._bounds().map_for(plan.n_features, not isinstance(table, np.ndarray))
-        scaled = replace(plan, n_features=problem.n_features)
+        split = self._split(plan.budget, plan.n_rows, plan.n_features)
+        bounds, sparse = self._bounds(), not isinstance(table, np.ndarray)
+        asked: tuple[Curator, ...] = ()
+        if split.first:
+            # Ranges are asked of the rows as they come; the solver then gets rows mapped by them.
+            raw = self._mapped_curator(table, None, replace(plan, events=split.first), source)
+            bounds = bounds.with_ranges(private_ranges(raw))
+            asked = (raw,)
+        row_map = bounds.map_for(plan.n_features, sparse)
+        scaled = replace(
+            plan, budget=split.budget, n_features=split.problem.n_features, events=split.events
+        )
         curator = self._mapped_curator(table, targets, scaled, source, row_map)
-        result = self._solver(problem, plan.budget).run(curator, problem)
-        self._set_result(result, row_map)
-        return (curator,)
+        self._set_result(split.solver.run(curator, split.problem), row_map)
+        return (*asked, curator)
 
     def _run(self, curator: Curator) -> None:
         raise NotImplementedError("linear models ask in _consult, over mapped rows.")
 
     def _set_result(self, result: LinearResult, row_map: FeatureMap) -> None:
         self._decode(*row_map.user_coefficients(result.theta))
-        self.n_iter_ = len(result.trace)
+        self.n_iter_ = max(1, len(result.trace))
         self.trace_ = result.trace
         self.stopped_ = result.stopped
 
@@ -211,7 +233,7 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
         return np.asarray(table @ self.coef_.T + self.intercept_)
 
     def _rests_on(self) -> tuple[str, ...]:
-        return (*self._assumptions, PUBLIC_BOUNDS)
+        return (*self._assumptions, PUBLIC_BOUNDS if self.bounds is None else PRIVATE_BOUNDS)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

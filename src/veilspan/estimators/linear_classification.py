@@ -58,7 +58,8 @@ class LogisticRegression(LinearClassifier):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, (4000, 3))
     >>> y = X @ [2.0, -1.0, 0.0] + 0.3 > rng.logistic(size=4000) / 4
-    >>> model = LogisticRegression(feature_range=(-1, 1), classes=[False, True], solver="gd").fit(X, y)
+    >>> model = LogisticRegression(feature_range=(-1, 1), classes=[False, True], solver="gd")
+    >>> model = model.fit(X, y)
     >>> bool(model.score(X, y) > 0.8), bool(model.privacy_.verify())
     (True, True)
     """
