@@ -15,7 +15,7 @@ from veilspan.problems.linear_queries import SlopeGradient
 from veilspan.solvers import linear_gd
 from veilspan.solvers.linear import LinearProblem, Needs, fits, planned, require, shortened
 from veilspan.solvers.linear_gd import GradientDescent, StochasticGradient
-from veilspan.solvers.linear_table import linear_solver
+from veilspan.solvers.linear_table import SOLVERS, linear_solver
 
 RELATIONS = ("replace-one", "add-remove")
 X, TRUTH = table()
@@ -277,7 +277,7 @@ def test_solvers_by_name():
     assert linear_solver("sgd") == StochasticGradient()
     own = GradientDescent(steps=3)
     assert linear_solver(own) is own
-    for name in ("gd", "sgd", "auto"):
+    for name in SOLVERS:
         assert linear_solver(name).name == name
     with pytest.raises(ValueError, match=r"auto, gd, sgd.*got 'lbfgs'"):
         linear_solver("lbfgs")

@@ -14,7 +14,8 @@ namely a robust version of the problem. With several scores (multinomial) a shor
 be the gradient of any function, and a clip much below the slope bound may end elsewhere.
 
 **Rounding.** x' theta is computed to within about p u |theta| (u = 2^-53), hence the slope to
-within L p u |theta|, L the loss's smoothness. Clipping is a projection onto a ball and enlarges no
+within L p u |theta|, L the loss's smoothness, and a few u times the largest slope (a slope may be
+a difference of larger numbers). Clipping is a projection onto a ball and enlarges no
 distance, so this bounds the error of the clipped contribution too, whatever the row:
 ``roundoff`` needs the public theta only.
 """
@@ -22,6 +23,7 @@ distance, so this bounds the error of the clipped contribution too, whatever the
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,12 +100,16 @@ class SlopeGradient(RowQuery):
         return n_features + 6 * self.loss.n_outputs + 4
 
     def roundoff(self, n_features: int, point: Any) -> float:
-        """Relative errors, and those of the scores (see the module)."""
-        return n_features + FEW + self._score_error(n_features, point)
+        """Errors of lengths, of slopes and of scores (see the module)."""
+        return self._roundoff(n_features, [point])
 
-    def _score_error(self, n_features: int, *points: np.ndarray) -> float:
-        lengths = sum(float(np.linalg.norm(point)) for point in points)
-        return self.loss.smoothness * (n_features + FEW) * lengths / self.bound
+    def _roundoff(self, n_features: int, points: Sequence[np.ndarray]) -> float:
+        lengths = [float(np.linalg.norm(theta)) for theta in points]
+        slope = self.loss.slope_bound
+        if not math.isfinite(slope):  # a residual u - y, with |y| <= 1
+            slope = self.loss.smoothness * (1.0 + max(lengths))
+        scores = self.loss.smoothness * (n_features + FEW) * sum(lengths)
+        return n_features + FEW + (FEW * slope + scores) / self.bound
 
 
 class GradientChange(SlopeGradient):
@@ -114,9 +120,6 @@ class GradientChange(SlopeGradient):
     reduction cheap.
 
     Sensitivity. *add-remove*: C. *replace-one*: 2 C, met by opposite changes.
-
-    Rounding is relative to the two slopes, not to their difference: at most the slope bound, or
-    1 + |theta| times the smoothness where there is none.
 
     Parameters
     ----------
@@ -138,11 +141,8 @@ class GradientChange(SlopeGradient):
         return n_features + 12 * self.loss.n_outputs + 4
 
     def roundoff(self, n_features: int, point: Any) -> float:
-        """See the class."""
-        longest = max(float(np.linalg.norm(theta)) for theta in point)
-        slope = min(self.loss.slope_bound, self.loss.smoothness * (1.0 + longest))
-        own = n_features + FEW * (1.0 + slope / self.bound)
-        return own + self._score_error(n_features, *point)
+        """That of both gradients."""
+        return self._roundoff(n_features, point)
 
 
 def unit_factors(block: Block) -> tuple[np.ndarray, np.ndarray]:
