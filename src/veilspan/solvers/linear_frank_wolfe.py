@@ -14,13 +14,22 @@ from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.problems.linear_queries import SlopeGradient
 from veilspan.problems.penalties import Box, L1Ball, L2Ball, Penalty, Simplex
-from veilspan.solvers.linear import LinearProblem, LinearResult, counted, planned, rows_of
+from veilspan.solvers.linear import (
+    LinearProblem,
+    LinearResult,
+    Needs,
+    counted,
+    planned,
+    require,
+    rows_of,
+)
 from veilspan.solvers.linear_gd import check_descent_settings, clip_bound
 from veilspan.solvers.linear_rule import noise_of_a_gradient
 from veilspan.solvers.linear_svrg import check_smooth
 from veilspan.solvers.rgd import check_steps
 from veilspan.solvers.schedules import STEP
 
+SETS = ("l1-ball", "l2-ball", "simplex", "box")
 FEWEST_STEPS, MOST_STEPS = 10, 400
 #: Without noise the error falls like 1 / T: no number of steps is exact.
 EXACT_STEPS, EXACT_GAP = 5_000, 1e-9
@@ -93,7 +102,7 @@ class FrankWolfe:
     ) -> tuple[Event, ...]:
         """``steps`` equal releases."""
         check_smooth(problem, self.name)
-        check_bounded(problem.penalty)
+        check_bounded(problem, self.name)
         steps = self.steps or self._default_steps(problem, budget, neighbors)
         return counted(problem, budget, neighbors, (GaussianEvent(STEP, count=steps),), (1.0,))
 
@@ -150,14 +159,12 @@ class FrankWolfe:
         return int(min(max(best, FEWEST_STEPS), MOST_STEPS))
 
 
-def check_bounded(penalty: Penalty) -> None:
+def check_bounded(problem: LinearProblem, solver: str) -> None:
     """Refuse what is not a bounded set."""
-    box = isinstance(penalty, Box) and math.isfinite(penalty.hi - penalty.lo)
-    if not box and not isinstance(penalty, (L1Ball, L2Ball, Simplex)):
-        raise ValueError(
-            'the solver "frank-wolfe" minimises over a bounded set (L1Ball, L2Ball, Simplex or a '
-            f"finite Box); the penalty is {penalty.name!r}."
-        )
+    require(solver, Needs(penalties=SETS), problem)
+    penalty = problem.penalty
+    if isinstance(penalty, Box) and not math.isfinite(penalty.hi - penalty.lo):
+        raise ValueError(f'solver="{solver}" needs a finite box.')
 
 
 def lowest_vertex(penalty: Penalty, gradient: np.ndarray) -> np.ndarray:
