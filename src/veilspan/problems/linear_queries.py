@@ -152,7 +152,7 @@ def unit_factors(block: Block) -> tuple[np.ndarray, np.ndarray]:
 
 
 def squared_lengths(x: Any) -> np.ndarray:
-    """Squared length of each row; ten times as fast for sparse rows in canonical form.
+    """Squared length of each row, by a quicker way for sparse rows in canonical form.
 
     Otherwise an entry may be stored in parts, whose squares do not add up to its square.
     """
