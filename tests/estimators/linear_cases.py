@@ -39,6 +39,14 @@ MODELS = {
     "LogisticRegression, sampled": (LogisticRegression, {**PUBLIC, "solver": SAMPLED}),
     "LogisticRegression, no intercept": (LogisticRegression, {**PUBLIC, "fit_intercept": False}),
     "LogisticRegression, in a ball": (LogisticRegression, {**PUBLIC, "penalty": L2Ball(3.0)}),
+    "LogisticRegression, private bounds": (
+        LogisticRegression,
+        {"bounds": "private", "classes": [0, 1], "solver": QUICK},
+    ),
+    "LogisticRegression, selection": (
+        LogisticRegression,
+        {**PUBLIC, "selection": [QUICK, GradientDescent(steps=3, clip=0.5)]},
+    ),
     "LinearSVC": (LinearSVC, PUBLIC),
     "LinearSVC, weighted": (
         LinearSVC,
@@ -46,6 +54,10 @@ MODELS = {
     ),
     "LinearRegression": (LinearRegression, REGRESSION),
     "LinearRegression, exact noise": (LinearRegression, {**REGRESSION, "noise": "exact"}),
+    "LinearRegression, private bounds": (
+        LinearRegression,
+        {"bounds": "private", "row_norm": 1.5, "target_range": TARGETS, "solver": QUICK},
+    ),
     "Ridge": (Ridge, {**REGRESSION, "alpha": 1.0, "expected_rows": 60}),
     "Lasso": (Lasso, {**REGRESSION, "expected_rows": 60}),
     "ElasticNet": (ElasticNet, {**REGRESSION, "alpha": 0.01}),

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from veilspan.curator.curator import Curator
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.feature_bounds import FeatureBounds, FeatureMap
 from veilspan.estimators.linear_budget import LinearSplit, split_budget
+from veilspan.estimators.linear_parameters import LinearParameters
 from veilspan.estimators.validation import check_count, check_positive, validate_table
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.neighbors import check_neighbors
@@ -26,65 +28,12 @@ from veilspan.privacy.plan import Plan
 from veilspan.problems.linear_losses import LinearLoss
 from veilspan.problems.penalties import NoPenalty, Penalty
 from veilspan.solvers.linear import LinearProblem, LinearResult, LinearSolver
+from veilspan.solvers.linear_selection import Candidate, PrivateSelection
 from veilspan.solvers.linear_table import linear_solver
 from veilspan.solvers.private_ranges import private_ranges
 
 PUBLIC_BOUNDS = "feature bounds were set without the rows; rows outside are clipped to them"
 PRIVATE_BOUNDS = "feature ranges were estimated from the rows by charged, noisy histograms"
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class LinearParameters:
-    r"""Parameters that all private linear models have.
-
-    Parameters
-    ----------
-    fit_intercept : bool
-        Whether to append a constant column to the scaled rows.
-    intercept_scaling : float
-        Its size over the bound on a row's length (:mod:`veilspan.estimators.feature_bounds`).
-    solver : str or solver
-        ``"auto"`` chooses by the public noise of a gradient. ``"gd"``, ``"sgd"``, ``"objective"``,
-        ``"statistics"``, ``"newton"``, ``"svrg"``, ``"svrg++"``, ``"accmd"``, ``"frank-wolfe"``,
-        or an instance with settings of its own.
-    clip : float, optional
-        Longest gradient of one row; by default the solver's choice.
-    feature_range : (low, high), optional
-        Public ranges: numbers, or arrays with an entry for each feature.
-    row_norm : float, optional
-        Public bound on the length of a row, after centring and scaling by ``feature_range`` if
-        that is given. Longer rows are shortened. By default sqrt(n_features) with ranges.
-    center : {"midpoint", "zero"}, optional
-        What ranges are centred at; by default the midpoint for dense tables, zero for sparse ones.
-    bounds : None or "private"
-        ``"private"`` estimates the ranges from noisy histograms of each column, for a tenth of the
-        budget (of mu^2); then no ``feature_range`` is needed.
-    expected_rows : int, optional
-        Under add-remove, a public guess of the number of rows by which defaults are chosen.
-    epsilon, delta : float
-        The budget. ``epsilon=inf`` runs the same code without noise.
-    neighbors : {"replace-one", "add-remove"}
-        Neighbour relation. Under add-remove the number of rows is private.
-    noise : {"grid", "exact"}
-        Gaussian noise rounded to a grid, or the exact discrete Gaussian (few coefficients only).
-    random_state : None or int
-        ``None`` draws secure noise. An int makes a reproducible simulation that is *not* private.
-    """
-
-    fit_intercept: bool = True
-    intercept_scaling: float = 0.5
-    solver: Any = "auto"
-    clip: float | None = None
-    feature_range: Any = None
-    row_norm: float | None = None
-    center: str | None = None
-    bounds: str | None = None
-    expected_rows: int | None = None
-    epsilon: float = 1.0
-    delta: float = 1e-6
-    neighbors: str = "replace-one"
-    noise: str = "grid"
-    random_state: int | None = None
 
 
 class LinearEstimator(LinearParameters, PrivateEstimator):
@@ -185,6 +134,8 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
 
     def _solver(self, problem: LinearProblem, budget: Budget) -> LinearSolver:
         """The solver of the name, or the one that ``auto`` chooses where it gets a clip."""
+        if self.selection is not None:
+            return _selection(self.selection, self.clip)
         solver = linear_solver(self.solver)
         if self.clip is None:
             return solver
@@ -281,6 +232,15 @@ def own_penalty(penalty: Any) -> Penalty:
             f"veilspan.problems.penalties; {type(penalty).__name__} has no {', '.join(missing)}."
         )
     return penalty
+
+
+def _selection(candidates: Any, clip: float | None) -> LinearSolver:
+    if clip is not None:
+        raise ValueError("with a selection, give each candidate its own clip.")
+    if isinstance(candidates, str) or not isinstance(candidates, Sequence):
+        raise ValueError('selection must be a list of solvers, ["gd", "objective"] say.')
+    made = (c if isinstance(c, Candidate) else Candidate(linear_solver(c)) for c in candidates)
+    return PrivateSelection(tuple(made))
 
 
 def _refuse(extra: dict[str, Any], owner: str) -> None:

@@ -33,8 +33,10 @@ class LogisticRegression(LinearClassifier):
         Share of l1 in ``"elasticnet"``.
     C, classes, class_weight
         See :class:`~veilspan.estimators.linear_classifier.ClassifierParameters`.
-    fit_intercept, intercept_scaling, solver, clip, feature_range, row_norm, center, expected_rows
-        See :class:`~veilspan.estimators.linear.LinearParameters`; bounds are public and needed.
+    fit_intercept, intercept_scaling, solver, clip, selection
+        See :class:`~veilspan.estimators.linear_parameters.LinearParameters`.
+    feature_range, row_norm, center, bounds, expected_rows
+        See there as well; one of ``feature_range``, ``row_norm`` and ``bounds`` is needed.
     epsilon, delta, neighbors, noise, random_state
         The budget, the neighbour relation, the noise: as in all estimators.
 
@@ -112,8 +114,10 @@ class LinearSVC(LinearClassifier):
     C, classes, class_weight
         As in :class:`LogisticRegression`; the penalty is |theta|^2 / 2, and the intercept is
         spared where the solver can.
-    fit_intercept, intercept_scaling, solver, clip, feature_range, row_norm, center, expected_rows
-        See :class:`~veilspan.estimators.linear.LinearParameters`; bounds are public and needed.
+    fit_intercept, intercept_scaling, solver, clip, selection
+        See :class:`~veilspan.estimators.linear_parameters.LinearParameters`.
+    feature_range, row_norm, center, bounds, expected_rows
+        See there as well; one of ``feature_range``, ``row_norm`` and ``bounds`` is needed.
     epsilon, delta, neighbors, noise, random_state
         The budget, the neighbour relation, the noise: as in all estimators.
 

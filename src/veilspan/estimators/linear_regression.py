@@ -85,8 +85,10 @@ class LinearRegression(LinearRegressor):
     ----------
     target_range : (float, float)
         Public lowest and highest target; needed. Targets outside are clipped.
-    fit_intercept, intercept_scaling, solver, clip, feature_range, row_norm, center, expected_rows
-        See :class:`~veilspan.estimators.linear.LinearParameters`; bounds are public and needed.
+    fit_intercept, intercept_scaling, solver, clip, selection
+        See :class:`~veilspan.estimators.linear_parameters.LinearParameters`.
+    feature_range, row_norm, center, bounds, expected_rows
+        See there as well; one of ``feature_range``, ``row_norm`` and ``bounds`` is needed.
     epsilon, delta, neighbors, noise, random_state
         The budget, the neighbour relation, the noise: as in all estimators.
 
