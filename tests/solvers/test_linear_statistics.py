@@ -8,10 +8,8 @@ from sklearn.linear_model import Lasso, LinearRegression, Ridge
 from solvers.linear_cases import BOTH, fit, neighbor_pairs, problem_for, unit_rows
 from veilspan import Budget
 from veilspan.audit.replay import replay
-from veilspan.curator.rows import Block
 from veilspan.problems.linear_losses import Logistic, Squared
 from veilspan.problems.penalties import L1, L2, ElasticNet, L1Ball, L2Ball
-from veilspan.problems.row_scaling import RowScaling, scaled_view
 from veilspan.solvers.linear_statistics import SufficientStatistics
 
 
@@ -118,18 +116,6 @@ def test_a_copy_that_looks_at_rows_is_caught():
         *pair,
     )
     assert not report.ok
-
-
-def test_raw_rows_through_a_view_are_scaled_rows():
-    x, y = table()
-    scaling = RowScaling(np.full(5, 0.1), np.linspace(0.5, 2, 5), 1.5, 1.0)
-
-    class Viewed(SufficientStatistics):
-        def run(self, curator, problem):
-            return super().run(scaled_view(curator, scaling), problem)
-
-    direct = fit(SufficientStatistics(), Squared(), scaling(Block(x)).x, y)
-    np.testing.assert_allclose(fit(Viewed(), Squared(), x, y), direct, atol=1e-12)
 
 
 def test_other_losses_are_refused_in_words():
