@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from veilspan.curator.checks import check_query
     from veilspan.curator.query import RowQuery
     from veilspan.estimators.frechet import FrechetMean
+    from veilspan.estimators.linear_classification import LinearSVC, LogisticRegression
+    from veilspan.estimators.linear_regression import (
+        ElasticNet,
+        HuberRegressor,
+        Lasso,
+        LinearRegression,
+        Ridge,
+    )
     from veilspan.estimators.local_predictor import LocalPredictor
     from veilspan.estimators.minimize import minimize
     from veilspan.estimators.pca import PCA
@@ -33,7 +41,7 @@ if TYPE_CHECKING:
         PrivacyError,
         WeakGuaranteeWarning,
     )
-    from veilspan.privacy.events import GaussianEvent, SampledGaussianEvent
+    from veilspan.privacy.events import GaussianEvent, ObjectiveEvent, SampledGaussianEvent
     from veilspan.privacy.plan import Plan
     from veilspan.privacy.statement import PrivacyStatement
     from veilspan.problems.manifold_losses import FrechetLoss, LeadingSubspace
@@ -58,9 +66,17 @@ _HOME = {
     "SubspaceTracker": "estimators.tracking",
     "MatrixCompletion": "estimators.recommend",
     "LocalPredictor": "estimators.local_predictor",
+    "LogisticRegression": "estimators.linear_classification",
+    "LinearSVC": "estimators.linear_classification",
+    "LinearRegression": "estimators.linear_regression",
+    "Ridge": "estimators.linear_regression",
+    "Lasso": "estimators.linear_regression",
+    "ElasticNet": "estimators.linear_regression",
+    "HuberRegressor": "estimators.linear_regression",
     "Budget": "privacy.budget",
     "GaussianEvent": "privacy.events",
     "SampledGaussianEvent": "privacy.events",
+    "ObjectiveEvent": "privacy.events",
     "epsilon_spent": "privacy.accounting",
     "delta_spent": "privacy.accounting",
     "privacy_curve": "privacy.accounting",
@@ -86,17 +102,25 @@ __all__ = [
     "Budget",
     "BudgetExceededError",
     "CalibratedDescent",
+    "ElasticNet",
     "FrechetLoss",
     "FrechetMean",
     "GaussianEvent",
+    "HuberRegressor",
+    "Lasso",
     "LeadingSubspace",
+    "LinearRegression",
+    "LinearSVC",
     "LocalPredictor",
+    "LogisticRegression",
     "Loss",
     "MatrixCompletion",
     "NotPrivateWarning",
+    "ObjectiveEvent",
     "Plan",
     "PrivacyError",
     "PrivacyStatement",
+    "Ridge",
     "RobustPCA",
     "RowQuery",
     "SampledGaussianEvent",

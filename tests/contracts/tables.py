@@ -12,9 +12,12 @@ from veilspan import (
     Loss,
     RobustPCA,
 )
+from veilspan.curator.rows import Block
 from veilspan.geometry import SPD, Ball, Euclidean, Grassmann, PoincareBall, Sphere
 from veilspan.problems.geodesic import GeodesicGradient
 from veilspan.problems.gradients import RowGradient
+from veilspan.problems.linear_losses import Logistic
+from veilspan.problems.linear_queries import SlopeGradient
 from veilspan.problems.moments import RowCount, RowSum, SecondMoment
 from veilspan.problems.rating_rows import LEVELS, RatingRule
 from veilspan.problems.ratings import NORM_STEPS, ItemStatistics, RatingCovariance
@@ -120,6 +123,19 @@ def slow_ratings(row, bias):
     return np.outer(whole, whole)
 
 
+class SignedGradient(SlopeGradient):
+    __doc__ = SlopeGradient.__doc__
+
+    def prepare(self, block, point):  # targets for rows that come without
+        return super().prepare(Block(block.x, np.where(block.x[:, 0] < 0, -1.0, 1.0)), point)
+
+
+def slow_slope(row, theta):
+    x = row.x[0] / max(1.0, np.linalg.norm(row.x[0]))
+    y = -1.0 if row.x[0, 0] < 0 else 1.0
+    return -y * x / (1 + np.exp(y * (x @ theta)))
+
+
 CURVED = LeadingSubspace(Sphere(4), row_norm=1.0)
 IN_BALL = Loss(PoincareBall(3), lambda rows, w: -PoincareBall(3).log(w, inside_ball(rows)))
 HYPERPLANE = np.linalg.qr(np.random.default_rng(7).standard_normal((4, 3)))[0]
@@ -180,6 +196,12 @@ QUERIES = {
         5,
         (None, np.linspace(-0.4, 0.5, 5)),
         slow_ratings,
+    ),
+    "slope gradient": (
+        SignedGradient(Logistic(), 0.1),
+        4,
+        (np.zeros(4), np.array([1.0, -2.0, 0.5, 3.0])),
+        slow_slope,
     ),
     "row gradient": (RowGradient(squares, 0.7), 4, (np.ones(4), np.zeros(4)), slow_squares),
 }
