@@ -11,12 +11,14 @@ from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
 from veilspan.curator.tape import recording
 from veilspan.privacy.accounting import epsilon_spent
+from veilspan.privacy.calibration import calibrate_noise
 from veilspan.privacy.events import GaussianEvent, with_noise
 from veilspan.privacy.noise import SeededNoise
 from veilspan.problems.linear_losses import Logistic
 from veilspan.problems.penalties import L2, L2Ball, NoPenalty
 from veilspan.solvers.linear import LinearProblem
-from veilspan.solvers.linear_svrg import LEAST_CHANGE, SVRG, SVRGPlus
+from veilspan.solvers.linear_svrg import LEAST_CHANGE, SVRG, SVRGPlus, quick_share
+from veilspan.solvers.rsvrg import best_share
 
 BOTH = pytest.mark.parametrize("kind", [SVRG, SVRGPlus])
 SHARE = {"anchor_share": 0.5}
@@ -157,18 +159,22 @@ def test_the_printed_noise_is_not_private():
     assert epsilon_spent([event], delta, neighbors="replace-one") > 100
 
 
-def test_the_share_of_the_anchors_is_chosen():
-    """Tiny changes leave nearly everything to the anchors."""
-    problem = LinearProblem(Logistic(), NoPenalty(), 4, 200, None)
-    shares = []
-    for clip in (0.01, 1.0):
-        solver = SVRG(2, 3, 0.5, difference_clip=clip)
-        anchor, step = solver.events(problem, Budget(1.0, 1e-6), "replace-one")
-        assert (anchor.count, step.count) == (2, 4)
-        assert epsilon_spent([anchor, step], 1e-6) <= 1.0
-        shares.append(anchor.mu)
-    assert isinstance(anchor, GaussianEvent)
-    assert shares[0] > shares[1]
+@pytest.mark.parametrize(
+    ("clip", "rate", "neighbors"), [(0.2, 0.1, "replace-one"), (1.0, 0.5, "add-remove")]
+)
+def test_the_share_of_the_anchors_is_nearly_the_best(clip, rate, neighbors):
+    """An inner step's noise variance is that of a search with the accountant, to 2%."""
+    budget, scale = Budget(1.0, 1e-6), 2.0 if neighbors == "replace-one" else 1.0
+    events = GaussianEvent("anchor", count=5), SampledGaussianEvent("step", rate, count=45)
+
+    def variance(share):
+        anchor, step = calibrate_noise(
+            budget, events, neighbors=neighbors, weights=(share, 1 - share)
+        )
+        return (scale * anchor.noise_multiplier) ** 2 + (clip * step.noise_multiplier / rate) ** 2
+
+    best = variance(best_share(budget, events, neighbors, clip))
+    assert variance(quick_share(5, 45, clip)) < 1.02 * best
 
 
 @pytest.mark.parametrize(
