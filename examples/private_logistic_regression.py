@@ -15,7 +15,7 @@ says_yes = np.where(leaning > rng.logistic(size=len(answers)) / 2, "yes", "no")
 train, test = slice(0, 10_000), slice(10_000, None)
 
 model = LogisticRegression(
-    feature_range=(low, high), classes=["no", "yes"], solver="gd", epsilon=1.0, delta=1e-6
+    feature_range=(low, high), classes=["no", "yes"], epsilon=1.0, delta=1e-6
 )
 print(model.plan(10_000, 4))
 model.fit(answers[train], says_yes[train])
@@ -24,8 +24,8 @@ for name, coefficient in zip(names, model.coef_[0], strict=True):
     print(f"{name:>14}: {coefficient:+.3f} per unit")
 print("accuracy on others:", round(model.score(answers[test], says_yes[test]), 3))
 
-without = LogisticRegression(
-    feature_range=(low, high), classes=["no", "yes"], solver="gd", epsilon=np.inf
-).fit(answers[train], says_yes[train])
+without = LogisticRegression(feature_range=(low, high), classes=["no", "yes"], epsilon=np.inf).fit(
+    answers[train], says_yes[train]
+)
 print("without privacy:   ", round(without.score(answers[test], says_yes[test]), 3))
 print(model.privacy_)

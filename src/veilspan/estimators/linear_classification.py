@@ -60,7 +60,7 @@ class LogisticRegression(LinearClassifier):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, (4000, 3))
     >>> y = X @ [2.0, -1.0, 0.0] + 0.3 > rng.logistic(size=4000) / 4
-    >>> model = LogisticRegression(feature_range=(-1, 1), classes=[False, True], solver="gd")
+    >>> model = LogisticRegression(feature_range=(-1, 1), classes=[False, True])
     >>> model = model.fit(X, y)
     >>> bool(model.score(X, y) > 0.8), bool(model.privacy_.verify())
     (True, True)
@@ -136,7 +136,7 @@ class LinearSVC(LinearClassifier):
     >>> from veilspan.estimators.linear_classification import LinearSVC
     >>> X = np.random.default_rng(0).uniform(0, 10, (4000, 2))
     >>> y = np.where(X[:, 0] > X[:, 1], "left", "right")
-    >>> model = LinearSVC(feature_range=(0, 10), classes=["left", "right"], solver="gd").fit(X, y)
+    >>> model = LinearSVC(feature_range=(0, 10), classes=["left", "right"]).fit(X, y)
     >>> bool(model.score(X, y) > 0.9)
     True
     """

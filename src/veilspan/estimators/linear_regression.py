@@ -107,7 +107,7 @@ class LinearRegression(LinearRegressor):
     >>> from veilspan.estimators.linear_regression import LinearRegression
     >>> X = np.random.default_rng(0).uniform(-1, 1, (20_000, 2))
     >>> y = X @ [3.0, -1.0] + 5
-    >>> model = LinearRegression(feature_range=(-1, 1), target_range=(0, 10), solver="gd").fit(X, y)
+    >>> model = LinearRegression(feature_range=(-1, 1), target_range=(0, 10)).fit(X, y)
     >>> bool(model.score(X, y) > 0.9)
     True
     """
