@@ -75,7 +75,7 @@ def test_sparse_rows_give_the_same():
 def test_the_error_falls_with_the_square_of_the_steps(geometry):
     """Within 8 L B_w / (T + 1)^2 for every T, on a squared loss without strong convexity.
 
-    2,000 steps of it are the minimum. Gradient steps of the same size are 10 times worse somewhere.
+    As many gradient steps of the same size end more than three times as far from the minimum.
     """
     rng = np.random.default_rng(0)
     x = rng.standard_normal((60, 80)) * 0.9 ** np.arange(80)
