@@ -14,6 +14,7 @@ from veilspan import (
 )
 from veilspan.curator.rows import Block
 from veilspan.geometry import SPD, Ball, Euclidean, Grassmann, PoincareBall, Sphere
+from veilspan.problems.column_histograms import ColumnHistograms
 from veilspan.problems.geodesic import GeodesicGradient
 from veilspan.problems.gradients import RowGradient
 from veilspan.problems.linear_losses import Logistic
@@ -196,6 +197,12 @@ QUERIES = {
         5,
         (None, np.linspace(-0.4, 0.5, 5)),
         slow_ratings,
+    ),
+    "column histograms": (
+        ColumnHistograms(4, np.array([-1.0, 0.0, 2.0])),
+        4,
+        (None,),
+        None,
     ),
     "slope gradient": (
         SignedGradient(Logistic(), 0.1),
