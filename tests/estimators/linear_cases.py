@@ -17,6 +17,9 @@ from veilspan.solvers.linear_gd import GradientDescent, StochasticGradient
 
 LOW, HIGH = np.array([-1.0, -2.0, 0.8, -10.0]), np.array([1.0, 8.0, 1.2, 10.0])
 WIDTH = len(LOW)
+CONSTANT = 0.3  # default size of the constant column over the bound on a row's length
+#: What scaled rows are divided by, column by column.
+DIVISOR = (HIGH - LOW) / 2 * math.sqrt(WIDTH * (1 + CONSTANT**2))
 TARGETS = (-20.0, 30.0)
 # Few steps: most tests do not ask for accuracy.
 QUICK = GradientDescent(steps=6)
@@ -74,7 +77,7 @@ def is_regression(name):
     return "target_range" in MODELS[name][1]
 
 
-def scaled(x, constant=0.5):
+def scaled(x, constant=CONSTANT):
     """Rows inside the unit ball, without their constant column, by the formula of the guide."""
     return (x - (LOW + HIGH) / 2) / ((HIGH - LOW) / 2) / math.sqrt(WIDTH * (1 + constant**2))
 

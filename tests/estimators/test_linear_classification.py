@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize as scipy_minimize
 from sklearn.linear_model import LogisticRegression as PlainLogistic
 
-from estimators.linear_cases import HIGH, LOW, PUBLIC, QUICK, scaled, table
+from estimators.linear_cases import DIVISOR, HIGH, LOW, PUBLIC, QUICK, scaled, table
 from veilspan.estimators.linear_classification import LinearSVC, LogisticRegression
 from veilspan.problems.linear_losses import SmoothedHinge
 from veilspan.solvers.linear_gd import GradientDescent
@@ -29,8 +29,7 @@ def test_without_noise_it_is_scikit_learns_logistic_regression(cuts, weight):
     np.testing.assert_array_equal(ours.classes_, plain.classes_)
     assert ours.coef_.shape == plain.coef_.shape
     assert ours.intercept_.shape == plain.intercept_.shape
-    factor = (HIGH - LOW) / 2 * math.sqrt(4 * 1.25)
-    np.testing.assert_allclose(ours.coef_ * factor, plain.coef_, atol=1e-4)
+    np.testing.assert_allclose(ours.coef_ * DIVISOR, plain.coef_, atol=1e-4)
     assert ours.score(x, y) == plain.score(scaled(x), y)
 
 

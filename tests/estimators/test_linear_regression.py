@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn import linear_model as plain
 
-from estimators.linear_cases import HIGH, LOW, QUICK, REGRESSION, TARGETS, scaled, table
+from estimators.linear_cases import DIVISOR, HIGH, LOW, QUICK, REGRESSION, TARGETS, scaled, table
 from veilspan.estimators.linear import noise_threshold
 from veilspan.estimators.linear_regression import (
     ElasticNet,
@@ -43,8 +43,7 @@ def test_without_noise_it_is_scikit_learns(ours, theirs):
     np.testing.assert_allclose(
         ours.predict(x), MIDDLE + HALF * theirs.predict(scaled(x)), atol=1e-4
     )
-    factor = (HIGH - LOW) / 2 * math.sqrt(4 * 1.25)
-    np.testing.assert_allclose(ours.coef_ * factor / HALF, theirs.coef_, atol=1e-4)
+    np.testing.assert_allclose(ours.coef_ * DIVISOR / HALF, theirs.coef_, atol=1e-4)
     assert ours.coef_.shape == theirs.coef_.shape
     assert isinstance(ours.intercept_, float)
 

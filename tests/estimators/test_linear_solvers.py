@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn import linear_model as plain
 
-from estimators.linear_cases import HIGH, LOW, REGRESSION, TARGETS, scaled, table
+from estimators.linear_cases import CONSTANT, HIGH, LOW, REGRESSION, TARGETS, scaled, table
 from veilspan.audit.replay import replay
 from veilspan.estimators.linear_classification import LinearSVC, LogisticRegression
 from veilspan.estimators.linear_regression import HuberRegressor, Lasso, LinearRegression, Ridge
@@ -48,9 +48,9 @@ def test_without_noise_solvers_of_the_logistic_loss_agree(solver):
     x, scores = table(400)
     y = scores > 0.1
     model = LogisticRegression(**BOUNDS, C=20.0, solver=solver, epsilon=math.inf).fit(x, y)
-    # Objective perturbation holds the intercept as well, with its column of half the length.
+    # Objective perturbation holds the intercept as well.
     if solver == "objective":
-        rows = np.hstack([scaled(x), np.full((400, 1), 0.5 / math.sqrt(1.25))])
+        rows = np.hstack([scaled(x), np.full((400, 1), CONSTANT / math.hypot(1.0, CONSTANT))])
         theirs = plain.LogisticRegression(C=20.0, fit_intercept=False, tol=1e-10).fit(rows, y)
         wanted = theirs.decision_function(rows)
     else:
