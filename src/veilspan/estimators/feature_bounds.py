@@ -11,7 +11,8 @@ of a row of at most unit length, and whatever is proven for such rows covers the
 the features a factor sqrt(1 + intercept_scaling^2) of their length, and no separate release.
 
 Every number of the map is public and it looks at one row only, so neighbouring tables stay
-neighbouring (:mod:`veilspan.problems.row_scaling`).
+neighbouring (:mod:`veilspan.problems.row_scaling`). A row is rounded alike, bit for bit, wherever
+it stands in the table, so that rounding is part of the map.
 """
 
 from __future__ import annotations
