@@ -202,5 +202,6 @@ def _loss_distribution(joined: Sequence[Event], neighbors: Neighbors, cell: floa
                     for masses, infinite in loss_masses(event, neighbors, cell)
                 )
             )
-            total = total.compose(one.self_compose(event.count))
+            for _ in range(event.count):
+                total = total.compose(one)
     return total

@@ -68,10 +68,12 @@ class Lines:
         """P(u >= the least u that reaches x on some line)."""
         from scipy.special import ndtr
 
-        reach = np.full(len(x), math.inf)
-        for slope, height in zip(self.slopes, self.heights):
-            at = (x - height) / slope if slope else np.where(x <= height, -math.inf, math.inf)
-            np.minimum(reach, at, out=reach)
+        slopes, heights, starts = self._envelope()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            levels = np.where(np.isfinite(starts), slopes * starts + heights, -math.inf)
+            piece = np.maximum(np.searchsorted(levels, x, side="left") - 1, 0)
+            reach = (x - heights[piece]) / slopes[piece]
+        reach[slopes[piece] == 0] = -math.inf  # L is at least the height of a flat line
         return np.asarray(np.minimum(1.0, self.sides * ndtr(-reach)))
 
     def log_moment(self, order: float) -> float:
@@ -197,7 +199,9 @@ def curvature_corners(event: ObjectiveEvent) -> tuple[np.ndarray, np.ndarray]:
     if event.shape != "logistic":
         return np.array([0.0, 1.0]), np.full(2, least_epsilon(event))
     # h(t) = t - t^2 / (4 smoothness) is concave and log increasing and concave: so is k.
-    t = np.linspace(0.0, min(event.clip, 4 * event.smoothness), TANGENTS)
+    # Tangents stand closer at the ends, where k bends most if lam is small.
+    spread = (1 - np.cos(np.linspace(0.0, math.pi, TANGENTS))) / 2
+    t = spread * min(event.clip, 4 * event.smoothness)
     h = np.maximum(t - t * t / (4 * event.smoothness), 0.0)
     k = np.log1p(h / event.lam)
     slope = (1 - t / (2 * event.smoothness)) / (event.lam + h)
@@ -246,6 +250,7 @@ def _masses(bound: LossBound, cell: float) -> tuple[np.ndarray, float]:
         cells *= 2
     tail = bound.survival(np.arange(cells + 1) * cell)
     tail[0] = 1.0  # losses are never negative
+    tail = tail[: int(np.searchsorted(-tail, -LOST)) + 1]
     return np.concatenate([[0.0], tail[:-1] - tail[1:]]), float(tail[-1])
 
 

@@ -70,12 +70,10 @@ class ObjectivePerturbation:
     ) -> tuple[Event, ...]:
         """The tilt and the output noise."""
         event = self._event(problem, budget, neighbors)
-        return calibrate_noise(
-            budget,
-            (event, GaussianEvent(OUTPUT)),
-            neighbors=neighbors,
-            weights=(1 - OUTPUT_SHARE, OUTPUT_SHARE),
-        )
+        pairs = 2.0 if neighbors == "replace-one" else 1.0
+        # Relative multipliers: the objective costs about (pairs / z)^2, the output its share of it.
+        output = GaussianEvent(OUTPUT, 1 / (pairs * math.sqrt(OUTPUT_SHARE)))
+        return calibrate_noise(budget, (event, output), neighbors=neighbors)
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Ask for the minimum."""

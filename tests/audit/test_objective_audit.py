@@ -1,0 +1,184 @@
+"""The door to tilted objectives passes its audits, and deliberately broken copies do not."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from audit.game import upper_bound
+from veilspan import Budget, GaussianEvent, Plan
+from veilspan.audit.replay import replay
+from veilspan.curator import objective, tilted
+from veilspan.curator.curator import Curator
+from veilspan.curator.objective import objective_event
+from veilspan.curator.rows import Rows
+from veilspan.privacy.noise import SeededNoise
+from veilspan.privacy.objective import loss_bounds
+from veilspan.problems.linear_losses import Huber, Logistic, Multinomial, SmoothedHinge
+
+ALPHA = 1e-7  # of each audit; together below 1e-6
+LOSSES = [Logistic(), SmoothedHinge(), Huber(), Multinomial(3)]
+
+
+def fit(loss, *, lam=1.0, clip=0.5, neighbors="add-remove", z=2.0, seed=0):
+    def run(rows):
+        x, y = rows
+        event = replace(objective_event(loss, lam=lam, clip=clip), noise_multiplier=z)
+        plan = Plan(
+            method="audit",
+            budget=Budget(1.0, 1e-6),
+            neighbors=neighbors,
+            n_rows=len(y) if neighbors == "replace-one" else None,
+            n_features=x.shape[1],
+            events=(event, GaussianEvent("output", 50.0)),
+        )
+        curator = Curator(Rows(x, y), plan, SeededNoise(seed))
+        return curator.minimum(loss, event="objective", output="output", radius=50.0).value
+
+    return run
+
+
+def tables(loss, neighbors, seed=1):
+    """A table and a neighbour with an extreme row, unscaled and long."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((30, 3))
+    y = rng.integers(0, 3, 30) if loss.n_outputs > 1 else rng.choice([-1.0, 1.0], 30)
+    x[-1] = [40.0, -30.0, 0.0]
+    if neighbors == "add-remove":
+        return (x, y), (x[:-1], y[:-1])
+    other = x.copy()
+    other[-1] = -x[-1]
+    return (x, y), (other, y)
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("loss", LOSSES, ids=[loss.name for loss in LOSSES])
+def test_replay_finds_nothing(loss, neighbors):
+    one, two = tables(loss, neighbors)
+    for first, second in ((one, two), (two, one)):
+        report = replay(fit(loss, neighbors=neighbors), first, second)
+        assert report.ok, report.findings
+        assert report.questions == 2
+        assert 0.05 < report.largest_use <= 1.0
+
+
+def without_clipping(self, block, shrink, cap, theta):
+    y = self._targets(block)
+    scores = (block.x @ theta) * shrink
+    raw = self.loss.slope(scores, y)
+    return scores, y, raw, raw
+
+
+class Unaware(tilted.TiltedObjective):
+    """Minimises without lam; the audit's own recomputation has it."""
+
+    def row_gradient(self, theta):
+        return super().row_gradient(theta) - self.event.lam * theta
+
+
+def test_replay_sees_slopes_that_are_not_clipped(monkeypatch):
+    one, two = tables(Logistic(), "add-remove")
+    monkeypatch.setattr(tilted.TiltedObjective, "_slopes", without_clipping)
+    reports = [replay(fit(Logistic(), clip=0.05), *pair) for pair in ((one, two), (two, one))]
+    assert any("declared sensitivity" in text for report in reports for text in report.findings)
+
+
+def test_replay_sees_a_minimum_without_lam(monkeypatch):
+    one, two = tables(Logistic(), "add-remove")
+    honest = objective.minimise
+
+    def forgetful(task, tilt, bounds):
+        lazy = Unaware(task._blocks, task.loss, replace(task.event, lam=1e-3), 3, 256)
+        return honest(lazy, tilt, bounds)
+
+    monkeypatch.setattr(objective, "minimise", forgetful)
+    assert not replay(fit(Logistic(), lam=30.0), one, two).ok
+
+
+def test_replay_sees_a_minimisation_that_stops_early(monkeypatch):
+    one, two = tables(Logistic(), "add-remove")
+    monkeypatch.setattr(objective, "minimise", lambda task, tilt, bounds: np.zeros(task.shape))
+    assert not replay(fit(Logistic()), one, two).ok
+
+
+def test_rows_that_are_not_shortened_bend_the_objective_too_much(monkeypatch):
+    # Slopes stay clipped by a row's length, so the gradient shows nothing; the curvature does.
+    x, y = np.array([[40.0], [0.1]]), np.array([1.0, 1.0])
+    event = objective_event(Logistic(), lam=1.0)
+
+    def bend():
+        task = tilted.TiltedObjective(lambda: Rows(x, y).blocks(10), Logistic(), event, 1, 256)
+        return float(task._times(np.zeros(1), np.ones(1))[0]) - event.lam
+
+    assert bend() <= 2 * event.smoothness
+
+    def not_shortened(self, part):
+        blocks = zip(self._blocks(), self._lengths)
+        return sum(part(block, np.ones(len(r)), self.event.clip / r) for block, r in blocks)
+
+    monkeypatch.setattr(tilted.TiltedObjective, "_sum", not_shortened)
+    monkeypatch.setattr(
+        tilted.TiltedObjective,
+        "_slopes",
+        lambda self, block, shrink, cap, theta: (
+            block.x @ theta,
+            block.y,
+            self.loss.slope(block.x @ theta, block.y),
+            self.loss.slope(block.x @ theta, block.y),
+        ),
+    )
+    assert bend() > 2 * event.smoothness
+
+
+def released(factor, rows, event, runs, seed):
+    """Minima of a one-column table for many tilts, with noise ``factor`` times what was planned."""
+    loss = SmoothedHinge()
+    tilt = np.random.default_rng(seed).standard_normal(runs) * event.std * factor
+    low, high = np.full(runs, -60.0), np.full(runs, 60.0)
+    for _ in range(60):
+        middle = (low + high) / 2
+        gradient = event.lam * middle + tilt
+        for x, y in zip(rows[0][:, 0], rows[1]):
+            gradient = gradient + x * loss.slope(x * middle, np.full(runs, y))
+        low, high = np.where(gradient < 0, middle, low), np.where(gradient < 0, high, middle)
+    task = tilted.TiltedObjective(lambda: Rows(*rows).blocks(10), loss, event, 1, 256)
+    assert abs(task.row_gradient(low[:1])[0] + tilt[0]) < 1e-6, "not the mechanism that is shipped"
+    return low
+
+
+@pytest.mark.parametrize(("factor", "caught"), [(1.0, False), (0.8, True)])
+def test_the_game_sees_noise_that_is_too_small(factor, caught):
+    event = replace(objective_event(SmoothedHinge(), lam=100.0), noise_multiplier=0.4)
+    one = (np.array([[1.0], [0.0]]), np.array([1.0, 1.0]))
+    runs, epsilon = 100_000, 3.0
+    with_row = released(factor, one, event, runs, 5)
+    without = released(factor, (np.zeros((2, 1)), np.ones(2)), event, runs, 6)
+    # P(with in S) <= e^epsilon P(without in S) + delta. lam theta is the tilt, turned round, plus
+    # the row's 1: S is where the likelihood ratio exceeds e^epsilon.
+    threshold = (epsilon * event.std**2 + 0.5) / event.lam
+    low = 1 - upper_bound(np.sum(with_row <= threshold), runs, ALPHA / 2)
+    high = upper_bound(np.sum(without > threshold), runs, ALPHA / 2)
+    x = np.arange(epsilon, epsilon + 40, 0.002)
+    bound = loss_bounds(event, "add-remove")[0]
+    delta = float(np.exp(epsilon - x) @ bound.survival(x)) * 0.002
+    assert (low > math.exp(epsilon) * high + delta) == caught
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.8])
+def test_the_tilt_has_the_noise_of_its_event(factor):
+    event = replace(objective_event(Logistic(), lam=1.0), noise_multiplier=3.0)
+    plan = Plan(
+        method="audit",
+        budget=Budget(1.0, 1e-6),
+        neighbors="add-remove",
+        n_rows=None,
+        n_features=1,
+        events=(event,),
+    )
+    curator = Curator(Rows(np.ones((2, 1)), np.ones(2)), plan, SeededNoise(4))
+    drawn = factor * objective._draw_tilt(curator, event, (20_000,))
+    square = float(np.sum((drawn / event.std) ** 2))
+    inside = chi2.ppf(ALPHA / 2, 20_000) <= square <= chi2.isf(ALPHA / 2, 20_000)
+    assert inside == (factor == 1.0)
