@@ -38,21 +38,25 @@ class Split:
     test: tuple
     settings: dict  # feature_range and row_norm of the estimators
     bounds: str  # where they come from
-    large: bool = False
 
     @property
     def shape(self):
         return self.train[0].shape
 
+    def part(self, rows, seed):
+        """Some of the training rows, all test rows."""
+        kept = np.sort(np.random.default_rng([13, seed]).permutation(self.shape[0])[:rows])
+        train = (self.train[0][kept], self.train[1][kept])
+        name = f"{self.name}, {rows:,} rows"
+        return Split(name, train, self.test, self.settings, self.bounds)
 
-def divided(name, rows, labels, seed, settings, bounds, large=False):
-    """A random fifth for testing."""
-    order = np.random.default_rng([7, seed]).permutation(len(labels))
+
+def divided(name, rows, labels, seed, settings, bounds):
+    """A random fifth for testing; ``seed=None`` is one split that does not change."""
+    order = np.random.default_rng(0 if seed is None else [7, seed]).permutation(len(labels))
     cut = int((1 - TEST_PART) * len(labels))
     train, test = order[:cut], order[cut:]
-    return Split(
-        name, (rows[train], labels[train]), (rows[test], labels[test]), settings, bounds, large
-    )
+    return Split(name, (rows[train], labels[train]), (rows[test], labels[test]), settings, bounds)
 
 
 def breast_cancer(seed):
@@ -72,13 +76,13 @@ def digits(seed):
 
     rows, labels = load_digits(return_X_y=True)
     signs = np.where(labels >= 5, 1.0, -1.0)
-    settings = {"feature_range": (0.0, 16.0)}
+    settings = {"feature_range": (0.0, 16.0), "row_norm": typical(64)}
     return divided("digits >= 5", rows, signs, seed, settings, "pixels are 0 to 16")
 
 
 def synthetic(seed, rows=62_500, columns=50):
     """Normal rows of variances 1/j, logistic targets: a fifth is for testing."""
-    rng = np.random.default_rng([11, seed])
+    rng = np.random.default_rng([11, seed or 0])
     spread = 1 / np.sqrt(np.arange(1, columns + 1))
     x = rng.standard_normal((rows, columns)) * spread
     slope = rng.standard_normal(columns)
@@ -127,7 +131,7 @@ def adult(folder, seed):
     rows, n_categories = one_hot(frame, numbers, logarithmic=("capital-gain", "capital-loss"))
     settings = {"row_norm": float(np.sqrt(n_categories + len(numbers)))}
     bounds = f"{n_categories} categories, a 1 each, and 5 numbers scaled to [0, 1]"
-    return divided("adult", rows, signs, seed, settings, bounds, large=True)
+    return divided("adult", rows, signs, seed, settings, bounds)
 
 
 def census_income(folder, seed):
@@ -151,7 +155,7 @@ def census_income(folder, seed):
     settings = {"row_norm": float(np.sqrt(n_categories + len(numbers)))}
     bounds = f"{n_categories} categories, a 1 each, and 7 numbers scaled to [0, 1]"
     train, test = (rows[:cut], signs[:cut]), (rows[cut:], signs[cut:])
-    return Split("census-income", train, test, settings, bounds, large=True)
+    return Split("census-income", train, test, settings, bounds)
 
 
 def covertype(folder, seed):
@@ -167,7 +171,7 @@ def covertype(folder, seed):
     rows = sparse.csr_array(np.hstack([scaled, flags]))
     settings = {"row_norm": float(np.sqrt(typical(10) ** 2 + 2))}
     bounds = "ranges in metres, degrees and shades; two categories, a 1 each"
-    return divided("covertype", rows, signs, seed, settings, bounds, large=True)
+    return divided("covertype", rows, signs, seed, settings, bounds)
 
 
 def one_hot(frame, numbers, logarithmic):

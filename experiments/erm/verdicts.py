@@ -1,0 +1,117 @@
+"""What the tables show, in words: goals met, goals missed.
+
+python experiments/erm/verdicts.py FILE     prints the verdicts of a tables.csv again
+"""
+
+import csv
+import sys
+from pathlib import Path
+
+import sets
+from tables import (
+    AUTO,
+    EPSILONS,
+    FIXED,
+    GOALS,
+    HINDSIGHT,
+    PEER,
+    PLAIN,
+    SOLVERS,
+    best_of_peer,
+    summary,
+)
+
+
+def show(found, epsilons=EPSILONS):
+    """Print a table for each set and the verdicts."""
+    cells = summary(found)
+    for name in dict.fromkeys(row["data"] for row in found):
+        print_table(name, cells, found, epsilons)
+    print()
+    goals(cells, epsilons)
+    against_the_peer(cells, epsilons)
+    hindsight(cells, epsilons)
+
+
+def print_table(name, cells, found, epsilons):
+    sizes = next((row["rows"], row["columns"]) for row in found if row["data"] == name)
+    print(f"\n{name}: {int(sizes[0]):,} rows x {sizes[1]} columns; accuracy +- standard error / ")
+    print("excess risk at epsilon " + ", ".join(f"{epsilon:g}" for epsilon in epsilons))
+    for method in dict.fromkeys(key[1] for key in cells if key[0] == name):
+        texts, seeds = [], 0
+        for epsilon in [*epsilons, float("inf")]:
+            if (name, method, epsilon) in cells:
+                accuracy, error, excess, seeds = cells[name, method, epsilon]
+                texts.append(f"{accuracy:.4f} +- {error:.4f} / {excess:7.4f}")
+        print(f"  {method:26} {'   '.join(texts)}   ({seeds} seeds)")
+
+
+def goals(cells, epsilons):
+    """The figures that the default has to reach."""
+    for name, wanted in GOALS.items():
+        for epsilon, goal in zip(EPSILONS, wanted):
+            if epsilon not in epsilons or (name, FIXED, epsilon) not in cells:
+                continue
+            accuracy, error, _, _ = cells[name, FIXED, epsilon]
+            word = "met" if round(accuracy, 3) >= goal else "MISSED"
+            print(
+                f"verdict: {name} at epsilon {epsilon:g}: {accuracy:.4f} +- {error:.4f}, "
+                f"goal {goal:.3f}: {word}"
+            )
+
+
+def against_the_peer(cells, epsilons):
+    """Ahead by more than one standard error, or both as good as without privacy."""
+    ahead, equal, behind = [], [], []
+    for name in dict.fromkeys(key[0] for key in cells):
+        for epsilon in epsilons:
+            if (name, PEER, epsilon) not in cells:
+                continue
+            ours, theirs = cells[name, AUTO, epsilon], cells[name, PEER, epsilon]
+            error = ((ours[1] or 0) ** 2 + (theirs[1] or 0) ** 2) ** 0.5
+            error = 0.0 if error != error else error
+            top = cells[name, PLAIN, float("inf")]
+            where = f"{name} at {epsilon:g} ({ours[0]:.4f} against {theirs[0]:.4f})"
+            if ours[0] - theirs[0] > error:
+                ahead.append(where)
+            elif min(ours[0], theirs[0]) >= top[0] - 0.005:
+                equal.append(where)
+            else:
+                behind.append(where)
+    print(
+        f"verdict: the default is ahead of diffprivlib with its best C by more than one standard "
+        f"error in {len(ahead)} of {len(ahead) + len(equal) + len(behind)} cells; both are within "
+        f"0.005 of the fit without privacy in {len(equal)}: {'; '.join(equal) or '-'}; "
+        f"neither: {'; '.join(behind) or '-'}"
+    )
+
+
+def hindsight(cells, epsilons):
+    """How far the default is from the best of our solvers."""
+    for name in dict.fromkeys(key[0] for key in cells):
+        held_out = name.split(",")[0] in sets.HELD_OUT
+        worst = []
+        for epsilon in epsilons:
+            found = {m: cells[name, m, epsilon][0] for m in SOLVERS if (name, m, epsilon) in cells}
+            if found:
+                best = max(found, key=found.get)
+                worst.append((found[best] - cells[name, AUTO, epsilon][0], epsilon, best))
+        if not worst:
+            continue
+        gap, epsilon, best = max(worst)
+        word = ("met" if gap <= HINDSIGHT else "MISSED") if held_out else "chosen on this set"
+        print(
+            f"verdict: {name}: furthest behind the best of our solvers {gap:+.4f} "
+            f"({best} at epsilon {epsilon:g}), goal {HINDSIGHT}: {word}"
+        )
+
+
+def main():
+    with Path(sys.argv[1]).open() as file:
+        found = list(csv.DictReader(file))
+    epsilons = sorted({float(row["epsilon"]) for row in found} - {float("inf")})
+    show(best_of_peer(found), epsilons)
+
+
+if __name__ == "__main__":
+    main()
