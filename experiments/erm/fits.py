@@ -15,6 +15,7 @@ from scipy import sparse
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Block, Rows
 from veilspan.estimators.feature_bounds import FeatureBounds
+from veilspan.estimators.linear import LinearParameters
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.noise import noise_source
 from veilspan.privacy.plan import Plan
@@ -24,7 +25,7 @@ from veilspan.solvers.linear import LinearProblem
 from veilspan.solvers.linear_rule import LoudNoiseWarning
 
 DELTA = 1e-6
-INTERCEPT = 0.5  # constant column over the bound on a row's length, as in the estimators
+INTERCEPT = LinearParameters.intercept_scaling  # the estimators' default
 RIDGE = 1e-4  # per row, of the fit without privacy that excess risk is counted from
 
 
