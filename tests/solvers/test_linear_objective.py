@@ -105,6 +105,18 @@ def test_the_plan_keeps_the_budget_and_the_tilt_is_felt(loss, neighbors):
     assert 0.0 < np.linalg.norm(theta - clean) < 60
 
 
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+def test_exact_discrete_noise_serves_as_well(neighbors):
+    loss = Logistic()
+    x, y = table(loss)
+    solver = ObjectivePerturbation(lam=3.0)
+    curator, _ = curator_for(x, y, loss, solver, epsilon=3.0, neighbors=neighbors)
+    exact = Curator(Rows(x, y), curator.plan, SeededNoise(1), noise="exact")
+    answer = exact.minimum(loss, event="objective", output="output", radius=50.0)
+    assert np.isfinite(answer.value).all()
+    assert 50.0 * 2.0**-22 <= answer.noise_std < 0.05
+
+
 def test_conjugate_gradients_and_cholesky_find_the_same_minimum(monkeypatch):
     loss = Logistic()
     x, y = table(loss, n=200, p=6)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -27,9 +27,10 @@ from veilspan._threads import threads_for
 from veilspan.curator.rows import Block
 from veilspan.curator.tape import Question, current_tape, fingerprint
 from veilspan.curator.tilted import TiltedObjective, minimise
+from veilspan.privacy.discrete import LEAST_BITS
 from veilspan.privacy.errors import PrivacyError
 from veilspan.privacy.events import Event, GaussianEvent, LossShape, ObjectiveEvent
-from veilspan.privacy.grid import MAX_ROWS, UNIT_ROUNDOFF, noise_scale
+from veilspan.privacy.grid import COARSEST, MAX_ROWS, UNIT_ROUNDOFF, Scale, noise_scale
 
 if TYPE_CHECKING:
     from veilspan.curator.curator import Curator
@@ -184,8 +185,6 @@ def minimum(
     """Minimum of the tilted objective, its output noise and its event: charged, then computed."""
     if not (radius > 0 and math.isfinite(radius)):
         raise ValueError(f"radius must be positive and finite; got {radius}.")
-    if curator.noise == "exact":
-        raise ValueError('the tilt of an objective is drawn in float64: use noise="grid".')
     charged, paid = curator._meter.charge(event), curator._meter.charge(output)
     if not (isinstance(charged, ObjectiveEvent) and isinstance(paid, GaussianEvent)):
         raise PrivacyError(f"{event!r} and {output!r} are not the events of a tilted objective.")
@@ -196,7 +195,13 @@ def minimum(
     with threads_for(curator.n_features):
         theta = _tilted_minimum(curator, loss, charged, bounds)
     distance = 2 * bounds.tau / charged.lam
-    scale = noise_scale(paid.noise_multiplier, distance, theta.size, largest=2 * radius)
+    if paid.noise_multiplier > 0:
+        # More noise than rounding needs, never below 2^-22 of the radius: room for a fine grid.
+        distance = max(distance, math.ldexp(radius, -22) / paid.noise_multiplier)
+    bits = LEAST_BITS if curator.noise == "exact" else COARSEST
+    scale = noise_scale(
+        paid.noise_multiplier, distance, theta.size, largest=2 * radius, least_bits=bits + 1
+    )
     exact = (fold(theta, radius) if charged.std else theta).ravel()
     tape = current_tape()
     if tape is None:
@@ -250,10 +255,9 @@ def _tilted_minimum(
     return minimise(objective, -objective.row_gradient(given), bounds)
 
 
-def _draw_tilt(curator: Curator, event: ObjectiveEvent, shape: tuple[int, ...]) -> Any:
+def _draw_tilt(curator: Curator, event: ObjectiveEvent, shape: tuple[int, ...]) -> np.ndarray:
     """B on a grid of 2^-40 of its std; the grid's share of tau is in ``Tolerance.tilt``."""
     if event.std == 0:
         return np.zeros(shape)
     step = math.ldexp(1.0, math.floor(math.log2(event.std)) - TILT_BITS)
-    drawn = curator.source.generator.standard_normal(shape) * (event.std / step)
-    return np.rint(drawn) * step
+    return curator._add_noise(np.zeros(shape), Scale(event.std, step, event.clip))
