@@ -185,6 +185,16 @@ def test_a_minimum_far_away_is_certified_and_comes_back_as_zero():
     assert np.all(fold(theta, 1.0) == 0)
 
 
+def test_the_radius_makes_room_for_noise_that_was_asked_for():
+    loss = Logistic()
+    x, y = table(loss)
+    loud = ObjectivePerturbation(lam=1.0)
+    theta = loud.run(*curator_for(x, y, loss, loud, epsilon=0.3)).theta
+    reflected = ObjectivePerturbation(lam=1.0, radius=1.0)
+    inside = reflected.run(*curator_for(x, y, loss, reflected, epsilon=0.3)).theta
+    assert np.linalg.norm(theta) > 2 > 1.01 > np.linalg.norm(inside)
+
+
 def test_the_certificate_is_true():
     loss = SmoothedHinge()
     x, y = table(loss)

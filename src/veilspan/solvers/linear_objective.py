@@ -26,6 +26,7 @@ OBJECTIVE, OUTPUT = "objective", "output"
 OUTPUT_SHARE = 2e-3  # of the budget: the noise that covers rounding; 0.1 % more noise on b
 REACH = 10.0  # length of theta that noise alone may reach where the data are silent
 LEAST_LAM = 0.3
+RADIUS = 50.0
 #: Share of epsilon that the curvature of a row may cost: little where it costs at every slope,
 #: more where it vanishes at the largest slope, which is the one that counts.
 CURVATURE_SHARE = {"logistic": 0.5, "one-sided": 0.1, "two-sided": 0.1, "softmax": 0.1}
@@ -55,13 +56,14 @@ class ObjectivePerturbation:
     clip : float, optional
         Longest that a row's gradient may be; by default the loss's slope bound, or 1 without one.
         Less noise, for a loss with capped slopes. For several scores, rows are shortened instead.
-    radius : float
-        R: a theta longer than that is reflected into the ball of this radius.
+    radius : float, optional
+        R: a theta longer than that is reflected into the ball of this radius. By default 50, or
+        five times as long as noise alone would make theta, if that is more.
     """
 
     lam: float | None = None
     clip: float | None = None
-    radius: float = 50.0
+    radius: float | None = None
 
     name = "objective"
 
@@ -77,7 +79,12 @@ class ObjectivePerturbation:
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Ask for the minimum."""
-        answer = curator.minimum(problem.loss, event=OBJECTIVE, output=OUTPUT, radius=self.radius)
+        radius = self.radius
+        if radius is None:
+            tilted = [e for e in curator.plan.events if isinstance(e, ObjectiveEvent)]
+            noise = max((e.std / e.lam for e in tilted), default=0.0)
+            radius = max(RADIUS, 5 * noise * math.sqrt(math.prod(problem.shape)))
+        answer = curator.minimum(problem.loss, event=OBJECTIVE, output=OUTPUT, radius=radius)
         return LinearResult(np.asarray(answer.value), "minimised")
 
     def _event(
