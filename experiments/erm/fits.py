@@ -15,7 +15,7 @@ from scipy import sparse
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Block, Rows
 from veilspan.estimators.feature_bounds import FeatureBounds
-from veilspan.estimators.linear import LinearParameters
+from veilspan.estimators.linear_parameters import LinearParameters
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.noise import noise_source
 from veilspan.privacy.plan import Plan
