@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from veilspan.estimators.linear_classification import LogisticRegression
+from veilspan import LogisticRegression
 
 # A questionnaire: its ranges are printed on the form, nobody needs the answers to know them.
 low, high = np.array([18, 0, 1, 0]), np.array([90, 60, 5, 1])

@@ -56,7 +56,7 @@ class LogisticRegression(LinearClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from veilspan.estimators.linear_classification import LogisticRegression
+    >>> from veilspan import LogisticRegression
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, (4000, 3))
     >>> y = X @ [2.0, -1.0, 0.0] + 0.3 > rng.logistic(size=4000) / 4
@@ -133,7 +133,7 @@ class LinearSVC(LinearClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from veilspan.estimators.linear_classification import LinearSVC
+    >>> from veilspan import LinearSVC
     >>> X = np.random.default_rng(0).uniform(0, 10, (4000, 2))
     >>> y = np.where(X[:, 0] > X[:, 1], "left", "right")
     >>> model = LinearSVC(feature_range=(0, 10), classes=["left", "right"]).fit(X, y)

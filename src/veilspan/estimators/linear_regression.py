@@ -104,7 +104,7 @@ class LinearRegression(LinearRegressor):
     Examples
     --------
     >>> import numpy as np
-    >>> from veilspan.estimators.linear_regression import LinearRegression
+    >>> from veilspan import LinearRegression
     >>> X = np.random.default_rng(0).uniform(-1, 1, (20_000, 2))
     >>> y = X @ [3.0, -1.0] + 5
     >>> model = LinearRegression(feature_range=(-1, 1), target_range=(0, 10)).fit(X, y)
