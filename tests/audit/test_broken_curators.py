@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from audit.game import mu_lower_bound
 from veilspan import Budget, GaussianEvent, Plan, SampledGaussianEvent
+from veilspan.audit.bounds import mu_lower_bound
 from veilspan.curator import executor
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows

@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pytest
 
-from audit.game import mu_lower_bound
 from geometry.cases import rng
 from veilspan import (
     RGD,
@@ -21,6 +20,7 @@ from veilspan import (
     Plan,
     minimize,
 )
+from veilspan.audit.bounds import mu_lower_bound
 from veilspan.audit.replay import replay
 from veilspan.curator import executor
 from veilspan.curator.curator import Curator

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from audit.game import upper_bound
 from veilspan import Budget, GaussianEvent, Plan
+from veilspan.audit.bounds import clopper_pearson_upper
 from veilspan.audit.replay import replay
 from veilspan.curator import objective, tilted
 from veilspan.curator.curator import Curator
@@ -158,8 +158,8 @@ def test_the_game_sees_noise_that_is_too_small(factor, caught):
     # P(with in S) <= e^epsilon P(without in S) + delta. lam theta is the tilt, turned round, plus
     # the row's 1: S is where the likelihood ratio exceeds e^epsilon.
     threshold = (epsilon * event.std**2 + 0.5) / event.lam
-    low = 1 - upper_bound(np.sum(with_row <= threshold), runs, ALPHA / 2)
-    high = upper_bound(np.sum(without > threshold), runs, ALPHA / 2)
+    low = 1 - clopper_pearson_upper(np.sum(with_row <= threshold), runs, ALPHA / 2)
+    high = clopper_pearson_upper(np.sum(without > threshold), runs, ALPHA / 2)
     x = np.arange(epsilon, epsilon + 40, 0.002)
     bound = loss_bounds(event, "add-remove")[0]
     delta = float(np.exp(epsilon - x) @ bound.survival(x)) * 0.002
