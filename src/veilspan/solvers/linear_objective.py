@@ -29,7 +29,7 @@ LEAST_LAM = 0.3
 RADIUS = 50.0
 #: Share of epsilon that the curvature of a row may cost: little where it costs at every slope,
 #: more where it vanishes at the largest slope, which is the one that counts.
-CURVATURE_SHARE = {"logistic": 0.5, "one-sided": 0.1, "two-sided": 0.1, "softmax": 0.1}
+CURVATURE_SHARE = {"logistic": 0.25, "one-sided": 0.1, "two-sided": 0.1, "softmax": 0.1}
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class ObjectivePerturbation:
 
     * s sqrt(p) / 10, with s for a Gaussian release of the same budget: where the rows say nothing
       theta is -b / lam, so this keeps noise alone to a length of about 10;
-    * what keeps the curvature of one row from costing more than a tenth of epsilon (a half, for the
+    * what keeps the curvature of one row from costing more than a tenth of epsilon (a quarter for the
       logistic loss, whose curvature vanishes where its slope is largest);
     * 0.3, and the penalty's own strength times the number of rows, public or guessed; without
       either the penalty is replaced by the rest of this list.
