@@ -41,8 +41,8 @@ class ObjectivePerturbation:
 
     * s sqrt(p) / 10, with s for a Gaussian release of the same budget: where the rows say nothing
       theta is -b / lam, so this keeps noise alone to a length of about 10;
-    * what keeps the curvature of one row from costing more than a tenth of epsilon (a quarter for the
-      logistic loss, whose curvature vanishes where its slope is largest);
+    * what keeps the curvature of one row from costing more than a tenth of epsilon (a quarter, for
+      the logistic loss, whose curvature vanishes where its slope is largest);
     * 0.3, and the penalty's own strength times the number of rows, public or guessed; without
       either the penalty is replaced by the rest of this list.
 
