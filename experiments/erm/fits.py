@@ -73,7 +73,7 @@ def plain(rows, signs, ridge):
     return model.fit(rows, signs).coef_[0]
 
 
-def problem_of(data, neighbors, penalty=None, expected=None):
+def problem_of(data, neighbors, penalty=None, intercept=True):
     """Logistic loss; under add-remove the number of rows is only expected."""
     rows, columns = data.rows.shape
     known = neighbors == "replace-one"
@@ -82,13 +82,14 @@ def problem_of(data, neighbors, penalty=None, expected=None):
         penalty=penalty or NoPenalty(),
         n_features=columns,
         n_rows=rows if known else None,
-        expected_rows=None if known else (expected or rows),
+        expected_rows=None if known else rows,
+        intercept=intercept,
     )
 
 
-def private(data, solver, epsilon, seed, neighbors="add-remove", penalty=None):
+def private(data, solver, epsilon, seed, neighbors="add-remove", penalty=None, intercept=True):
     """Theta, CPU seconds and the events of one private fit; the noise is seeded."""
-    problem, budget = problem_of(data, neighbors, penalty), Budget(epsilon, DELTA)
+    problem, budget = problem_of(data, neighbors, penalty, intercept), Budget(epsilon, DELTA)
     start = time.process_time()
     plan = Plan(
         method="experiment",
