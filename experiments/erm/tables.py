@@ -38,13 +38,14 @@ GOALS = {
     "a9a": (0.842, 0.849, 0.850, 0.850),
 }
 HINDSIGHT = 0.005  # below the best of our solvers, on sets that the rule was not chosen on
-# name: (seeds of the default, seeds of the others, rows of an additional smaller table)
+# name: (seeds of the default, seeds of the others, rows of an additional smaller table). The other
+# library gets two seeds at least.
 PLANS = {
     "breast_cancer": (20, 20, None),
     "digits": (20, 20, None),
-    "synthetic": (5, 2, None),
-    "a9a": (5, 2, None),
-    "adult": (5, 2, None),
+    "synthetic": (5, 1, None),
+    "a9a": (5, 1, None),
+    "adult": (5, 1, None),
     "census-income": (3, 1, 30_000),
     "covertype": (3, 1, 30_000),
 }
@@ -84,8 +85,8 @@ def run_set(name, make, options):
         split = make(seed=seed)
         found += on_split(split, seed, seed < few, options)
         if smaller is not None:
-            found += on_split(split.part(smaller, seed), seed, seed < 2, options)
-    if split.name in GOALS:
+            found += on_split(split.part(smaller, seed), seed, seed < few, options)
+    if split.name in GOALS and name != "a9a":  # which has one split
         fixed = scaled(make(seed=None))
         for epsilon in options.epsilons:
             found += [measure(fixed, FIXED, epsilon, seed) for seed in range(many)]
@@ -103,7 +104,7 @@ def on_split(split, seed, everyone, options):
     found = [record(data, PLAIN, math.inf, seed, data.minimum, 0.0)]
     for epsilon in options.epsilons:
         found += [measure(data, method, epsilon, seed) for method in methods]
-    if everyone and options.peer:
+    if options.peer and (everyone or seed < 2):
         found += peers.diffprivlib(data, options.epsilons, seed, record)
     spent = time.process_time() - start
     print(f"  {split.name}, seed {seed}: {spent:.0f} s of CPU", file=sys.stderr, flush=True)

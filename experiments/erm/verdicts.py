@@ -50,9 +50,10 @@ def goals(cells, epsilons):
     """The figures that the default has to reach."""
     for name, wanted in GOALS.items():
         for epsilon, goal in zip(EPSILONS, wanted):
-            if epsilon not in epsilons or (name, FIXED, epsilon) not in cells:
+            method = AUTO if name == "a9a" else FIXED
+            if epsilon not in epsilons or (name, method, epsilon) not in cells:
                 continue
-            accuracy, error, _, _ = cells[name, FIXED, epsilon]
+            accuracy, error, _, _ = cells[name, method, epsilon]
             word = "met" if round(accuracy, 3) >= goal else "MISSED"
             print(
                 f"verdict: {name} at epsilon {epsilon:g}: {accuracy:.4f} +- {error:.4f}, "

@@ -113,7 +113,6 @@ def test_verdicts_follow_the_numbers(scripts, capsys):
     tables, verdicts = scripts["tables"], scripts["verdicts"]
     found = [
         *(cell("auto", a, seed=s) for s, a in enumerate((0.80, 0.82))),
-        *(cell("auto, fixed split", a, seed=s) for s, a in enumerate((0.80, 0.82))),
         *(cell("gd", a, seed=s) for s, a in enumerate((0.83, 0.83))),
         *(cell("diffprivlib C=1", a, seed=s) for s, a in enumerate((0.70, 0.72))),
         *(cell("diffprivlib C=10", a, seed=s) for s, a in enumerate((0.75, 0.77))),
