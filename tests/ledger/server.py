@@ -6,6 +6,7 @@ databases may be created.
 
 import glob
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,7 +15,6 @@ import time
 import uuid
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 OWN_SERVER = "VEILSPAN_TEST_POSTGRES"
 DEBIAN = "/usr/lib/postgresql/*/bin"
@@ -122,7 +122,7 @@ def fresh_database(server_url):
     with psycopg.connect(server_url, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
     try:
-        yield urlsplit(server_url)._replace(path=f"/{name}").geturl()
+        yield re.sub(r"(?<=://)([^/?]*)(/[^?]*)?", rf"\1/{name}", server_url, count=1)
     finally:
         with psycopg.connect(server_url, autocommit=True) as connection:
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)")

@@ -15,7 +15,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlsplit
 
 from veilspan.ledger.errors import LedgerError
 from veilspan.ledger.postgres_tables import SCHEMA_NAME, TABLES
@@ -105,12 +104,11 @@ class PostgresStore(Store):
 
 def without_password(url: str) -> str:
     """A URL that may be shown."""
-    parts = urlsplit(url)
-    shown = [part for part in parts.query.split("&") if not part.startswith("password=")]
-    user = parts.netloc.rpartition("@")[0].partition(":")[0]
-    place = parts.netloc.rpartition("@")[2]
-    netloc = f"{user}@{place}" if user else place
-    return parts._replace(netloc=netloc, query="&".join(shown)).geturl()
+    scheme, _, rest = url.partition("://")
+    place, mark, query = rest.partition("?")
+    login, at, server = place.rpartition("@")
+    options = [option for option in query.split("&") if not option.startswith("password=")]
+    return f"{scheme}://{login.partition(':')[0]}{at}{server}{mark}{'&'.join(options)}"
 
 
 def _version(connection: Any, url: str) -> int:
