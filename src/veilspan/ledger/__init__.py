@@ -1,0 +1,32 @@
+"""Who may still spend what on which dataset.
+
+>>> from veilspan.ledger import Ledger
+
+* :mod:`~veilspan.ledger.filters`: which requests still fit, with the proof.
+* :mod:`~veilspan.ledger.dataset`: the protocol of a charge.
+* :mod:`~veilspan.ledger.chain`, :mod:`~veilspan.ledger.journal`: tamper evidence.
+* :mod:`~veilspan.ledger.store`, ``sqlite``, ``postgres``: where it is kept.
+"""
+
+from __future__ import annotations
+
+from veilspan.ledger.chain import Head
+from veilspan.ledger.dataset import Dataset, Receipt, Request
+from veilspan.ledger.errors import LedgerError, TamperError
+from veilspan.ledger.ledger import Ledger
+from veilspan.ledger.session import current_dataset
+from veilspan.ledger.spending import Spending
+from veilspan.ledger.verification import LedgerReport
+
+__all__ = [
+    "Dataset",
+    "Head",
+    "Ledger",
+    "LedgerError",
+    "LedgerReport",
+    "Receipt",
+    "Request",
+    "Spending",
+    "TamperError",
+    "current_dataset",
+]

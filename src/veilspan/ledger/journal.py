@@ -1,0 +1,172 @@
+"""The ledger as a sealed journal: every write continues the chain and is checked against the past.
+
+A write is refused if the ledger is not the one that was seen here before: another key, an end that
+was cut off, a file that was made anew. Reading an old backup back in would hand out budget twice.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from veilspan._version import __version__
+from veilspan.ledger import keys
+from veilspan.ledger.chain import FIRST, Head, is_sealed, sealed
+from veilspan.ledger.errors import LedgerError, TamperError
+from veilspan.ledger.records import OPENED, Entry, as_json, now
+from veilspan.ledger.store import Book, open_store
+
+
+class Page:
+    """An open transaction on which entries can be added."""
+
+    def __init__(self, book: Book, key: bytes, last: Entry | None) -> None:
+        self.book = book
+        self._key = key
+        self._last = last
+
+    @property
+    def head(self) -> Head:
+        """Length and digest of the chain as it stands."""
+        assert self._last is not None
+        return Head(self._last.seq, self._last.mac)
+
+    def append(
+        self,
+        kind: str,
+        dataset: str,
+        content: dict[str, Any],
+        *,
+        key: str | None = None,
+        about: int | None = None,
+    ) -> Entry:
+        """Add an entry and seal it."""
+        count, previous = (0, FIRST) if self._last is None else (self._last.seq, self._last.mac)
+        entry = Entry(count + 1, dataset, kind, now(), key, about, as_json(content))
+        self._last = sealed(entry, previous, self._key)
+        self.book.append(self._last)
+        return self._last
+
+    def genuine(self, entry: Entry) -> Entry:
+        """The entry if its seal is right, else ``TamperError``."""
+        check_seal(self.book, entry, self._key)
+        return entry
+
+
+@dataclass(frozen=True)
+class Journal:
+    """Where a ledger lives and where its key is."""
+
+    url: str
+    key_file: Path
+
+    @contextmanager
+    def writing(self) -> Iterator[Page]:
+        """An exclusive transaction; the head is remembered once it is on the disk."""
+        with open_store(self.url).writing() as book:
+            last = book.last()
+            if last is None:
+                page, ledger_id = self._open(book)
+            else:
+                key, ledger_id = self._identify(book)
+                self._compare_with_memory(book, last, ledger_id)
+                check_seal(book, last, key)
+                page = Page(book, key, last)
+            yield page
+        keys.remember_ledger(self.key_file, self.url, ledger_id)
+        keys.remember_head(self.key_file, ledger_id, page.head)
+
+    @contextmanager
+    def reading(self) -> Iterator[Page]:
+        """A consistent view, under the ledger's own key."""
+        with open_store(self.url).reading() as book:
+            key, _ = self._identify(book)
+            yield Page(book, key, book.last())
+
+    def exists(self) -> bool:
+        """Whether there is a ledger."""
+        return open_store(self.url).exists()
+
+    def _open(self, book: Book) -> tuple[Page, str]:
+        if keys.known_ledger(self.key_file, self.url) is not None:
+            raise TamperError(
+                f"there was a ledger at {self._place} and its entries are gone. Put it back; or, "
+                "if it is to be given up with all that it knows, remove "
+                f"{keys.place_file(self.key_file, self.url)}."
+            )
+        ledger_id = secrets.token_hex(8)
+        page = Page(book, keys.read_or_make_key(self.key_file), None)
+        page.append(OPENED, "", {"id": ledger_id, "version": __version__})
+        return page, ledger_id
+
+    def _identify(self, book: Book) -> tuple[bytes, str]:
+        first = book.entry(1)
+        key = keys.read_key(self.key_file)
+        if first is None:
+            raise TamperError(f"the ledger at {self._place} has lost its first entry.")
+        if not is_sealed(first, FIRST, key):
+            raise TamperError(
+                f"the key in {self.key_file} is not the key of the ledger at {self._place}, or its "
+                "first entry was changed."
+            )
+        return key, str(first.content["id"])
+
+    def _compare_with_memory(self, book: Book, last: Entry, ledger_id: str) -> None:
+        known = keys.known_ledger(self.key_file, self.url)
+        if known not in (None, ledger_id):
+            raise TamperError(
+                f"the ledger at {self._place} was exchanged for another one since it was last "
+                "seen. If that is as it should be, remove "
+                f"{keys.place_file(self.key_file, self.url)}."
+            )
+        seen = keys.last_head(self.key_file, ledger_id)
+        if seen is None:
+            return
+        then = last if seen.count == last.seq else book.entry(seen.count)
+        if then is None or then.mac != seen.mac:
+            raise TamperError(
+                f"the ledger at {self._place} ends at entry {last.seq}, but {seen.count} entries "
+                "were seen before, or they were others: an old copy, or one that was cut or "
+                "rewritten. Nothing is charged to it."
+            )
+
+    @property
+    def _place(self) -> str:
+        return shown(self.url)
+
+
+def check_seal(book: Book, entry: Entry, key: bytes) -> None:
+    """Check one entry against the digest before it."""
+    previous = FIRST
+    if entry.seq > 1:
+        before = book.entry(entry.seq - 1)
+        if before is None:
+            raise TamperError(f"entry {entry.seq - 1} of the ledger is missing.")
+        previous = before.mac
+    if not is_sealed(entry, previous, key):
+        raise TamperError(f"entry {entry.seq} of the ledger is not what was written.")
+
+
+def shown(url: str) -> str:
+    """A path, or a URL without its password."""
+    scheme, mark, rest = url.partition("://")
+    user, at, place = rest.rpartition("@")
+    return f"{scheme}{mark}{user.partition(':')[0]}{at}{place}" if mark else url
+
+
+def checked_location(location: Any) -> str:
+    """An absolute path or a URL, so that other processes mean the same ledger."""
+    text = str(location)
+    if "://" in text:
+        if not text.startswith(("postgresql://", "postgres://")):
+            raise LedgerError(
+                "a ledger lives in a file or behind postgresql://...; got a URL of another kind."
+            )
+        return text
+    if not text or text.endswith(("/", "\\")):
+        raise LedgerError("a ledger needs the name of a file.")
+    return str(Path(text).expanduser().absolute())

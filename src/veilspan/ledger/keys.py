@@ -1,0 +1,132 @@
+"""The key of the chain and the last head seen: files outside the database.
+
+The key is 32 random bytes in hexadecimal, readable by its owner alone. It lives in the file that
+the ledger names, else in that of ``VEILSPAN_LEDGER_KEY_FILE``, else in the user's configuration.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+
+from veilspan.ledger.chain import Head
+from veilspan.ledger.errors import LedgerError
+
+VARIABLE = "VEILSPAN_LEDGER_KEY_FILE"
+
+
+def key_path(key: str | os.PathLike[str] | None) -> Path:
+    """Where the key lives."""
+    chosen = key or os.environ.get(VARIABLE) or _config_folder() / "veilspan" / "ledger.key"
+    return Path(chosen).expanduser().absolute()
+
+
+def _config_folder() -> Path:
+    base = os.environ.get("APPDATA") if os.name == "nt" else os.environ.get("XDG_CONFIG_HOME")
+    return Path(base) if base else Path.home() / ".config"
+
+
+def read_key(path: Path) -> bytes:
+    """The key, or an error that says what is wrong with its file."""
+    try:
+        status = path.stat()
+        if os.name == "posix" and status.st_mode & 0o007:
+            raise LedgerError(f"the key file {path} is open to everybody; chmod 600 it.")
+        return _parsed(str(path), status.st_mtime_ns)
+    except FileNotFoundError:
+        raise LedgerError(
+            f"the ledger's key file {path} does not exist. Entries can be neither written nor "
+            f"checked without it: put it back, or name it by key=... or {VARIABLE}."
+        ) from None
+    except OSError as error:
+        raise LedgerError(f"the key file {path} cannot be read: {error.strerror}.") from None
+
+
+@lru_cache(maxsize=16)  # the time of the last change is part of the question
+def _parsed(path: str, changed: int) -> bytes:
+    try:
+        key = bytes.fromhex(Path(path).read_text(encoding="ascii").strip())
+    except ValueError:
+        key = b""
+    if len(key) != 32:
+        raise LedgerError(f"the key file {path} does not hold 64 hexadecimal digits.")
+    return key
+
+
+def read_or_make_key(path: Path) -> bytes:
+    """The key; made by whoever comes first, all others read what she wrote."""
+    if not path.exists():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _make_key(path)
+        except OSError as error:
+            raise LedgerError(f"no key file can be made at {path}: {error.strerror}.") from None
+    return read_key(path)
+
+
+def _make_key(path: Path) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent)  # readable by its owner alone
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(secrets.token_hex(32) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        # A link fails if the name is taken, so that two processes never use two keys.
+        with contextlib.suppress(FileExistsError):
+            os.link(name, path)
+    finally:
+        os.unlink(name)
+
+
+def last_head(key_file: Path, ledger_id: str) -> Head | None:
+    """The last head of a ledger that was seen from here."""
+    try:
+        return Head.parse(_beside(key_file, ledger_id, "head").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+
+
+def remember_head(key_file: Path, ledger_id: str, head: Head) -> None:
+    """Keep a head if it is later than the one kept. A head that cannot be kept is no error.
+
+    Two processes may write at once and the earlier head win: an anchor a few entries older.
+    """
+    known = last_head(key_file, ledger_id)
+    if known is None or known.count < head.count:
+        _write(_beside(key_file, ledger_id, "head"), f"{head}\n")
+
+
+def known_ledger(key_file: Path, url: str) -> str | None:
+    """Which ledger was seen at a place: one that is gone must not be made anew in silence."""
+    try:
+        return place_file(key_file, url).read_text(encoding="ascii").strip()
+    except OSError:
+        return None
+
+
+def remember_ledger(key_file: Path, url: str, ledger_id: str) -> None:
+    """Keep which ledger lives at a place."""
+    if known_ledger(key_file, url) is None:
+        _write(place_file(key_file, url), f"{ledger_id}\n")
+
+
+def place_file(key_file: Path, url: str) -> Path:
+    """The file that names the ledger at a place."""
+    return _beside(key_file, hashlib.sha256(url.encode()).hexdigest()[:16], "place")
+
+
+def _beside(key_file: Path, name: str, kind: str) -> Path:
+    return key_file.with_name(f"{key_file.name}.{name}.{kind}")
+
+
+def _write(path: Path, text: str) -> None:
+    with contextlib.suppress(OSError):
+        handle, name = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        os.replace(name, path)

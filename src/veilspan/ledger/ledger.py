@@ -1,0 +1,176 @@
+"""The ledger: who may still spend what on which dataset."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager
+from dataclasses import asdict
+
+from veilspan.ledger.chain import Head
+from veilspan.ledger.dataset import Dataset, spending_on, terms_and_rules
+from veilspan.ledger.errors import LedgerError
+from veilspan.ledger.filters import rules_for, rules_to_list
+from veilspan.ledger.journal import Journal, Page, checked_location, shown
+from veilspan.ledger.keys import key_path
+from veilspan.ledger.records import DATASET, Entry, Terms
+from veilspan.ledger.session import session
+from veilspan.ledger.spending import Spending
+from veilspan.ledger.verification import LedgerReport, verify_ledger
+
+
+class Ledger:
+    """A persistent record of privacy budgets: what was spent stays spent.
+
+    Parameters
+    ----------
+    location : str or path
+        A SQLite file, made when the first dataset is, or ``postgresql://...`` (needs the extra
+        ``[postgres]``).
+    key : str or path, optional
+        File with the key that seals entries; keep it apart from the ledger. By default that of
+        ``VEILSPAN_LEDGER_KEY_FILE``, else ``veilspan/ledger.key`` in the user's configuration,
+        made on first use.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from veilspan import PCA
+    >>> from veilspan.datasets import make_haystack
+    >>> from veilspan.ledger import Ledger
+    >>> folder = tempfile.mkdtemp()
+    >>> ledger = Ledger(f"{folder}/budget.db", key=f"{folder}/ledger.key")
+    >>> trial = ledger.dataset("trial-42", epsilon=3, delta=1e-6)
+    >>> rows = make_haystack(2000, 6, 2).rows
+    >>> pca = PCA(2, epsilon=1.0, ledger=trial).fit(rows)
+    >>> pca.privacy_.ledger["dataset"], trial.spent().charges
+    ('trial-42', 1)
+    """
+
+    def __init__(
+        self, location: str | os.PathLike[str], key: str | os.PathLike[str] | None = None
+    ) -> None:
+        self.url = checked_location(location)
+        self.key_file = str(key_path(key))
+
+    @property
+    def journal(self) -> Journal:
+        """The entries, sealed."""
+        from pathlib import Path
+
+        return Journal(self.url, Path(self.key_file))
+
+    def dataset(
+        self,
+        name: str,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        *,
+        neighbors: str = "replace-one",
+        accounting: str = "auto",
+        test: bool = False,
+    ) -> Dataset:
+        """Open a dataset's account, or return the one that is there.
+
+        Parameters
+        ----------
+        name : str
+            Of the data, not of a file: all copies of a table share one budget.
+        epsilon, delta : float, optional
+            What all releases together may spend. Leave both out to open an account that exists.
+        neighbors : {"replace-one", "add-remove"}
+            The relation that every fit must promise.
+        accounting : {"auto", "gdp", "rdp"}
+            How fits are added up (:mod:`veilspan.ledger.filters`). ``"gdp"`` is exact and takes
+            full-batch Gaussian releases only. ``"rdp"`` takes all. ``"auto"`` takes all and keeps
+            both counts, with half of delta each: a little less than the better of the two.
+        test : bool
+            For rehearsals: fits that are not private (a seed, no noise) are recorded, at no cost.
+        """
+        if epsilon is None and delta is None:
+            with self.journal.reading() as page:
+                terms_and_rules(page, name)
+            return self._handle(name)
+        if epsilon is None or delta is None:
+            raise LedgerError("a dataset's budget is both epsilon and delta.")
+        wanted = Terms(name, float(epsilon), float(delta), neighbors, accounting, test)  # type: ignore[arg-type]
+        rules = rules_for(wanted.epsilon, wanted.delta, accounting)
+        allowed = [rule.allowance(wanted.epsilon) for rule in rules]
+        if self.journal.exists() and self._recorded(wanted):
+            return self._handle(name)
+        with self.journal.writing() as page:
+            if not _same_terms(page, wanted):
+                content = {"terms": asdict(wanted), "rules": rules_to_list(rules)}
+                page.append(DATASET, name, {**content, "allowed": allowed})
+                page.book.open_account(name, allowed)
+        return self._handle(name)
+
+    def _recorded(self, wanted: Terms) -> bool:
+        with self.journal.reading() as page:
+            return _same_terms(page, wanted)
+
+    def _handle(self, name: str) -> Dataset:
+        return Dataset(self.url, name, self.key_file)
+
+    def session(self, dataset: str | Dataset) -> AbstractContextManager[Dataset]:
+        """Charge every fit inside a ``with`` block to a dataset that exists.
+
+        A fit that names another dataset by its own ``ledger`` is charged there.
+        """
+        handle = dataset if isinstance(dataset, Dataset) else self.dataset(dataset)
+        return session(handle)
+
+    def datasets(self) -> list[str]:
+        """Names of all datasets."""
+        with self.journal.reading() as page:
+            return [account.dataset for account in page.book.accounts()]
+
+    def spent(self) -> dict[str, Spending]:
+        """What was spent on each dataset."""
+        with self.journal.reading() as page:
+            names = [account.dataset for account in page.book.accounts()]
+            return {name: spending_on(page, name) for name in names}
+
+    def history(self, dataset: str | None = None) -> list[Entry]:
+        """All entries, or those of a dataset, in order."""
+        if dataset is not None:
+            return self.dataset(dataset).history()
+        with self.journal.reading() as page:
+            return list(page.book.entries())
+
+    def head(self) -> Head:
+        """Number of entries and the digest of the last: note it elsewhere to see truncation."""
+        with self.journal.reading() as page:
+            return page.head
+
+    def verify(self, head: Head | str | None = None) -> LedgerReport:
+        """Check every entry, every sum, and that nothing was cut off.
+
+        Parameters
+        ----------
+        head : Head or str, optional
+            A head noted earlier, for example one printed in a release. The last one seen from here
+            is compared in any case.
+
+        Returns
+        -------
+        LedgerReport
+            True in a boolean context if nothing was found.
+        """
+        given = Head.parse(head) if isinstance(head, str) else head
+        return verify_ledger(self.journal, given)
+
+    def __repr__(self) -> str:
+        return f"Ledger({shown(self.url)!r})"
+
+
+def _same_terms(page: Page, wanted: Terms) -> bool:
+    """Whether the dataset is there with these terms; other terms are refused."""
+    if page.book.dataset_entry(wanted.name) is None:
+        return False
+    recorded, _ = terms_and_rules(page, wanted.name)
+    if recorded != wanted:
+        raise LedgerError(
+            f"the dataset {wanted.name!r} is recorded with {recorded.describe()}; its terms do not "
+            f"change. Asked for: {wanted.describe()}."
+        )
+    return True

@@ -1,0 +1,118 @@
+"""What a ledger holds: entries that are only ever added, and one account for each dataset."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from veilspan.ledger.filters import ACCOUNTING, MOST_RULES
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.neighbors import Neighbors, check_neighbors
+
+#: Kinds of entries: the ledger's birth, a dataset's terms, a charge, and the release after it.
+OPENED, DATASET, CHARGE, RELEASE = "ledger", "dataset", "charge", "release"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the ledger. Lines are ordered by ``seq``; times are what the clock said.
+
+    Attributes
+    ----------
+    seq : int
+        1, 2, 3, ...
+    dataset : str
+        Whose account; empty for the first line.
+    kind : {"ledger", "dataset", "charge", "release"}
+        What it says.
+    time : str
+        When, by the clock of the machine that wrote it.
+    key : str or None
+        The idempotency key of a charge.
+    about : int or None
+        For a release, the line of its charge.
+    body : str
+        The rest, as JSON with sorted keys.
+    mac : str
+        Keyed digest of this line and of all before it (:mod:`veilspan.ledger.chain`).
+    """
+
+    seq: int
+    dataset: str
+    kind: str
+    time: str
+    key: str | None
+    about: int | None
+    body: str
+    mac: str = ""
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The body, read."""
+        content: dict[str, Any] = json.loads(self.body)
+        return content
+
+
+@dataclass(frozen=True)
+class Account:
+    """Integer units allowed and spent under each rule of :mod:`veilspan.ledger.filters`."""
+
+    dataset: str
+    allowed: tuple[int, ...]
+    spent: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not len(self.allowed) == len(self.spent) == MOST_RULES:
+            raise ValueError(f"an account has {MOST_RULES} rules.")
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What may be spent on a dataset, for ever."""
+
+    name: str
+    epsilon: float
+    delta: float
+    neighbors: Neighbors = "replace-one"
+    accounting: str = "auto"
+    test: bool = False
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "the name of a dataset")
+        if not Budget(self.epsilon, self.delta).is_private:
+            raise ValueError("the budget of a dataset must be finite.")
+        check_neighbors(self.neighbors)
+        if self.accounting not in ACCOUNTING:
+            known = ", ".join(ACCOUNTING)
+            raise ValueError(f"accounting must be one of {known}; got {self.accounting!r}.")
+        if not isinstance(self.test, bool):
+            raise TypeError(f"test must be True or False; got {self.test!r}.")
+
+    def describe(self) -> str:
+        """The terms in a few words."""
+        kind = ", for tests" if self.test else ""
+        return (
+            f"epsilon = {self.epsilon:g}, delta = {self.delta:g}, {self.neighbors}, "
+            f"accounting {self.accounting}{kind}"
+        )
+
+
+def check_name(value: Any, what: str) -> str:
+    """Return a name that can be printed on one line, or raise."""
+    if not isinstance(value, str):
+        raise TypeError(f"{what} must be text; got {type(value).__name__}.")
+    if not value or len(value) > 200 or not value.isprintable() or value != value.strip():
+        raise ValueError(f"{what} must be 1 to 200 printable characters without spaces around.")
+    return value
+
+
+def as_json(content: Any) -> str:
+    """JSON in one spelling: sorted keys, no spaces, no NaN."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def now() -> str:
+    """The time as the clock has it, in UTC."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,109 @@
+"""Stored releases: how a fit is recognised, and how its result is kept and given out again."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import io
+import pickle
+import types
+from collections.abc import Mapping
+from typing import Any
+
+from veilspan.ledger.errors import LedgerError
+
+_SAFE = ("veilspan.", "numpy.")
+_PLAIN = {"builtins": {"set", "frozenset", "slice", "complex", "range", "bytearray"}}
+
+
+def question_of(*parts: Any) -> str:
+    """Digest of what a fit asks: class, parameters, plan. Never of rows.
+
+    Equal values have equal digests in every process, whatever their place in memory.
+    """
+    state = hashlib.sha256()
+    _feed(state, parts)
+    return state.hexdigest()
+
+
+def _feed(state: Any, part: Any) -> None:
+    if hasattr(part, "tobytes") and hasattr(part, "dtype"):
+        state.update(f"array {part.dtype} {part.shape} ".encode())
+        _feed(state, part.tolist() if part.dtype.hasobject else part.tobytes())
+    elif isinstance(part, Mapping):
+        state.update(f"mapping {len(part)} ".encode())
+        for name in sorted(part, key=repr):
+            _feed(state, name)
+            _feed(state, part[name])
+    elif isinstance(part, (list, tuple, set, frozenset)):
+        items = sorted(part, key=repr) if isinstance(part, (set, frozenset)) else part
+        state.update(f"{type(part).__name__} {len(part)} ".encode())
+        for item in items:
+            _feed(state, item)
+    elif part is None or isinstance(part, (str, bytes, int, float, complex)):
+        text = repr(part).encode()
+        state.update(f"{type(part).__name__} {len(text)} ".encode() + text)
+    else:
+        _feed_object(state, part)
+
+
+def _feed_object(state: Any, part: Any) -> None:
+    kind = part if isinstance(part, type) else type(part)
+    state.update(f"object {kind.__module__}.{kind.__qualname__} ".encode())
+    if isinstance(part, type):
+        return
+    if isinstance(part, types.FunctionType):
+        # A function of the user's: its code, what it holds, not where it lives.
+        code = part.__code__
+        held = [cell.cell_contents for cell in part.__closure__ or ()]
+        constants = [item for item in code.co_consts if not isinstance(item, types.CodeType)]
+        _feed(state, (part.__qualname__, code.co_code, constants, code.co_names, held))
+    elif dataclasses.is_dataclass(part):
+        _feed(state, {f.name: getattr(part, f.name) for f in dataclasses.fields(part)})
+    elif hasattr(part, "get_params"):
+        _feed(state, part.get_params(deep=False))
+    elif hasattr(part, "__dict__"):
+        _feed(state, vars(part))
+    else:
+        _feed(state, repr(part))
+
+
+def pack(attributes: Mapping[str, Any]) -> bytes:
+    """A release as bytes."""
+    try:
+        return pickle.dumps(dict(attributes), protocol=5)
+    except Exception as error:  # whatever an attribute of the user's raises
+        raise LedgerError(
+            f"the release cannot be stored under an idempotency key ({type(error).__name__})."
+        ) from error
+
+
+def unpack(payload: bytes) -> dict[str, Any]:
+    """A release from bytes whose digest was found in a sealed entry.
+
+    The digest says that whoever wrote them had the key. Only classes of veilspan and NumPy are
+    built, so that a stored release cannot run anything else.
+    """
+    try:
+        attributes = _Unpickler(io.BytesIO(payload)).load()
+    except LedgerError:
+        raise
+    except Exception as error:
+        raise LedgerError(
+            f"the stored release was written by another version and cannot be read ({error})."
+        ) from error
+    if not isinstance(attributes, dict):
+        raise LedgerError("the stored release is not a set of attributes.")
+    return attributes
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if f"{module}.".startswith(_SAFE) or name in _PLAIN.get(module, ()):
+            return super().find_class(module, name)
+        raise LedgerError(f"the stored release holds a {module}.{name}; it is not read.")
+
+
+def digest_of(payload: bytes) -> str:
+    """Digest of a stored release."""
+    return hashlib.sha256(payload).hexdigest()

@@ -1,0 +1,188 @@
+"""What was spent on a dataset, what is left, and how a refusal says so."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from veilspan.ledger.filters import CAP, UNIT, Rule
+from veilspan.ledger.records import CHARGE, RELEASE, Account, Entry, Terms
+from veilspan.privacy import gdp
+from veilspan.privacy.accounting import gaussian_only
+from veilspan.privacy.errors import BudgetExceededError
+from veilspan.privacy.plan import Plan
+
+
+@dataclass(frozen=True)
+class Spending:
+    """State of a dataset's account.
+
+    Attributes
+    ----------
+    terms : Terms
+        What may be spent.
+    rules : tuple of Rule
+        The ways of counting.
+    account : Account
+        Units allowed and spent under each.
+    charges, tests, released : int
+        Charges so far, those among them that were tests, and those whose release was recorded.
+    """
+
+    terms: Terms
+    rules: tuple[Rule, ...]
+    account: Account
+    charges: int
+    tests: int
+    released: int
+
+    @classmethod
+    def from_entries(
+        cls, terms: Terms, rules: tuple[Rule, ...], account: Account, entries: Iterable[Entry]
+    ) -> Spending:
+        """Count the entries of a dataset."""
+        charges = tests = released = 0
+        for entry in entries:
+            charges += entry.kind == CHARGE
+            tests += entry.kind == CHARGE and bool(entry.content["test"])
+            released += entry.kind == RELEASE
+        return cls(terms, rules, account, charges, tests, released)
+
+    @property
+    def epsilon_gdp(self) -> float:
+        """Epsilon spent by exact Gaussian accounting, at the rule's delta.
+
+        Infinite as soon as a release that is not full-batch Gaussian was charged.
+        """
+        return self.rules[0].epsilon(self.account.spent[0])
+
+    @property
+    def epsilon_rdp(self) -> float:
+        """Epsilon spent by Rényi accounting: the least over the dataset's orders."""
+        pairs = list(zip(self.rules, self.account.spent))[1:]
+        return 0.0 if not self.account.spent[1] else min(r.epsilon(units) for r, units in pairs)
+
+    @property
+    def epsilon(self) -> float:
+        """Epsilon spent by the best rule that is in force; at most that of the terms."""
+        pairs = zip(self.rules, self.account.spent)
+        return min(r.epsilon(units) for r, units in pairs if r.active) if self._any else 0.0
+
+    @property
+    def fraction(self) -> float:
+        """Part of the budget that is spent, from 0 to 1, by the rule with most room."""
+        pairs = zip(self.account.allowed, self.account.spent)
+        return min(spent / allowed for allowed, spent in pairs if allowed > 0)
+
+    @property
+    def _any(self) -> bool:
+        return any(self.account.spent)
+
+    def left(self, delta: float | None = None) -> float:
+        """Largest epsilon of a Gaussian fit at ``delta`` that still fits, 0 if none.
+
+        Rounded down so that the plan of such a fit, whose own noise is rounded, fits as well.
+        """
+        room = max(
+            (
+                rule.gaussian_room(allowed - spent)
+                for rule, allowed, spent in zip(
+                    self.rules, self.account.allowed, self.account.spent
+                )
+                if rule.active
+            ),
+            default=0.0,
+        )
+        return largest_epsilon(room, self.terms.delta if delta is None else delta)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready summary (an infinite epsilon is the string ``"inf"``)."""
+
+        def plain(value: float) -> float | str:
+            return value if math.isfinite(value) else "inf"
+
+        terms = self.terms
+        return {
+            "dataset": terms.name,
+            "epsilon": terms.epsilon,
+            "delta": terms.delta,
+            "neighbors": terms.neighbors,
+            "accounting": terms.accounting,
+            "test": terms.test,
+            "spent_epsilon": plain(self.epsilon),
+            "spent_epsilon_gdp": plain(self.epsilon_gdp),
+            "spent_epsilon_rdp": plain(self.epsilon_rdp),
+            "spent_fraction": self.fraction,
+            "left_epsilon": self.left(),
+            "charges": self.charges,
+            "tests": self.tests,
+            "released": self.released,
+        }
+
+    def __repr__(self) -> str:
+        terms = self.terms
+        lines = [
+            f"{terms.name}: {self.fraction:.1%} spent of {terms.describe()}",
+            f"  spent      epsilon = {_said(self.epsilon_gdp)} (exact, Gaussian releases), "
+            f"{_said(self.epsilon_rdp)} (Rényi)",
+            f"  left       one Gaussian fit with epsilon = {self.left():.4g} at delta = "
+            f"{terms.delta:g}",
+            f"  charges    {self.charges}, {self.released} released, {self.tests} tests",
+        ]
+        return "\n".join(lines)
+
+
+def largest_epsilon(room: float, delta: float) -> float:
+    """Epsilon of the largest Gaussian fit within mu^2 = ``room``, a trifle less."""
+    if not room > 0:
+        return 0.0
+    # 1e-7 covers the roundings of mu_of and epsilon_of (1e-9) and of a unit in the last place.
+    mu = math.sqrt(room) * (1 - 1e-7) - 1 / UNIT
+    return gdp.epsilon_of(mu, delta) * (1 - 1e-7) if mu > 0 else 0.0
+
+
+def refusal(
+    terms: Terms, rules: tuple[Rule, ...], account: Account, costs: tuple[int, ...], plan: Plan
+) -> BudgetExceededError:
+    """The error for a request that does not fit: what is short, and what would still fit."""
+    closest = min(
+        (
+            (spent + cost - allowed) / max(allowed, 1)
+            for rule, allowed, spent, cost in zip(rules, account.allowed, account.spent, costs)
+            if rule.active and cost < CAP and spent < CAP
+        ),
+        default=None,
+    )
+    exact = plan.adaptive or gaussian_only(plan.events)
+    if closest is None:
+        return BudgetExceededError(
+            f"the dataset {terms.name!r} counts full-batch Gaussian releases only (accounting "
+            f"gdp); {plan.method} makes others. Use a solver without sampling, or a dataset with "
+            "accounting='auto'."
+        )
+    fits = Spending(terms, rules, account, 0, 0, 0).left(plan.budget.delta)
+    # Costs of sampled releases depend on the whole plan, so that the figure is a guide there.
+    guide = "" if exact else " for a fit of full-batch Gaussian releases, about that for others"
+    still = (
+        f"The largest epsilon that still fits is {_down_text(fits)} at delta = "
+        f"{plan.budget.delta:g}{guide}."
+        if fits > 0
+        else "Nothing is left."
+    )
+    return BudgetExceededError(
+        f"{plan.method} with epsilon = {plan.epsilon:.6g} does not fit into what is left of "
+        f"{terms.name!r} ({terms.describe()}): it is short by {max(closest, 1e-6):.4%} of the "
+        f"whole budget. {still} Nothing was charged."
+    )
+
+
+def _down_text(value: float) -> str:
+    """Six significant digits, rounded down: who types them is not refused."""
+    scale = 10.0 ** (5 - math.floor(math.log10(value)))
+    return f"{math.floor(value * scale) / scale:.6g}"
+
+
+def _said(epsilon: float) -> str:
+    return f"{epsilon:.4g}" if math.isfinite(epsilon) else "not defined"

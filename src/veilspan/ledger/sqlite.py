@@ -1,0 +1,241 @@
+"""A ledger in one SQLite file: no server, many processes.
+
+Write-ahead log with ``synchronous=FULL``: a commit returns when the log is on the disk. Writers
+start with BEGIN IMMEDIATE, so that nobody writes between what they read and what they write.
+Connections are kept for the next transaction, never across a fork.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from veilspan.ledger.errors import LedgerError
+from veilspan.ledger.filters import MOST_RULES
+from veilspan.ledger.store import SCHEMA, Book, Store
+
+#: Seconds to wait for another writer.
+PATIENCE = 60.0
+
+_UNITS = ",\n".join(
+    f"allowed{j} INTEGER NOT NULL, spent{j} INTEGER NOT NULL CHECK (spent{j} >= 0)"
+    for j in range(MOST_RULES)
+)
+_WITHIN = " OR ".join(f"spent{j} <= allowed{j}" for j in range(MOST_RULES))
+_TABLES = f"""
+CREATE TABLE entries (
+    seq INTEGER PRIMARY KEY,
+    dataset TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('ledger', 'dataset', 'charge', 'release')),
+    time TEXT NOT NULL,
+    key TEXT,
+    about INTEGER REFERENCES entries (seq),
+    body TEXT NOT NULL,
+    mac TEXT NOT NULL
+) STRICT;
+CREATE TABLE accounts (
+    dataset TEXT PRIMARY KEY,
+    {_UNITS},
+    CHECK ({_WITHIN})
+) STRICT;
+CREATE TABLE payloads (
+    seq INTEGER PRIMARY KEY REFERENCES entries (seq),
+    data BLOB NOT NULL
+) STRICT;
+CREATE INDEX entries_by_dataset ON entries (dataset, kind, seq);
+CREATE UNIQUE INDEX one_dataset ON entries (dataset) WHERE kind = 'dataset';
+CREATE UNIQUE INDEX one_charge_a_key ON entries (dataset, key) WHERE kind = 'charge';
+CREATE UNIQUE INDEX one_release_a_charge ON entries (about) WHERE kind = 'release';
+"""
+_APPEND_ONLY = "\n".join(
+    f"CREATE TRIGGER {table}_{verb} BEFORE {verb} ON {table} BEGIN "
+    f"SELECT RAISE(ABORT, '{table} are only ever added'); END;"
+    for table, verb in [
+        ("entries", "UPDATE"),
+        ("entries", "DELETE"),
+        ("payloads", "UPDATE"),
+        ("payloads", "DELETE"),
+        ("accounts", "DELETE"),
+    ]
+)
+
+# Connections that wait for the next transaction: path -> [(file identity, connection)].
+_IDLE: dict[str, list[tuple[tuple[int, int], sqlite3.Connection]]] = {}
+_LOCK = threading.Lock()
+
+
+class SQLiteBook(Book):
+    """A transaction on a connection."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        """Run one statement."""
+        return self._connection.execute(statement, values)
+
+
+class SQLiteStore(Store):
+    """A ledger in a file.
+
+    Parameters
+    ----------
+    path : str
+        The file; made when something is first written.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def exists(self) -> bool:
+        """Whether the file is there and holds something."""
+        try:
+            return os.stat(self.path).st_size > 0
+        except OSError:
+            return False
+
+    @contextmanager
+    def writing(self) -> Iterator[Book]:
+        """BEGIN IMMEDIATE ... COMMIT."""
+        with self._transaction("BEGIN IMMEDIATE") as connection:
+            _make_or_check_tables(connection, self.path)
+            yield SQLiteBook(connection)
+
+    @contextmanager
+    def reading(self) -> Iterator[Book]:
+        """A snapshot."""
+        if not self.exists():
+            raise LedgerError(f"there is no ledger at {self.path}.")
+        with self._transaction("BEGIN") as connection:
+            version = _version(connection, self.path)
+            if version == 0:
+                raise LedgerError(f"{self.path} is a database without a ledger.")
+            yield SQLiteBook(connection)
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
+        with _sentences(self.path):
+            connection = _take(self.path)
+            try:
+                connection.execute(begin)
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                # Whatever state it is in: closing undoes what was not committed.
+                connection.close()
+                raise
+            _give_back(self.path, connection)
+
+
+def _make_or_check_tables(connection: sqlite3.Connection, path: str) -> None:
+    if _version(connection, path) > 0:
+        return
+    if connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
+        raise LedgerError(f"{path} is a database of something else; a ledger gets its own file.")
+    for statement in _statements(_TABLES + _APPEND_ONLY):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {SCHEMA}")
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Statements of a script. ``executescript`` would commit what was begun."""
+    pending = ""
+    for line in script.splitlines():
+        pending += line + "\n"
+        if sqlite3.complete_statement(pending):
+            yield pending
+            pending = ""
+
+
+def _version(connection: sqlite3.Connection, path: str) -> int:
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > SCHEMA:
+        raise LedgerError(
+            f"{path} was written by a later version (format {version}; this one reads {SCHEMA}). "
+            "Update veilspan."
+        )
+    return version
+
+
+def _identity(path: str) -> tuple[int, int]:
+    status = os.stat(path)
+    return status.st_dev, status.st_ino
+
+
+def _take(path: str) -> sqlite3.Connection:
+    """A connection that waits, if its file is still the one at ``path``, else a new one."""
+    while True:
+        with _LOCK:
+            waiting = _IDLE.get(path)
+            kept = waiting.pop() if waiting else None
+        if kept is None:
+            return _connect(path)
+        try:
+            if _identity(path) == kept[0]:
+                return kept[1]
+        except OSError:
+            pass
+        kept[1].close()  # the file was replaced: charges must not go to the old one
+
+
+def _give_back(path: str, connection: sqlite3.Connection) -> None:
+    with _LOCK:
+        _IDLE.setdefault(path, []).append((_identity(path), connection))
+
+
+def _connect(path: str) -> sqlite3.Connection:
+    if not Path(path).parent.is_dir():
+        raise LedgerError(f"the folder of {path} does not exist.")
+    connection = sqlite3.connect(
+        path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+    )
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def _sentences(path: str) -> Iterator[None]:
+    """Errors of SQLite as sentences that say what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        name = getattr(error, "sqlite_errorname", "") or ""
+        said = [text for start, text in _SAID.items() if name.startswith(start)]
+        text = said[0] if said else f"failed ({error})"
+        raise LedgerError(f"the ledger {path} {text}.") from error
+
+
+_SAID = {
+    "SQLITE_FULL": "cannot grow: the disk is full",
+    "SQLITE_READONLY": "is read-only",
+    "SQLITE_CANTOPEN": "cannot be opened: check the folder and its permissions",
+    "SQLITE_NOTADB": "is not a SQLite database",
+    "SQLITE_CORRUPT": "is damaged: restore it from a copy, then compare heads",
+    "SQLITE_BUSY": f"is held by another writer for more than {PATIENCE:g} s",
+    "SQLITE_IOERR": "cannot be read or written: the disk reports an error",
+}
+
+
+def _before_fork() -> None:
+    """A connection must not be shared with a child; the parent opens another when it needs one."""
+    _LOCK.acquire()
+    for _, connection in (pair for waiting in _IDLE.values() for pair in waiting):
+        connection.close()
+    _IDLE.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
+    )
