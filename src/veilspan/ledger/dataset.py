@@ -21,7 +21,7 @@ from veilspan.ledger.errors import LedgerError, TamperError
 from veilspan.ledger.filters import MOST_RULES, Rule, rules_from_list
 from veilspan.ledger.journal import Journal, Page, shown
 from veilspan.ledger.records import CHARGE, RELEASE, Entry, Terms, as_json, check_name
-from veilspan.ledger.releases import digest_of, pack, question_of, unpack
+from veilspan.ledger.releases import digest_of, pack, unpack
 from veilspan.ledger.spending import Spending, refusal
 from veilspan.privacy.plan import Plan
 
@@ -284,6 +284,3 @@ def _fits_json(plan: Mapping[str, Any]) -> bool:
     except (TypeError, ValueError):
         return False
     return True
-
-
-__all__ = ["Dataset", "Receipt", "Request", "question_of"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from veilspan.ledger import keys
 from veilspan.ledger.chain import FIRST, Head, is_sealed
-from veilspan.ledger.errors import LedgerError
 from veilspan.ledger.filters import CAP, MOST_RULES, rules_from_list
 from veilspan.ledger.journal import Journal
 from veilspan.ledger.records import CHARGE, DATASET, RELEASE, Entry
@@ -48,7 +48,8 @@ def verify_ledger(journal: Journal, head: Head | None = None) -> LedgerReport:
 
 
 def _chain(entries: list[Entry], key: bytes) -> list[str]:
-    problems, previous = [], FIRST
+    problems: list[str] = []
+    previous = FIRST
     for place, entry in enumerate(entries, start=1):
         if entry.seq != place:
             # What follows hangs on what is missing; one sentence says it.
@@ -96,7 +97,7 @@ def _sums(book: Book, entries: list[Entry]) -> list[str]:
     return problems
 
 
-def _content(entry: Entry) -> dict[str, object] | None:
+def _content(entry: Entry) -> dict[str, Any] | None:
     try:
         return entry.content
     except ValueError:
@@ -134,6 +135,3 @@ def _anchors(journal: Journal, entries: list[Entry], given: Head | None) -> list
         elif then.mac != head.mac:
             problems.append(f"entry {head.count} is not that of the head {where}.")
     return problems
-
-
-__all__ = ["LedgerError", "LedgerReport", "verify_ledger"]
