@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from veilspan._version import __version__
+from veilspan.cli import ledger
 
 app = typer.Typer(
     help="Low-dimensional structure from sensitive rows, under differential privacy.",
@@ -17,6 +18,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+app.add_typer(ledger.app, name="ledger")
 _debug = False
 
 
