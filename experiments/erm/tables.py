@@ -83,7 +83,8 @@ def run_set(name, make, options):
     found = []
     for seed in range(many):
         split = make(seed=seed)
-        found += on_split(split, seed, seed < few, options)
+        if smaller is None or not options.small:
+            found += on_split(split, seed, seed < few, options)
         if smaller is not None:
             found += on_split(split.part(smaller, seed), seed, seed < few, options)
     if split.name in GOALS and name != "a9a":  # which has one split
@@ -155,6 +156,7 @@ def main():
     parser.add_argument("--seeds", type=int, help="at most so many")
     parser.add_argument("--quick", action="store_true", help="2 seeds, small sets, no peers")
     parser.add_argument("--tiny", action="store_true", help="seconds, for tests: shows nothing")
+    parser.add_argument("--small", action="store_true", help="parts of the two largest sets only")
     parser.add_argument("--no-peers", dest="peer", action="store_false")
     parser.add_argument("--out", type=Path, default=ROOT / "experiments" / "results" / "erm")
     options = parser.parse_args()
