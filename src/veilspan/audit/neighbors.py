@@ -73,10 +73,10 @@ def table_pairs(
     for n in sizes:
         table = plain_table(n, n_features, row_norm, seed + n)
         for name, row in extreme_rows(table, row_norm, gaps).items():
-            yield _pair(f"n = {n}, {name}", (table,), (row,), neighbors)
+            yield neighbor_pair(f"n = {n}, {name}", (table,), (row,), neighbors)
     flat = np.zeros((5, n_features))
     for name, row in extreme_rows(flat, row_norm, gaps).items():
-        yield _pair(f"all rows zero, {name}", (flat,), (row,), neighbors)
+        yield neighbor_pair(f"all rows zero, {name}", (flat,), (row,), neighbors)
 
 
 def labelled_pairs(
@@ -113,8 +113,8 @@ def labelled_pairs(
         y = np.asarray([targets[i % len(targets)] for i in range(n)])
         for name, row in {**extreme_rows(x, row_norm), "same row": x[-1]}.items():
             for target in wanted_here:
-                label = f"n = {n}, {name}, target {target:g}"
-                yield _pair(label, (x, y), (row, target), neighbors)
+                label = f"n = {n}, {name}, target {target}"
+                yield neighbor_pair(label, (x, y), (row, target), neighbors)
 
 
 def rating_pairs(
@@ -135,7 +135,7 @@ def rating_pairs(
         dense[rng.random(dense.shape) < 0.5] = np.nan
         dense[-1] = np.where(np.arange(n_items) % 2, low, high)
         for name, user in extreme_users(dense, low, high).items():
-            pair = _pair(f"n = {n}, {name}", (dense,), (user,), neighbors)
+            pair = neighbor_pair(f"n = {n}, {name}", (dense,), (user,), neighbors)
             yield Pair(
                 pair.name, *((_stored_ratings(side[0], sparse),) for side in (pair.one, pair.two))
             )
@@ -151,7 +151,7 @@ def point_pairs(
         extremes = extreme_points(ball, points, rng)
         points[-1] = extremes["end of a geodesic"]
         for name, point in extremes.items():
-            yield _pair(f"n = {n}, {name}", (points,), (point,), neighbors)
+            yield neighbor_pair(f"n = {n}, {name}", (points,), (point,), neighbors)
 
 
 # ---------------------------------------------------------------- ingredients
@@ -232,7 +232,10 @@ def extreme_points(
     }
 
 
-def _pair(name: str, table: tuple[np.ndarray, ...], row: tuple[Any, ...], neighbors: str) -> Pair:
+def neighbor_pair(
+    name: str, table: tuple[np.ndarray, ...], row: tuple[Any, ...], neighbors: str
+) -> Pair:
+    """Pair of a table and its neighbour: ``row`` takes the place of the last row or follows it."""
     change = _CHANGES[check_neighbors(neighbors)]
     return Pair(name, table, tuple(change(part, new) for part, new in zip(table, row)))
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from veilspan.curator.tape import ReplayMismatchError, Tape, recording, replaying
-from veilspan.privacy.errors import NotPrivateWarning
 
 
 @dataclass(frozen=True)
@@ -70,15 +69,15 @@ def replay(
     True
     """
     findings: list[str] = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotPrivateWarning)
-        with recording() as first:
-            output = fit(table)
-        with replaying(first) as second:
-            try:
-                again = fit(neighbor)
-            except ReplayMismatchError as mismatch:
-                return ReplayReport((str(mismatch),), len(second.entries), 0.0)
+    with recording() as first:
+        output, warned = _heard(fit, table)
+    with replaying(first) as second:
+        try:
+            again, warned_again = _heard(fit, neighbor)
+        except ReplayMismatchError as mismatch:
+            return ReplayReport((str(mismatch),), len(second.entries), 0.0)
+    if warned != warned_again:
+        findings.append("a warning is not a function of the answers alone.")
     if len(first.entries) != len(second.entries):
         findings.append("the number of questions depends on the data.")
     use = _largest_use(first, second)
@@ -86,6 +85,14 @@ def replay(
         findings.append(f"exact sums differ by {use:.6g} times the declared sensitivity.")
     findings += _differences(released(output), released(again), "output")
     return ReplayReport(tuple(findings), len(first.entries), use, _realised_mu(first, second))
+
+
+def _heard(fit: Callable[[Any], Any], table: Any) -> tuple[Any, list[str]]:
+    """Output and warnings of a fit: both are seen by whoever runs it. None is passed on."""
+    with warnings.catch_warnings(record=True) as log:
+        warnings.simplefilter("always")
+        output = fit(table)
+    return output, [f"{entry.category.__name__}: {entry.message}" for entry in log]
 
 
 def released(output: Any) -> Any:

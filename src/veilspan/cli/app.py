@@ -56,6 +56,38 @@ def demo(
     run_demo(out, epsilon, delta, as_json=json)
 
 
+@app.command()
+def audit(
+    estimator: Annotated[
+        str,
+        typer.Argument(
+            help="pca, robust-pca, frechet, recommend, tracker, logistic, svc, linear, ridge, "
+            "lasso, elastic-net or huber."
+        ),
+    ],
+    epsilon: Annotated[float, typer.Option(help="The epsilon that is promised.")] = 1.0,
+    delta: Annotated[float, typer.Option(help="The delta that is promised.")] = 1e-6,
+    neighbors: Annotated[str, typer.Option(help="replace-one or add-remove.")] = "replace-one",
+    runs: Annotated[
+        int, typer.Option(help="Fits on each of two tables; 0 leaves the game out.")
+    ] = 2000,
+    seed: Annotated[int, typer.Option(help="Seed of all runs.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON only.")] = False,
+) -> None:
+    """Try to refute the promise of an estimator; exit code 3 if a violation was found."""
+    from veilspan.cli.audit import run_audit
+
+    run_audit(
+        estimator,
+        epsilon=epsilon,
+        delta=delta,
+        neighbors=neighbors,
+        runs=runs,
+        seed=seed,
+        as_json=json,
+    )
+
+
 def main() -> None:
     """Run the command line; an error is one sentence and exit code 1."""
     try:
