@@ -58,13 +58,9 @@ class Claim:
     @classmethod
     def of_plan(cls, plan: Plan) -> Claim:
         """All that a plan promises: mu of its Gaussian events, else the curve of its events."""
-        promise = cls(plan.epsilon, plan.budget.delta, neighbors=plan.neighbors)
-        if plan.adaptive:  # the filter admits full-batch answers up to the mu of the budget
-            return cls(promise.epsilon, promise.delta, plan.budget.mu, (), plan.neighbors)
-        if gaussian_only(plan.events):
-            mu = gaussian_mu(plan.events)
-            return cls(promise.epsilon, promise.delta, mu, (), plan.neighbors)
-        return cls(promise.epsilon, promise.delta, None, plan.events, plan.neighbors)
+        mu = planned_mu(plan)
+        events = plan.events if mu is None else ()
+        return cls(plan.epsilon, plan.budget.delta, mu, events, plan.neighbors)
 
     @classmethod
     def of_budget(cls, budget: Budget) -> Claim:
@@ -191,6 +187,13 @@ class AuditReport:
             lines.append("  " + "  ".join([*cells, row[-1]]))
         lines += [f"  ({line.check}: {line.power})" for line in self.lines if line.power]
         return "\n".join([*lines, NOTE])
+
+
+def planned_mu(plan: Plan) -> float | None:
+    """The mu that a plan promises, if all its answers are full-batch Gaussian releases."""
+    if plan.adaptive:  # its filter admits such answers up to the mu of the budget
+        return plan.budget.mu
+    return gaussian_mu(plan.events) if gaussian_only(plan.events) else None
 
 
 def line_of(
