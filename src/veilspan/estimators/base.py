@@ -14,6 +14,7 @@ from veilspan._version import __version__
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Block, Rows
 from veilspan.curator.scaled_rows import scaled_rows
+from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
 from veilspan.estimators.validation import check_privacy_parameters, validate_table
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import NotPrivateWarning, WeakGuaranteeWarning
@@ -30,12 +31,12 @@ EXACT_NOISE = "noise is the exact discrete Gaussian on a grid"
 TIMING = "running time, memory and crashes are not protected"
 
 
-class PrivateEstimator(BaseEstimator):
+class PrivateEstimator(LedgerParameter, BaseEstimator):
     """Base of all private estimators.
 
-    A subclass keeps ``epsilon``, ``delta``, ``neighbors``, ``noise`` and ``random_state`` among its
-    parameters, plans in :meth:`_plan` and learns in :meth:`_run`, where it sees a curator, never
-    rows.
+    A subclass keeps ``epsilon``, ``delta``, ``neighbors``, ``noise``, ``random_state`` and
+    ``ledger`` among its parameters, plans in :meth:`_plan` and learns in :meth:`_run`, where it
+    sees a curator, never rows.
     """
 
     #: What ``validate_data`` of scikit-learn is asked to accept.
@@ -47,6 +48,8 @@ class PrivateEstimator(BaseEstimator):
 
     #: What the promise rests on beyond what all estimators assume.
     _assumptions: ClassVar[tuple[str, ...]] = ()
+    #: Whether a fit is charged by itself; a block of a stream is paid for with the stream.
+    _charges: ClassVar[bool] = True
     #: Who is protected.
     _unit: ClassVar[str] = "one row of the table"
 
@@ -98,10 +101,17 @@ class PrivateEstimator(BaseEstimator):
         """Plan, charge, run, record: the one way from a checked table to fitted attributes."""
         source = noise_source(self.random_state)
         plan = self._plan_of_fit(table.shape[0], table.shape[1])
+        charge = open_charge(self, plan, source) if self._charges else None
         _warn(plan, source)
+        # No row is read before the charge is on the disk.
+        receipt = None if charge is None else charge.commit()
+        if receipt is not None and give_again(self, receipt):
+            return self
         curators = self._consult(table, targets, plan, source)
         self.plan_ = plan
         self.privacy_ = _statement(plan, curators, self._rests_on(), self._unit)
+        if receipt is not None:
+            record(self, receipt)
         return self
 
     def _consult(

@@ -20,6 +20,7 @@ from veilspan.estimators.points import (
 )
 from veilspan.estimators.validation import validate_table
 from veilspan.geometry import Ball, Manifold
+from veilspan.ledger.dataset import Dataset
 from veilspan.privacy.noise import NoiseSource
 from veilspan.problems.manifold_losses import FrechetLoss
 from veilspan.solvers.manifold import ManifoldSolver
@@ -63,6 +64,8 @@ class FrechetMean(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ManifoldEst
         See :class:`veilspan.PCA`.
     random_state : int or None
         ``None`` for secure noise; an int simulates and is not private.
+    ledger : Dataset, optional
+        Account that is charged before any row is read (:class:`veilspan.Ledger`).
 
     Attributes
     ----------
@@ -103,6 +106,7 @@ class FrechetMean(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ManifoldEst
         neighbors: str = "replace-one",
         noise: str = "grid",
         random_state: int | None = None,
+        ledger: Dataset | None = None,
     ) -> None:
         self.manifold = manifold
         self.epsilon = epsilon
@@ -112,6 +116,7 @@ class FrechetMean(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ManifoldEst
         self.neighbors = neighbors
         self.noise = noise
         self.random_state = random_state
+        self.ledger = ledger
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the mean of points within the budget.

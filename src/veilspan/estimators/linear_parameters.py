@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from veilspan.ledger.dataset import Dataset
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LinearParameters:
@@ -49,6 +51,8 @@ class LinearParameters:
         Gaussian noise rounded to a grid, or the exact discrete Gaussian (few coefficients only).
     random_state : None or int
         ``None`` draws secure noise. An int makes a reproducible simulation that is *not* private.
+    ledger : Dataset, optional
+        Account that is charged before any row is read (:class:`veilspan.Ledger`).
     """
 
     fit_intercept: bool = True
@@ -66,3 +70,4 @@ class LinearParameters:
     neighbors: str = "replace-one"
     noise: str = "grid"
     random_state: int | None = None
+    ledger: Dataset | None = None

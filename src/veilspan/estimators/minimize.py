@@ -12,6 +12,7 @@ from veilspan.estimators.manifold import LARGEST_CLIP, ManifoldEstimator
 from veilspan.estimators.points import as_points, flat_rows
 from veilspan.estimators.validation import check_positive
 from veilspan.geometry import Ball
+from veilspan.ledger.dataset import Dataset
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import PrivacyError
 from veilspan.privacy.noise import NoiseSource
@@ -67,6 +68,7 @@ class ManifoldMinimizer(ManifoldEstimator):
         neighbors: str = "replace-one",
         noise: str = "grid",
         random_state: int | None = None,
+        ledger: Dataset | None = None,
     ) -> None:
         self.loss = loss
         self.solver = solver
@@ -78,6 +80,7 @@ class ManifoldMinimizer(ManifoldEstimator):
         self.neighbors = neighbors
         self.noise = noise
         self.random_state = random_state
+        self.ledger = ledger
 
     def follow(self, plan: Plan | None) -> ManifoldMinimizer:
         """Run this plan instead of making one."""
@@ -147,6 +150,7 @@ def minimize(
     noise: str = "grid",
     random_state: int | None = None,
     plan: Plan | None = None,
+    ledger: Dataset | None = None,
 ) -> Minimum:
     """Minimise the mean of a loss over rows, on a manifold, under differential privacy.
 
@@ -176,6 +180,8 @@ def minimize(
         ``None`` for secure noise; an int simulates.
     plan : Plan, optional
         Run exactly this plan, e.g. one recorded by an earlier run, instead of making one.
+    ledger : Dataset, optional
+        Account that is charged before any row is read (:class:`veilspan.Ledger`).
 
     Returns
     -------
@@ -205,6 +211,7 @@ def minimize(
         neighbors=neighbors,
         noise=noise,
         random_state=random_state,
+        ledger=ledger,
     )
     fitted.follow(plan).fit(flat)
     result = fitted.result_

@@ -8,6 +8,7 @@ import numpy as np
 
 from veilspan.curator.curator import Curator
 from veilspan.estimators.subspace import SubspaceEstimator
+from veilspan.ledger.dataset import Dataset
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.calibration import calibrate_noise
 from veilspan.privacy.events import GaussianEvent
@@ -51,6 +52,8 @@ class PCA(SubspaceEstimator):
         Gaussian noise rounded to a grid, or the exact discrete Gaussian (up to 141 columns).
     random_state : None or int
         ``None`` draws secure noise. An int makes a reproducible simulation that is *not* private.
+    ledger : Dataset, optional
+        Account that is charged before any row is read (:class:`veilspan.Ledger`).
 
     Attributes
     ----------
@@ -90,6 +93,7 @@ class PCA(SubspaceEstimator):
         center: Any = None,
         noise: str = "grid",
         random_state: int | None = None,
+        ledger: Dataset | None = None,
     ) -> None:
         self.n_components = n_components
         self.epsilon = epsilon
@@ -99,6 +103,7 @@ class PCA(SubspaceEstimator):
         self.center = center
         self.noise = noise
         self.random_state = random_state
+        self.ledger = ledger
 
     def _plan(self, budget: Budget, n_rows: int | None, n_features: int) -> Plan:
         self._check_subspace_parameters(n_features)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from veilspan.ledger.dataset import Dataset, Receipt
+from veilspan.privacy.errors import PrivacyError
 from veilspan.privacy.plan import Plan
 from veilspan.privacy.statement import PrivacyStatement
 from veilspan.solvers.stream_release import Belief
@@ -26,6 +28,8 @@ class PrivateStream:
         Blocks released so far.
     statement : PrivacyStatement or None
         After the last release.
+    receipt : Receipt or None
+        Of the charge for the whole stream, if it has an account.
     waiting : array of shape (fewer than a block, D)
         Rows of the next block. Left out of pickles and copies.
     """
@@ -34,6 +38,7 @@ class PrivateStream:
     belief: Belief
     releases: int = 0
     statement: PrivacyStatement | None = None
+    receipt: Receipt | None = None
     waiting: np.ndarray = field(default_factory=lambda: np.empty((0, 0)), repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -47,6 +52,23 @@ class PrivateStream:
         """Take a full block out, *before* it is asked: no error can make it be asked twice."""
         block, self.waiting = self.waiting[:size], self.waiting[size:]
         return block
+
+    @property
+    def account(self) -> str | None:
+        """Name of the dataset that was charged."""
+        if self.receipt is not None:
+            return self.receipt.dataset.name
+        said = None if self.statement is None else self.statement.ledger
+        return None if said is None else str(said["dataset"])
+
+    def check_account(self, dataset: Dataset | None) -> None:
+        """Refuse an account that is not the one charged when the stream began."""
+        if self.releases and dataset is not None and dataset.name != self.account:
+            began = "no account" if self.account is None else f"that of {self.account!r}"
+            raise PrivacyError(
+                f"this stream began with {began}; {dataset.name!r} cannot take it over. Start a "
+                "new tracker."
+            )
 
 
 def publish(tracker: Any) -> None:

@@ -52,6 +52,7 @@ import numpy as np
 
 from veilspan.curator.curator import Curator
 from veilspan.estimators.base import PrivateEstimator
+from veilspan.estimators.charging import open_charge
 from veilspan.estimators.private_stream import PrivateStream, publish
 from veilspan.estimators.validation import check_count, check_positive, check_privacy_parameters
 from veilspan.privacy.budget import Budget
@@ -77,7 +78,12 @@ _ROW_BY_ROW = {
 
 
 class BlockRelease(PrivateEstimator):
-    """The release of one block: plan, charge, run, record, as for every private fit."""
+    """The release of one block: plan, run, record, as for every private fit.
+
+    The ledger is charged for the whole stream, at its first block.
+    """
+
+    _charges: ClassVar[bool] = False
 
     _input_options: ClassVar[dict[str, Any]] = {
         "dtype": np.float64,
@@ -177,6 +183,8 @@ def release_blocks(tracker: Any, X: Any) -> Any:
     release = _release_settings(tracker)
     rows = tracker._table(X, reset=first)
     plan = stream_plan(tracker, rows.shape[1])
+    # Asked on every call, so that a dataset that never covers this stream takes no row of it.
+    charge = open_charge(tracker, plan, noise_source(tracker.random_state))
     if first:
         stream = PrivateStream(plan, Belief(basis=_public_start(tracker, rows.shape[1])))
     else:
@@ -186,10 +194,13 @@ def release_blocks(tracker: Any, X: Any) -> Any:
                 "parameters of a private stream cannot change on the way: its promise is for all "
                 "releases together. Start a new tracker."
             )
+    stream.check_account(None if charge is None else charge.dataset)
     tracker._private_ = stream
     stream.accept(rows)
     try:
         while len(stream.waiting) >= tracker.block_size:
+            if charge is not None and stream.account is None:
+                stream.receipt = charge.commit()  # for the whole stream, before its first block
             _release_block(tracker, stream, release)
             publish(tracker)
     finally:
@@ -231,6 +242,14 @@ def _release_block(tracker: Any, stream: PrivateStream, release: StreamRelease) 
     stream.belief = asked.belief_
     stream.statement = _statement_of_stream(stream, asked.privacy_)
     stream.releases += 1
+    if stream.receipt is not None and stream.releases == 1:
+        stream.receipt.release(stream.statement.to_dict())
+
+
+def _charged(stream: PrivateStream) -> dict[str, Any] | None:
+    if stream.receipt is not None:
+        return stream.receipt.describe()
+    return None if stream.statement is None else stream.statement.ledger
 
 
 def _statement_of_stream(stream: PrivateStream, block: PrivacyStatement) -> PrivacyStatement:
@@ -251,5 +270,6 @@ def _statement_of_stream(stream: PrivateStream, block: PrivacyStatement) -> Priv
             "which entries are missing (NaN) is as private as the others",
         ),
         private=block.private and not spoiled,
+        ledger=_charged(stream),
         why_not_private=before.why_not_private if spoiled and before else block.why_not_private,
     )

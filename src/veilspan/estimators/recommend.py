@@ -14,6 +14,7 @@ from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.local_predictor import LocalPredictor
 from veilspan.estimators.ratings_input import as_ratings, frame_columns, triples_to_ratings
 from veilspan.estimators.validation import check_count, validate_table
+from veilspan.ledger.dataset import Dataset
 from veilspan.metrics.ranking import rmse
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.calibration import calibrate_noise
@@ -69,6 +70,8 @@ class MatrixCompletion(PrivateEstimator):
         Gaussian noise rounded to a grid, or the exact discrete Gaussian (small tables only).
     random_state : None or int
         ``None`` draws secure noise. An int makes a reproducible simulation that is *not* private.
+    ledger : Dataset, optional
+        Account that is charged before any row is read (:class:`veilspan.Ledger`).
 
     Attributes
     ----------
@@ -119,6 +122,7 @@ class MatrixCompletion(PrivateEstimator):
         neighbors: str = "replace-one",
         noise: str = "grid",
         random_state: int | None = None,
+        ledger: Dataset | None = None,
     ) -> None:
         self.solver = solver
         self.rating_range = rating_range
@@ -130,6 +134,7 @@ class MatrixCompletion(PrivateEstimator):
         self.neighbors = neighbors
         self.noise = noise
         self.random_state = random_state
+        self.ledger = ledger
 
     # Learning the global half.
 

@@ -9,6 +9,7 @@ import numpy as np
 from veilspan.curator.curator import Curator
 from veilspan.estimators.subspace import SubspaceEstimator
 from veilspan.estimators.validation import check_positive
+from veilspan.ledger.dataset import Dataset
 from veilspan.privacy.accounting import epsilon_spent
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.calibration import calibrate_noise
@@ -59,6 +60,8 @@ class RobustPCA(SubspaceEstimator):
         Gaussian noise rounded to a grid, or the exact discrete Gaussian (small answers only).
     random_state : None or int
         ``None`` draws secure noise. An int makes a reproducible simulation that is *not* private.
+    ledger : Dataset, optional
+        Account that is charged before any row is read (:class:`veilspan.Ledger`).
 
     Attributes
     ----------
@@ -99,6 +102,7 @@ class RobustPCA(SubspaceEstimator):
         noise_std: float | None = None,
         noise: str = "grid",
         random_state: int | None = None,
+        ledger: Dataset | None = None,
     ) -> None:
         self.n_components = n_components
         self.epsilon = epsilon
@@ -110,6 +114,7 @@ class RobustPCA(SubspaceEstimator):
         self.noise_std = noise_std
         self.noise = noise
         self.random_state = random_state
+        self.ledger = ledger
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Residual ratio |x - P x| / |x| of the caller's own rows: near 0 inlier, near 1 outlier.

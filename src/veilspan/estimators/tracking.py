@@ -9,9 +9,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from veilspan.estimators.tracking_state import StoredState
+from veilspan.estimators.tracking_state import StoredState, check_may_go_without_epsilon
 from veilspan.estimators.validation import check_count, validate_table
-from veilspan.privacy.errors import PrivacyError
+from veilspan.ledger.dataset import Dataset
 from veilspan.privacy.plan import Plan
 from veilspan.streaming import loops
 from veilspan.streaming.steps import step_rule
@@ -63,8 +63,8 @@ class SubspaceTracker(
     epsilon : float, optional
         ``None``: no privacy. A number: the subspace is released after every block of rows under
         differential privacy, see the guide to tracking.
-    delta, block_size, row_norm, max_blocks_per_person, neighbors, noise
-        For the private mode only.
+    delta, block_size, row_norm, max_blocks_per_person, neighbors, noise, ledger
+        For the private mode only. A ledger is charged for a whole stream, at its first block.
 
     Attributes
     ----------
@@ -121,6 +121,7 @@ class SubspaceTracker(
         max_blocks_per_person: int = 1,
         neighbors: str = "replace-one",
         noise: str = "grid",
+        ledger: Dataset | None = None,
     ) -> None:
         self.n_components = n_components
         self.step = step
@@ -138,6 +139,7 @@ class SubspaceTracker(
         self.max_blocks_per_person = max_blocks_per_person
         self.neighbors = neighbors
         self.noise = noise
+        self.ledger = ledger
 
     # Learning.
 
@@ -161,12 +163,10 @@ class SubspaceTracker(
             Ignored.
         """
         if self.epsilon is not None:
-            return self._private_block_release(X)
-        if hasattr(self, "_private_"):
-            raise PrivacyError(
-                "this tracker has released private components; going on without epsilon would "
-                "replace them by components that are not. Make a new tracker."
-            )
+            from veilspan.estimators.private_tracking import release_blocks
+
+            return release_blocks(self, X)
+        check_may_go_without_epsilon(self)
         options = self._options()
         first = not hasattr(self, "_stream")
         rows = self._table(X, reset=first)
@@ -183,11 +183,6 @@ class SubspaceTracker(
         from veilspan.estimators.private_tracking import stream_plan
 
         return stream_plan(self, n_features)
-
-    def _private_block_release(self, X: Any) -> Self:
-        from veilspan.estimators.private_tracking import release_blocks
-
-        return release_blocks(self, X)
 
     def _options(self) -> StreamOptions:
         if self.robust not in (None, "huber", "l1"):

@@ -11,6 +11,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from veilspan._version import __version__
+from veilspan.estimators.charging import LedgerParameter, refuse_without_epsilon
+from veilspan.ledger.dataset import Dataset
+from veilspan.privacy.errors import PrivacyError
 from veilspan.streaming import loops, steps
 from veilspan.streaming.files import StateFileError, read_state, write_state
 from veilspan.streaming.stream import Stream
@@ -27,7 +30,7 @@ _RULES = {
 }
 
 
-class StoredState:
+class StoredState(LedgerParameter):
     """Save, load and resume, to the last bit; for :class:`veilspan.SubspaceTracker`."""
 
     def state_dict(self) -> dict[str, Any]:
@@ -101,6 +104,16 @@ class StoredState:
         return cls.from_state_dict({**header, "arrays": arrays})
 
 
+def check_may_go_without_epsilon(tracker: Any) -> None:
+    """Refuse rows without privacy to a tracker that has a private past, an account or a session."""
+    if hasattr(tracker, "_private_"):
+        raise PrivacyError(
+            "this tracker has released private components; going on without epsilon would "
+            "replace them by components that are not. Make a new tracker."
+        )
+    refuse_without_epsilon(tracker)
+
+
 def _check(state: dict[str, Any]) -> None:
     if state.get("format") != FORMAT:
         raise StateFileError(f"not the state of a tracker: its format is {state.get('format')!r}.")
@@ -114,6 +127,8 @@ def _encode(value: Any, name: str) -> Any:
     """A parameter for JSON."""
     if isinstance(value, steps.StepRule) and type(value).__name__ in _RULES:
         return {"rule": type(value).__name__, **asdict(value)}
+    if isinstance(value, Dataset):
+        return {"dataset": asdict(value)}
     if isinstance(value, np.ndarray):
         return {"array": name}
     if isinstance(value, np.generic):
@@ -128,6 +143,8 @@ def _encode(value: Any, name: str) -> Any:
 def _decode(value: Any) -> Any:
     if _is(value, "rule"):
         return _RULES[value["rule"]](**{key: part for key, part in value.items() if key != "rule"})
+    if _is(value, "dataset"):
+        return Dataset(**value["dataset"])
     return float(value["float"]) if _is(value, "float") else value
 
 

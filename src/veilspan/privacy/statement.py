@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from textwrap import wrap
 from typing import Any
 
@@ -70,6 +70,9 @@ class PrivacyStatement:
         A random name of this release.
     version : str
         The library's version.
+    ledger : dict or None
+        If a dataset's account was charged: its name, the number of the charge, and the head of the
+        ledger at that time.
     """
 
     method: str
@@ -83,6 +86,7 @@ class PrivacyStatement:
     unit: str = "one row of the table"
     release_id: str = ""
     version: str = ""
+    ledger: dict[str, Any] | None = field(default=None, hash=False)
 
     def verify(self) -> Verification:
         """Account the recorded events anew, from scratch.
@@ -112,6 +116,7 @@ class PrivacyStatement:
             "assumptions": list(self.assumptions),
             "release_id": self.release_id,
             "version": self.version,
+            **({} if self.ledger is None else {"ledger": dict(self.ledger)}),
         }
 
     def to_json(self, indent: int | None = 2) -> str:
@@ -144,6 +149,9 @@ class PrivacyStatement:
         lines += _section("spent", event_lines(self.events))
         lines += _section("assumes", self.assumptions)
         lines.append(f"  release    {self.release_id} (veilspan {self.version})")
+        if self.ledger is not None:
+            charged = "{dataset}, entry {entry}, head {head}".format(**self.ledger)
+            lines += _section("ledger", [charged])
         return "\n".join(lines)
 
 

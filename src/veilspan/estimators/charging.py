@@ -1,0 +1,103 @@
+"""A fit and its dataset's account: charged before any row is read, recorded after.
+
+What a fit costs is settled by its plan, so the charge comes between the plan and the run. That the
+table has the form which counts as public (columns, dtypes, finite numbers) is checked earlier.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from veilspan.curator.tape import current_tape
+from veilspan.ledger.dataset import Dataset, Receipt, Request
+from veilspan.ledger.errors import LedgerError
+from veilspan.ledger.releases import question_of
+from veilspan.ledger.session import current_dataset, dataset_of
+from veilspan.privacy.noise import NoiseSource
+from veilspan.privacy.plan import Plan
+
+
+class LedgerParameter:
+    """What a parameter ``ledger`` brings to an estimator.
+
+    Copies and pickles that are made inside a session take its dataset with them: a grid search
+    hands them to other processes, which know of no session.
+    """
+
+    ledger: Dataset | None = None
+
+    def __sklearn_clone__(self) -> Any:
+        copy = super().__sklearn_clone__()  # type: ignore[misc]
+        if copy.ledger is None and current_dataset() is not None:
+            copy.ledger = current_dataset()
+        return copy
+
+    def __getstate__(self) -> Any:
+        state: Any = super().__getstate__()  # type: ignore[misc]
+        if self.ledger is None and current_dataset() is not None:
+            state = {**state, "ledger": current_dataset()}
+        return state
+
+
+@dataclass(frozen=True)
+class Charge:
+    """A fit that is about to be charged to a dataset, which covers fits of its kind."""
+
+    dataset: Dataset
+    request: Request
+
+    def commit(self) -> Receipt:
+        """Charge; returns once that is on the disk."""
+        return self.dataset.charge(self.request)
+
+
+def open_charge(estimator: Any, plan: Plan, source: NoiseSource) -> Charge | None:
+    """What a fit will charge, or None without a ledger. Refuses what its dataset never covers."""
+    dataset = dataset_of(estimator.ledger)
+    if dataset is None:
+        return None
+    parameters = {k: v for k, v in estimator.get_params(deep=False).items() if k != "ledger"}
+    reasons = (
+        (not plan.budget.is_private, "epsilon is infinite"),
+        (not source.secure, "random_state is a seed"),
+        (current_tape() is not None, "the exact answers are recorded on a tape"),
+    )
+    request = Request(
+        plan=plan,
+        question=question_of(type(estimator), parameters, plan.to_dict()),
+        test=" and ".join(text for holds, text in reasons if holds),
+    )
+    dataset.check(request)
+    return Charge(dataset, request)
+
+
+def give_again(estimator: Any, receipt: Receipt) -> bool:
+    """Set the attributes of the stored release, if there is one; whether there was."""
+    if receipt.stored is None:
+        return False
+    for name, value in receipt.stored.items():
+        setattr(estimator, name, value)
+    return True
+
+
+def record(estimator: Any, receipt: Receipt) -> None:
+    """Mark the charge as released: the statement, and public attributes under a key."""
+    estimator.privacy_ = replace(estimator.privacy_, ledger=receipt.describe())
+    public = {
+        name: value
+        for name, value in vars(estimator).items()
+        if name.endswith("_") and not name.startswith("_")
+    }
+    receipt.release(estimator.privacy_.to_dict(), public)
+
+
+def refuse_without_epsilon(estimator: Any) -> None:
+    """Refuse an account or a session to an estimator that runs without privacy."""
+    dataset = dataset_of(estimator.ledger)
+    if dataset is not None:
+        raise LedgerError(
+            f"{type(estimator).__name__} with epsilon=None is not private, and the dataset "
+            f"{dataset.name!r} has no account of what it would spend. Give epsilon, or use it "
+            "outside the ledger's session."
+        )
