@@ -17,11 +17,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from veilspan.ledger.errors import LedgerError
-from veilspan.ledger.postgres_tables import SCHEMA_NAME, TABLES
+from veilspan.ledger.postgres_tables import MIGRATIONS, SCHEMA_NAME, TABLES
 from veilspan.ledger.store import SCHEMA, Book, Store
 
 #: Seconds to wait for another writer, and for the server to answer a new connection.
-PATIENCE = 60
+PATIENCE = 60.0
 CONNECT_PATIENCE = 15
 # Any fixed number that other programs on the server are unlikely to use: "veilspan" in letters.
 _ADVISORY = int.from_bytes(b"veilspan", "big") >> 1
@@ -31,7 +31,7 @@ _BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # For this transaction only. A server set to answer before the disk has it is told to wait.
 _SETTINGS = f"""
 SELECT set_config('search_path', '{SCHEMA_NAME}', true),
-       set_config('lock_timeout', '{PATIENCE}s', true),
+       set_config('lock_timeout', %s, true),
        CASE WHEN current_setting('synchronous_commit') = 'off'
             THEN set_config('synchronous_commit', 'on', true) END
 """
@@ -75,8 +75,7 @@ class PostgresStore(Store):
         """One writer at a time, from the lock to the commit."""
         with self._transaction(_BEGIN_WRITING) as connection:
             connection.execute(f"SELECT pg_advisory_xact_lock({_ADVISORY})".encode())
-            if _version(connection, self.url) == 0:
-                _make_tables(connection)
+            _make_or_migrate_tables(connection, _version(connection, self.url))
             yield PostgresBook(connection)
 
     @contextmanager
@@ -112,8 +111,12 @@ def without_password(url: str) -> str:
 
 
 def _version(connection: Any, url: str) -> int:
-    name = f"{SCHEMA_NAME}.format"
-    if connection.execute(b"SELECT to_regclass(%s)", (name,)).fetchone()[0] is None:
+    # By a query, not by to_regclass: that may answer from before the wait for the lock.
+    found = connection.execute(
+        b"SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = %s AND tablename = 'format'",
+        (SCHEMA_NAME,),
+    ).fetchone()
+    if found is None:
         return 0
     version = int(connection.execute(b"SELECT version FROM format").fetchone()[0])
     if version > SCHEMA:
@@ -124,9 +127,14 @@ def _version(connection: Any, url: str) -> int:
     return version
 
 
-def _make_tables(connection: Any) -> None:
-    for statement in TABLES:
+def _make_or_migrate_tables(connection: Any, version: int) -> None:
+    """Bring the tables to this version, in the transaction that is going to write to them."""
+    if version == SCHEMA:
+        return
+    steps = (MIGRATIONS[old] for old in range(version, SCHEMA)) if version else (TABLES,)
+    for statement in (statement for step in steps for statement in step):
         connection.execute(statement.encode())
+    connection.execute(b"DELETE FROM format")
     connection.execute(b"INSERT INTO format (version) VALUES (%s)", (SCHEMA,))
 
 
@@ -144,7 +152,7 @@ def _begin(url: str, begin: str) -> Any:
         connection = kept or _connect(url)
         try:
             connection.execute(begin.encode())
-            connection.execute(_SETTINGS.encode())
+            connection.execute(_SETTINGS.encode(), (f"{int(1000 * PATIENCE)}ms",))
         except psycopg.OperationalError:
             connection.close()
             if kept is None:
@@ -213,7 +221,7 @@ _SAID = {
     "53100": "cannot grow: the server's disk is full",
     "25006": "is read-only",
     "42501": "does not let this user write (or make tables, the first time)",
-    "55P03": f"is held by another writer for more than {PATIENCE} s",
+    "55P03": f"is held by another writer for more than {PATIENCE:g} s",
 }
 
 

@@ -45,3 +45,6 @@ TABLES = (
         for table, verbs in _ONLY_ADDED
     ),
 )
+
+#: Statements that lead from a version of the tables to the next. The first version has none before.
+MIGRATIONS: dict[int, tuple[str, ...]] = {}
