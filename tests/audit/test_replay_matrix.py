@@ -1,0 +1,141 @@
+"""Replay every estimator x solver x relation on adversarial neighbours; no cell may be missing.
+
+Deterministic: no false alarms. Pairs are dealt to the cells of an estimator in turn, so that each
+cell sees every size of table, and the cells of an estimator together see every pair.
+"""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import veilspan
+from audit.replay_cells import (
+    CELLS,
+    COMPLETION_SOLVERS,
+    LINEAR_SOLVERS,
+    MANIFOLD_SOLVERS,
+    SUBSPACE_SOLVERS,
+    linear_cells,
+)
+from veilspan.audit.replay import replay
+from veilspan.curator.rows import Rows
+from veilspan.curator.tape import recording
+from veilspan.privacy.accounting import gaussian_only
+from veilspan.solvers import completion_table, linear_table, subspace_table
+
+RELATIONS = ("replace-one", "add-remove")
+MATRIX = [
+    pytest.param(cell, relation, place, id=f"{cell.name} ({relation})")
+    for place, cell in enumerate(CELLS)
+    for relation in cell.relations
+]
+
+
+def dealt(pairs, count, place):
+    """Pairs spread over all sizes; other places get others; every second one is turned round."""
+    every = list(pairs)
+    stride = max(1, len(every) // count)
+    for turn, index in enumerate(range(place % stride, len(every), stride)):
+        yield every[index] if (turn + place) % 2 else every[index].swapped
+
+
+@pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPrivateWarning")
+@pytest.mark.filterwarnings("ignore::veilspan.solvers.linear_rule.LoudNoiseWarning")
+@pytest.mark.filterwarnings("ignore:R has 2 rows:UserWarning")
+@pytest.mark.parametrize(("cell", "relation", "place"), MATRIX)
+def test_nothing_but_answers_leaves(cell, relation, place):
+    plan = cell.plan(relation)
+    within = plan is not None and gaussian_only(plan.events)
+    for pair in dealt(cell.pairs(relation), cell.pairs_dealt, place):
+        report = replay(lambda rows: cell.fit(rows, relation), pair.one, pair.two)
+        assert report.ok, (pair.name, report.findings)
+        assert report.questions > 0, pair.name
+        # A sampled row may use more than its accounted average; a tilt is no Gaussian release.
+        if within:
+            assert report.realised_mu <= plan.budget.mu * (1 + 1e-9), pair.name
+
+
+@pytest.mark.parametrize("cell", list(linear_cells(refused=True)), ids=lambda cell: cell.name)
+def test_what_has_no_cell_is_refused_with_a_sentence(cell):
+    """Otherwise a solver that does fit would go without an audit."""
+    for relation in cell.relations:
+        with pytest.raises(ValueError, match=r"(needs|takes no).*;"):
+            cell.plan(relation)
+
+
+@pytest.mark.filterwarnings("ignore:R has 1 rows:UserWarning")
+def test_a_single_row_is_refused_before_anything_is_asked():
+    for cell in CELLS:
+        if cell.owner == "SubspaceTracker":
+            continue  # a stream takes a single row and waits
+        for relation in cell.relations:
+            pair = next(iter(cell.pairs(relation)))
+            with recording() as tape, pytest.raises(ValueError, match=r"(row|sample|user|point)"):
+                cell.fit(tuple(part[:1] for part in pair.one), relation)
+            assert not tape.entries, cell.name
+
+
+def test_a_stream_of_one_row_asks_nothing():
+    (cell,) = (cell for cell in CELLS if cell.owner == "SubspaceTracker")
+    report = replay(
+        lambda rows: cell.fit(rows, "replace-one"), (np.ones((1, 4)),), (np.eye(4)[:1],)
+    )
+    assert report.ok
+    assert report.questions == 0
+
+
+def test_the_door_itself_takes_no_single_row():
+    with pytest.raises(ValueError, match="at least 2 rows"):
+        Rows(np.ones((1, 3)))
+
+
+# ---------------------------------------------------------------- no cell may be missing
+
+
+def private_estimators():
+    """Public names that read rows within a budget: classes with ``fit``, and ``minimize``."""
+    for name in veilspan.__all__:
+        value = getattr(veilspan, name)
+        if inspect.isclass(value) and hasattr(value, "fit"):
+            if "epsilon" in inspect.signature(value).parameters:
+                yield name
+        elif inspect.isfunction(value) and "data" in inspect.signature(value).parameters:
+            yield name
+
+
+def test_every_private_estimator_has_cells_under_every_relation_that_it_takes():
+    covered = {(cell.owner, relation) for cell in CELLS for relation in cell.relations}
+    expected = {(name, r) for name in private_estimators() for r in RELATIONS}
+    refused = {("SubspaceTracker", "add-remove")}
+    assert expected - covered == refused
+    with pytest.raises(ValueError, match="replace-one"):
+        veilspan.SubspaceTracker(2, epsilon=1.0, neighbors="add-remove").plan(4)
+
+
+def test_the_search_for_estimators_finds_them():
+    assert {"PCA", "minimize", "MatrixCompletion", "Lasso"} <= set(private_estimators())
+
+
+@pytest.mark.parametrize(
+    ("owner", "registered", "audited"),
+    [
+        ("RobustPCA", subspace_table.SOLVERS, SUBSPACE_SOLVERS),
+        ("MatrixCompletion", completion_table.SOLVERS, COMPLETION_SOLVERS),
+        ("linear models", linear_table.SOLVERS, LINEAR_SOLVERS),
+    ],
+)
+def test_every_named_solver_has_a_cell(owner, registered, audited):
+    assert audited.keys() == registered.keys()
+    find = linear_table.linear_solver if owner == "linear models" else registered.get
+    for name, made in audited.items():
+        assert isinstance(made, str) or type(made) is type(find(name))
+        assert isinstance(made, str) is False or made == name
+        assert any(cell.solver == name for cell in CELLS)
+
+
+def test_every_manifold_solver_has_a_cell():
+    """All public classes that plan and run on a manifold."""
+    public = (getattr(veilspan, name) for name in veilspan.__all__)
+    solvers = {v for v in public if inspect.isclass(v) and v.__module__.startswith("veilspan.solv")}
+    assert solvers == {type(made) for made in MANIFOLD_SOLVERS.values()}
