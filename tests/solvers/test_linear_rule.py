@@ -13,6 +13,7 @@ from veilspan.problems.linear_losses import Huber, Logistic, Multinomial, Smooth
 from veilspan.problems.penalties import L1, L2, NoPenalty
 from veilspan.solvers.linear import LinearProblem
 from veilspan.solvers.linear_gd import GradientDescent
+from veilspan.solvers.linear_newton import PrivateNewton
 from veilspan.solvers.linear_objective import ObjectivePerturbation
 from veilspan.solvers.linear_rule import (
     CLIP,
@@ -23,7 +24,6 @@ from veilspan.solvers.linear_rule import (
     LoudNoiseWarning,
     noise_of_a_gradient,
 )
-from veilspan.solvers.linear_statistics import SufficientStatistics
 
 SIMULATED = pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPrivateWarning")
 RELATIONS = ("add-remove", "replace-one")
@@ -102,11 +102,12 @@ def test_a_penalty_of_ones_own_is_kept():
         ({"rows": 10**6, "penalty": L2(1e-6)}, ObjectivePerturbation),
         ({"known": False}, ObjectivePerturbation),
         ({"known": False, "penalty": L1(0.1)}, GradientDescent),
-        ({"known": False, "loss": Squared()}, SufficientStatistics),
+        ({"known": False, "loss": Squared()}, PrivateNewton),
         ({"rows": 10**6, "penalty": L1(0.1)}, GradientDescent),
         ({"rows": 10**6, "loss": Multinomial(3)}, GradientDescent),
-        ({"rows": 10**6, "loss": Huber(0.1)}, GradientDescent),
-        ({"rows": 10**6, "loss": Squared()}, SufficientStatistics),
+        ({"rows": 10**6, "loss": Huber(0.1)}, PrivateNewton),
+        ({"rows": 10**6, "loss": Squared()}, PrivateNewton),
+        ({"rows": 300, "loss": Squared()}, GradientDescent),
         ({"rows": 10**6, "loss": Squared(), "columns": 5000}, GradientDescent),
         ({"rows": 10**6, "epsilon": math.inf}, GradientDescent),
         ({"rows": 300}, GradientDescent),
@@ -118,12 +119,20 @@ def test_what_is_chosen(facts, kind):
         assert isinstance(choice(neighbors="replace-one", **facts).solver, kind)
 
 
-@pytest.mark.parametrize("loss", [SmoothedHinge(0.5), Huber(0.1), Multinomial(4), Logistic()])
+@pytest.mark.parametrize("loss", [SmoothedHinge(0.5), Multinomial(4), Logistic()])
 def test_settings_follow_the_loss(loss):
     """In units of the loss, steps are no longer than those of the logistic loss."""
     solver = choice(rows=1000, loss=loss).solver
     assert solver.clip == pytest.approx(0.3 * loss.slope_bound)
     assert solver.step * loss.smoothness <= 6.2501
+
+
+@given(st.integers(2, 10**8), st.floats(0.05, 10), st.sampled_from(RELATIONS))
+def test_slopes_of_regressions_are_capped_where_noise_is_large(rows, epsilon, neighbors):
+    chosen = choice(epsilon, neighbors, rows=rows, loss=Squared())
+    clip = chosen.solver.clip
+    assert 0.1 <= clip <= 1
+    assert clip == 0.1 or clip * chosen.nu <= 0.000601
 
 
 @pytest.mark.parametrize("neighbors", RELATIONS)
