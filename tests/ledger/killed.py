@@ -1,0 +1,134 @@
+"""Fits that are killed at every step, each told in one line of JSON: a script with no threads.
+
+``python killed.py LEDGER KEY_FILE`` forks a child for each step of charge, run, record: the first
+child is killed at the first step, the second at the second, until one comes through.
+"""
+
+import itertools
+import json
+import os
+import signal
+import sys
+import traceback
+
+import numpy as np
+
+from veilspan import PCA
+from veilspan.curator.curator import Curator
+from veilspan.ledger import Ledger, keys, postgres, sqlite
+from veilspan.ledger.errors import LedgerError
+
+ROWS = np.random.default_rng(0).normal(size=(40, 3))
+
+
+class Steps:
+    """Counts steps, and kills this process at one of them, without a chance to tidy up."""
+
+    def __init__(self, fatal, report):
+        self.fatal, self.report, self.seen = fatal, report, 0
+
+    def __call__(self, label):
+        if self.seen == self.fatal:
+            os.write(self.report, label.encode())
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.seen += 1
+
+    def before(self, owner, name, label):
+        """Make a step of each call of a function."""
+        function = getattr(owner, name)
+
+        def counted(*arguments, **options):
+            self(label)
+            return function(*arguments, **options)
+
+        setattr(owner, name, counted)
+
+    def before_statements(self):
+        """Make a step of each statement of a new connection, BEGIN and COMMIT among them."""
+        connect_file, connect_server = sqlite._connect, postgres._connect
+
+        def traced_file(path):
+            connection = connect_file(path)
+            connection.set_trace_callback(lambda statement: self(" ".join(statement.split())[:40]))
+            return connection
+
+        def traced_server(url):
+            connection = connect_server(url)
+            execute = connection.execute
+
+            def counted(statement, values=()):
+                self(" ".join(statement.decode().split())[:40])
+                return execute(statement, values)
+
+            connection.execute = counted
+            return connection
+
+        sqlite._connect, postgres._connect = traced_file, traced_server
+
+
+def fit(handle):
+    return PCA(1, epsilon=0.5, delta=1e-6, ledger=handle).fit(ROWS)
+
+
+def killed_fit(handle, fatal):
+    """Run a fit in a child that dies at a step; that step, or None if it came through."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            steps = Steps(fatal, writing)
+            steps.before_statements()
+            steps.before(Curator, "answer", "rows are read")
+            steps.before(keys, "remember_head", "head is remembered")
+            fit(handle)
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)  # not through the parent's clean-up
+    os.close(writing)
+    _, status = os.waitpid(child, 0)
+    with os.fdopen(reading) as stream:
+        label = stream.read()
+    if os.WIFSIGNALED(status):
+        return label
+    assert status == 0, "the fit failed"
+    return None
+
+
+def again(handle):
+    """Try the same fit under the same key, as somebody would after a crash."""
+    before = handle.spent().charges
+    try:
+        fit(handle)
+    except LedgerError as error:
+        return "refused" if "was charged" in str(error) else repr(error)
+    return "fitted" if handle.spent().charges > before else "given again"
+
+
+def main(url, key_file):
+    ledger = Ledger(url, key_file)
+    account = ledger.dataset("trial", 60, 1e-6, accounting="gdp")
+    for fatal in itertools.count():
+        handle = account.with_key(f"fit-{fatal}")
+        with ledger.journal.writing():
+            pass  # remembers the head, which the last child may not have: all take the same steps
+        before = account.spent()
+        step = killed_fit(handle, fatal)
+        after = account.spent()
+        told = {
+            "step": step,
+            "charges": after.charges - before.charges,
+            "units": after.account.spent[0] - before.account.spent[0],
+            "released": after.released - before.released,
+            "problems": list(ledger.verify().problems),
+            "again": again(handle),
+        }
+        print(json.dumps(told), flush=True)
+        if step is None:
+            return
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
