@@ -64,6 +64,9 @@ _APPEND_ONLY = "\n".join(
     ]
 )
 
+#: From each earlier format to the next: statements, each ending a line by a semicolon.
+MIGRATIONS: dict[int, str] = {}
+
 # Connections that wait for the next transaction: path -> [(file identity, connection)].
 _IDLE: dict[str, list[tuple[tuple[int, int], sqlite3.Connection]]] = {}
 _LOCK = threading.Lock()
@@ -103,7 +106,7 @@ class SQLiteStore(Store):
     def writing(self) -> Iterator[Book]:
         """BEGIN IMMEDIATE ... COMMIT."""
         with self._transaction("BEGIN IMMEDIATE") as connection:
-            _make_or_check_tables(connection, self.path)
+            _make_or_migrate_tables(connection, self.path)
             yield SQLiteBook(connection)
 
     @contextmanager
@@ -115,7 +118,11 @@ class SQLiteStore(Store):
             version = _version(connection, self.path)
             if version == 0:
                 raise LedgerError(f"{self.path} is a database without a ledger.")
-            yield SQLiteBook(connection)
+            if version == SCHEMA:
+                yield SQLiteBook(connection)
+                return
+        with self.writing() as book:  # migrates
+            yield book
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
@@ -132,12 +139,17 @@ class SQLiteStore(Store):
             _give_back(self.path, connection)
 
 
-def _make_or_check_tables(connection: sqlite3.Connection, path: str) -> None:
-    if _version(connection, path) > 0:
+def _make_or_migrate_tables(connection: sqlite3.Connection, path: str) -> None:
+    version = _version(connection, path)
+    if version == SCHEMA:
         return
-    if connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
+    if version > 0:
+        script = "".join(MIGRATIONS[old] for old in range(version, SCHEMA))
+    elif connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
         raise LedgerError(f"{path} is a database of something else; a ledger gets its own file.")
-    for statement in _statements(_TABLES + _APPEND_ONLY):
+    else:
+        script = _TABLES + _APPEND_ONLY
+    for statement in _statements(script):
         connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {SCHEMA}")
 

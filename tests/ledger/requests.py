@@ -1,0 +1,26 @@
+"""Plans and requests for the tests of the ledger."""
+
+from veilspan import Budget, GaussianEvent, Plan, SampledGaussianEvent
+from veilspan.ledger import Request
+
+SAMPLED = SampledGaussianEvent("step", 0.05, noise_multiplier=3.0, count=10)
+
+
+def plan_of(epsilon=1.0, delta=1e-6, events=None, neighbors="replace-one", **more):
+    """A plan; by default one Gaussian release that uses all of its budget."""
+    budget = Budget(epsilon, delta)
+    if events is None:
+        events = (GaussianEvent("release", 1 / budget.mu if budget.is_private else 0.0),)
+    return Plan(
+        method="Test",
+        budget=budget,
+        neighbors=neighbors,
+        n_rows=100 if neighbors == "replace-one" else None,
+        n_features=3,
+        events=events,
+        **more,
+    )
+
+
+def request(epsilon=1.0, question="q", test="", **plan):
+    return Request(plan_of(epsilon, **plan), question, test)
