@@ -2,8 +2,9 @@
 
     python experiments/erm/complexity.py [--quick] [--out DIR]
 
-Logistic loss of rows in the unit ball, |theta| = 5 (1 and 2) or a sparse theta (3), epsilon = 1
-unless said otherwise, delta = 1e-6, replace-one (n is public, as in the paper).
+Logistic loss of rows in the unit ball, |theta| = 5 (1 and 2, no clipping but by ``auto``) or a
+sparse theta (3), epsilon = 1 unless said otherwise, delta = 1e-6, replace-one (n is public, as in
+the paper).
 
 1. strongly convex (l2 penalty 0.01): the paper promises an excess of order p / n^2 (its factor
    log n aside) and, for variance reduction, n log n gradients where noisy SGD takes n^2;
@@ -16,7 +17,7 @@ Writes ``complexity.csv`` and ``complexity.png`` and says which promise was seen
 import argparse
 import csv
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -84,6 +85,15 @@ def measure(data, case, name, solver, epsilon, seed, least, penalty=None, ridge=
     }  # fmt: skip
 
 
+def unclipped(name):
+    """A solver without the clip of its defaults, which the theorems do not know.
+
+    Capped slopes have another minimum: below some noise their excess risk stays where it is.
+    """
+    solver = linear_solver(name)
+    return replace(solver, clip=1.0) if hasattr(solver, "clip") else solver
+
+
 def low_dimensional(options):
     """Cases 1 and 2: n at p = 20, p at n = 8,000."""
     sizes = (1000, 4000) if options.quick else (1000, 2000, 4000, 8000, 16_000, 32_000)
@@ -102,7 +112,7 @@ def low_dimensional(options):
                 least = data.risk(best, ridge or 0.0)
                 penalty = L2(ridge) if ridge else None
                 for name in names:
-                    solver = linear_solver(name)
+                    solver = unclipped(name)
                     found.append(
                         measure(data, case, name, solver, 1.0, seed, least, penalty, ridge or 0.0)
                     )
@@ -246,6 +256,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="two sizes, p = 2,000, one seed")
     parser.add_argument("--tiny", action="store_true", help="seconds, for tests: shows nothing")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--not-wide", action="store_true", help="cases 1 and 2 only")
     parser.add_argument("--out", type=Path, default=ROOT / "experiments" / "results" / "erm")
     options = parser.parse_args()
     if options.quick or options.tiny:
@@ -255,9 +266,10 @@ def main():
     for case in CASES:
         verdict_low(found, case)
     draw(found, options.out / "complexity.png")
-    found += high_dimensional(options)
+    if not options.not_wide:
+        found += high_dimensional(options)
+        verdict_wide(found)
     write(found, options.out / "complexity.csv")
-    verdict_wide(found)
 
 
 if __name__ == "__main__":
