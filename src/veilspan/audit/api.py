@@ -78,7 +78,7 @@ def audit(
     >>> report.ok
     True
     """
-    model = _copy(estimator)
+    model = copy_for_audit(estimator)
     pairs = _pairs(model, table, sizes, seed)
     fit = seeded(model)
     outcomes = _replay_all(fit, pairs, progress)
@@ -101,7 +101,7 @@ def seeded(model: Any) -> SeededFit:
     return fit
 
 
-def _copy(estimator: Any) -> Any:
+def copy_for_audit(estimator: Any) -> Any:
     """An unfitted copy that charges nobody: taped runs are refused by a ledger."""
     from sklearn.base import clone
 

@@ -79,11 +79,11 @@ def pairs_around(estimator: Any, table: tuple[Any, ...], seed: int = 0) -> Itera
         return
     if kind == "ratings":
         low, high = estimator.rating_range
-        ratings = _dense(table[0], absent=math.nan)
+        ratings = dense(table[0], absent=math.nan)
         for name, user in adversarial.extreme_users(ratings, low, high).items():
             yield adversarial.neighbor_pair(name, (ratings,), (user,), relation)
         return
-    x = _dense(table[0], absent=0.0)
+    x = dense(table[0], absent=0.0)
     if kind == "stream":
         x = x[: max(1, len(x) // estimator.block_size) * estimator.block_size]
     rows = adversarial.extreme_rows(x, row_length(estimator, x.shape[1]), kind == "stream")
@@ -138,7 +138,7 @@ def _targets(y: np.ndarray, kind: str) -> tuple[Any, ...]:
     return (-1e9, 1e9)
 
 
-def _dense(table: Any, absent: float) -> np.ndarray:
+def dense(table: Any, absent: float) -> np.ndarray:
     """A table as an array; what a sparse one does not store becomes ``absent``."""
     if not hasattr(table, "tocoo"):
         return np.asarray(table, dtype=np.float64)
