@@ -16,6 +16,8 @@ import uuid
 from contextlib import contextmanager
 from pathlib import Path
 
+from veilspan.ledger import postgres
+
 OWN_SERVER = "VEILSPAN_TEST_POSTGRES"
 DEBIAN = "/usr/lib/postgresql/*/bin"
 # PostgreSQL refuses to run as root; Debian's package comes with this user.
@@ -124,5 +126,6 @@ def fresh_database(server_url):
     try:
         yield re.sub(r"(?<=://)([^/?]*)(/[^?]*)?", rf"\1/{name}", server_url, count=1)
     finally:
+        postgres.close_idle()
         with psycopg.connect(server_url, autocommit=True) as connection:
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)")

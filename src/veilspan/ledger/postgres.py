@@ -9,6 +9,7 @@ fork.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import threading
@@ -82,9 +83,14 @@ class PostgresStore(Store):
     def reading(self) -> Iterator[Book]:
         """A snapshot."""
         with self._transaction(_BEGIN_READING) as connection:
-            if _version(connection, self.url) == 0:
+            version = _version(connection, self.url)
+            if version == 0:
                 raise LedgerError(f"there is no ledger at {without_password(self.url)}.")
-            yield PostgresBook(connection)
+            if version == SCHEMA:
+                yield PostgresBook(connection)
+                return
+        with self.writing() as book:  # migrates
+            yield book
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Any]:
@@ -186,7 +192,7 @@ def _commit(connection: Any, url: str) -> None:
         # Whether the server had received it cannot be known. Spent is the safe side.
         raise LedgerError(
             f"the connection to {without_password(url)} broke during a commit: what was being "
-            "written may stand or not; `veilspan ledger history` shows it. Nothing was released."
+            "written may stand or not; `veilspan ledger history` shows it."
         ) from None
     if status != "COMMIT":
         raise LedgerError(f"the server of {without_password(url)} did not commit.")
@@ -204,9 +210,7 @@ def _sentences(url: str) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        raise LedgerError(
-            f"the ledger {without_password(url)} {_said(error)}. Nothing was charged or released."
-        ) from error
+        raise LedgerError(f"the ledger {without_password(url)} {_said(error)}.") from error
 
 
 def _said(error: Any) -> str:
@@ -225,14 +229,27 @@ _SAID = {
 }
 
 
-def _close_idle() -> None:
+def close_idle() -> None:
+    """Close the connections that wait for the next transaction."""
     with _LOCK:
-        for connection in (each for waiting in _IDLE.values() for each in waiting):
-            with contextlib.suppress(Exception):  # dead already
-                connection.close()
-        _IDLE.clear()
+        _close_all()
 
 
+def _close_all() -> None:
+    for connection in (each for waiting in _IDLE.values() for each in waiting):
+        with contextlib.suppress(Exception):  # dead already
+            connection.close()
+    _IDLE.clear()
+
+
+def _before_fork() -> None:
+    """A connection must not be shared with a child; the parent opens another when it needs one."""
+    _LOCK.acquire()
+    _close_all()
+
+
+atexit.register(close_idle)
 if hasattr(os, "register_at_fork"):
-    # A connection must not be shared with a child; the parent opens another when it needs one.
-    os.register_at_fork(before=_close_idle)
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
+    )
