@@ -24,13 +24,14 @@ fit (several scores, penalties other than l2) descent takes its place. Without a
 rows and without ``expected_rows`` there is no nu: objective perturbation needs none.
 
 Regressions (losses of a residual; targets lie in [-1, 1]) take noisy steps in the metric of one
-released Gram matrix where nu < 0.006, and plain noisy descent above it. Slopes are capped at
+released Gram matrix where nu < 0.006, and plain noisy descent above it. Slopes of the squared loss
+are capped at
 
-    C = 0.0006 / nu in [0.1, 1],
+    C = 0.0006 / nu in [0.1, 0.4],
 
-so that residuals beyond C count like C: the squared loss becomes Huber's where noise is large. Of
-four caps 0.1 was best or within 0.02 of R^2 of the best in most of 20 cells of five tables, and a
-cap of 0.4 lost up to 1 (of R^2) in the noisiest. Residuals that are skewed then pull the fit
+so that residuals beyond C count like C: it becomes Huber's loss. Of four caps 0.1 was best or
+within 0.02 of R^2 of the best in most of 20 cells of five tables, and a cap of 0.4 lost up to 1 (of
+R^2) in the noisiest. Residuals that are skewed then pull the fit
 towards their median; ``clip=`` of the estimator sets another cap. Sufficient statistics released
 once were behind one of the two in all 28 cells of seven tables: X^T X carries p times the noise
 variance of a gradient.
@@ -60,7 +61,7 @@ OBJECTIVE_CLIP, OBJECTIVE_REACH, CURVATURE = 0.5, 20.0, 0.2
 CLIP, WALK, STEPS_SCALE, FEWEST, MOST, LONGEST_STEP = 0.3, 30.0, 1.5, 10, 400, 6.25
 LOGISTIC_MARGIN = 4.0  # slope bound over smoothness: scores between which the logistic loss bends
 QUIET_REGRESSION = 0.006  # of nu: below it a released Gram matrix is worth its share
-LEAST_CAP, CAP_PER_NOISE = 0.1, 0.0006  # of the slopes of a regression
+LEAST_CAP, MOST_CAP, CAP_PER_NOISE = 0.1, 0.4, 0.0006  # of the slopes of least squares
 MOST_GRAM = 2000  # columns: a noisy p x p matrix beyond is slow and mostly noise
 
 
@@ -128,8 +129,9 @@ class AutoLinear:
 
     def _regression(self, problem: LinearProblem, nu: float | None) -> LinearChoice:
         """For losses of a residual."""
-        clip = LEAST_CAP if not nu else min(max(CAP_PER_NOISE / nu, LEAST_CAP), 1.0)
-        clip = min(clip, problem.loss.slope_bound)
+        clip = None  # a loss with bounded slopes is robust by itself: the solver's own clip
+        if not math.isfinite(problem.loss.slope_bound):
+            clip = LEAST_CAP if not nu else min(max(CAP_PER_NOISE / nu, LEAST_CAP), MOST_CAP)
         if problem.n_features > MOST_GRAM:
             reason = f"a regression on more than {MOST_GRAM:,} columns: steps"
             return LinearChoice(_plain_descent(clip), reason, nu)
@@ -213,7 +215,7 @@ def _descent(problem: LinearProblem, nu: float) -> LinearSolver:
     return GradientDescent(steps=steps, step=float(f"{size:.4g}"), clip=clip)
 
 
-def _newton(clip: float) -> LinearSolver:
+def _newton(clip: float | None) -> LinearSolver:
     from veilspan.solvers.linear_newton import PrivateNewton
 
     return PrivateNewton(clip=clip)
