@@ -42,6 +42,7 @@ from veilspan.solvers.geodesic_gradient import GeodesicGradientDescent
 from veilspan.solvers.linear_frank_wolfe import FrankWolfe
 from veilspan.solvers.linear_gd import GradientDescent, StochasticGradient
 from veilspan.solvers.linear_mirror import AcceleratedMirror
+from veilspan.solvers.linear_newton import PrivateNewton
 from veilspan.solvers.linear_svrg import SVRG, SVRGPlus
 from veilspan.solvers.reaper import ReaperDescent
 
@@ -190,7 +191,7 @@ def tracked_plan(relation):
 # ---------------------------------------------------------------- curved spaces
 
 MANIFOLD_SOLVERS = {
-    "calibrated": CalibratedDescent(),
+    "calibrated": CalibratedDescent(rounds=2, opened_rounds=1),
     "rgd": RGD(steps=2, step=0.7, average=True),
     "rsgd": RSGD(steps=2, step=0.7, batch_rate=0.3),
     "rsvrg": RSVRG(1, 2, 0.3, step=0.7, anchor_share=0.5, output="random"),
@@ -276,7 +277,7 @@ LINEAR_SOLVERS = {
     "frank-wolfe": FrankWolfe(3),
     "objective": "objective",
     "statistics": "statistics",
-    "newton": "newton",
+    "newton": PrivateNewton(steps=3),
 }
 RANGE = {"feature_range": (-1, 1), "expected_rows": 60}
 CLASSES = {**RANGE, "classes": [0, 1]}

@@ -18,7 +18,7 @@ from veilspan.privacy.noise import SeededNoise
 from veilspan.privacy.objective import loss_bounds
 from veilspan.problems.linear_losses import Huber, Logistic, Multinomial, SmoothedHinge
 
-ALPHA = 1e-7  # of each audit; together below 1e-6
+ALPHA = 1e-8  # of each audit: see test_error_budget.py
 LOSSES = [Logistic(), SmoothedHinge(), Huber(), Multinomial(3)]
 
 
