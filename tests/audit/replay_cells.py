@@ -5,11 +5,22 @@ epsilon is small: what a replay compares does not depend on how well a method le
 epsilon is the quickest to calibrate.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 
+from audit.replay_cell import (
+    BOTH,
+    ITEMS,
+    WIDTH,
+    Cell,
+    budget_for,
+    estimator_cell,
+    gappy_tables,
+    longer_tables,
+    ratings,
+    sparse_copies,
+    tables,
+)
+from audit.replay_linear import linear_cells
 from veilspan import (
     PCA,
     RGD,
@@ -18,110 +29,21 @@ from veilspan import (
     Ball,
     Budget,
     CalibratedDescent,
-    ElasticNet,
     FrechetLoss,
     FrechetMean,
-    HuberRegressor,
-    Lasso,
     LeadingSubspace,
-    LinearRegression,
-    LinearSVC,
-    LogisticRegression,
     MatrixCompletion,
-    Ridge,
     RobustPCA,
     SubspaceTracker,
     minimize,
 )
 from veilspan.audit import neighbors as pairs
+from veilspan.audit.replay import released
 from veilspan.geometry import SPD, Euclidean, Grassmann, Lorentz, PoincareBall, Sphere
-from veilspan.problems.penalties import L1Ball
 from veilspan.solvers.completion_als import ALSCompletion
 from veilspan.solvers.completion_frank_wolfe import FrankWolfeCompletion
 from veilspan.solvers.geodesic_gradient import GeodesicGradientDescent
-from veilspan.solvers.linear_frank_wolfe import FrankWolfe
-from veilspan.solvers.linear_gd import GradientDescent, StochasticGradient
-from veilspan.solvers.linear_mirror import AcceleratedMirror
-from veilspan.solvers.linear_newton import PrivateNewton
-from veilspan.solvers.linear_svrg import SVRG, SVRGPlus
 from veilspan.solvers.reaper import ReaperDescent
-
-BOTH = ("replace-one", "add-remove")
-WIDTH, ITEMS = 4, 6
-SLOW = {"auto", "newton", "calibrated", "objective"}
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One estimator with one solver.
-
-    ``fit(arguments, relation)`` returns what a fit gives out; ``pairs(relation)`` the neighbours;
-    ``plan(relation)`` what is asked of 40 rows, or None where there is no dry run.
-    """
-
-    owner: str
-    solver: str
-    fit: Callable
-    pairs: Callable
-    plan: Callable
-    relations: tuple = BOTH
-    setting: str = ""
-
-    @property
-    def pairs_dealt(self):
-        """How many pairs it replays: fewer where a fit is slow; five touch every size."""
-        return 5 if self.solver in SLOW else 7
-
-    @property
-    def name(self):
-        """Owner, solver and setting, as the test's id."""
-        return ", ".join(part for part in (self.owner, self.solver, self.setting) if part)
-
-
-def estimator_cell(kind, solver, parameters, cell_pairs, width=WIDTH, **extra):
-    """A cell of a class with ``fit`` and ``plan``."""
-
-    def make(relation):
-        return kind(**parameters, neighbors=relation, random_state=0)
-
-    def fit(arguments, relation):
-        return make(relation).fit(*arguments)
-
-    def plan(relation):
-        return make(relation).plan(40, width)
-
-    return Cell(kind.__name__, solver, fit, cell_pairs, plan, **extra)
-
-
-def tables(relation):
-    return pairs.table_pairs(WIDTH, relation)
-
-
-def longer_tables(relation):
-    return pairs.table_pairs(WIDTH, relation, sizes=(4, 5, 40, 300))
-
-
-def gappy_tables(relation):
-    return pairs.table_pairs(WIDTH, relation, gaps=True)
-
-
-def ratings(relation):
-    return pairs.rating_pairs(ITEMS, relation)
-
-
-def labels(relation):
-    return pairs.labelled_pairs(WIDTH, relation)
-
-
-def three_labels(relation):
-    return pairs.labelled_pairs(WIDTH, relation, targets=(0, 1, 2), sizes=(5, 40, 300))
-
-
-def numbers(relation):
-    return pairs.labelled_pairs(
-        WIDTH, relation, targets=(-1.0, 0.5, 1.0), extreme_targets=(-1e9, 1.0, 1e9)
-    )
-
 
 # ---------------------------------------------------------------- subspaces
 
@@ -136,13 +58,6 @@ SUBSPACE_SOLVERS = {
     "reaper-md": ReaperDescent(geometry="mirror", steps=3),
     "reaper-smd": ReaperDescent(geometry="mirror", steps=3, sampling_rate=0.3),
 }
-SAMPLED = {"sggd", "reaper-sgd", "reaper-smd", "sgd", "svrg", "svrg++", "rsgd", "rsvrg"}
-
-
-def budget_for(solver):
-    return {"epsilon": 0.1 if solver in SAMPLED else 1.0}
-
-
 CENTRES = {"private centre": "private", "public centre": np.full(WIDTH, 0.3), "pairs": "pairs"}
 
 
@@ -166,12 +81,14 @@ def subspace_cells():
             relations=("replace-one",) if only else BOTH,
         )  # fmt: skip
     yield estimator_cell(RobustPCA, "auto", {"epsilon": 20.0}, tables, setting="rank unknown")
+    for kind, solver in ((PCA, ""), (RobustPCA, "auto")):
+        yield estimator_cell(
+            kind, solver, {"n_components": 2}, sparse_copies(tables), setting="sparse"
+        )
 
 
 def tracked(arguments, relation):
     """A private stream, with all that it publishes after every part."""
-    from veilspan.audit.replay import released
-
     (stream,) = arguments
     tracker = SubspaceTracker(
         2, epsilon=5.0, block_size=20 if len(stream) >= 40 else 2, neighbors=relation,
@@ -264,63 +181,6 @@ def completion_cells():
         parameters = {"rating_range": (1, 5), "max_ratings_per_user": 4, "solver": made}
         yield estimator_cell(MatrixCompletion, solver, parameters, ratings, width=ITEMS)
 
-
-# ---------------------------------------------------------------- linear models
-
-LINEAR_SOLVERS = {
-    "auto": "auto",
-    "gd": GradientDescent(steps=3),
-    "sgd": StochasticGradient(epochs=1, batch_rate=0.4),
-    "svrg": SVRG(1, 2, 0.4, anchor_share=0.5),
-    "svrg++": SVRGPlus(1, 2, 0.4, anchor_share=0.5),
-    "accmd": AcceleratedMirror(3),
-    "frank-wolfe": FrankWolfe(3),
-    "objective": "objective",
-    "statistics": "statistics",
-    "newton": PrivateNewton(steps=3),
-}
-RANGE = {"feature_range": (-1, 1), "expected_rows": 60}
-CLASSES = {**RANGE, "classes": [0, 1]}
-TARGETS = {**RANGE, "target_range": (-1, 1)}
-LINEAR_MODELS = [
-    (LogisticRegression, CLASSES, labels, ""),
-    (LogisticRegression, {**CLASSES, "penalty": L1Ball(2.0)}, labels, "in a ball"),
-    (LogisticRegression, {**RANGE, "classes": [0, 1, 2]}, three_labels, "three labels"),
-    (LinearSVC, CLASSES, labels, ""),
-    (LinearRegression, TARGETS, numbers, ""),
-    (Ridge, {**TARGETS, "alpha": 1.0}, numbers, ""),
-    (Lasso, TARGETS, numbers, ""),
-    (ElasticNet, {**TARGETS, "alpha": 0.01}, numbers, ""),
-    (HuberRegressor, TARGETS, numbers, ""),
-]
-
-
-def linear_cells(refused=False):
-    """Cells of models and solvers that fit; or, if asked for, those that do not."""
-    for kind, parameters, cell_pairs, setting in LINEAR_MODELS:
-        for solver, made in LINEAR_SOLVERS.items():
-            cell = estimator_cell(
-                kind, solver, {**parameters, "solver": made, **budget_for(solver)}, cell_pairs,
-                setting=setting,
-            )  # fmt: skip
-            if ((kind.__name__, solver, setting) in MISFITS) == refused:
-                yield cell
-    if not refused:
-        private = {**CLASSES, "bounds": "private", "solver": LINEAR_SOLVERS["gd"]}
-        private.pop("feature_range")
-        yield estimator_cell(LogisticRegression, "gd", private, labels, setting="private bounds")
-
-
-#: What a solver refuses, and why: (model, solver, setting). All others must run.
-MISFITS = {
-    *((kind.__name__, "frank-wolfe", setting)
-      for kind, _, _, setting in LINEAR_MODELS if setting != "in a ball"),
-    *((kind.__name__, "statistics", setting)
-      for kind, _, rows, setting in LINEAR_MODELS if rows is not numbers or kind is HuberRegressor),
-    ("LogisticRegression", "objective", "in a ball"),
-    ("Lasso", "objective", ""),
-    ("ElasticNet", "objective", ""),
-}  # fmt: skip
 
 CELLS = [
     *subspace_cells(),

@@ -10,14 +10,8 @@ import numpy as np
 import pytest
 
 import veilspan
-from audit.replay_cells import (
-    CELLS,
-    COMPLETION_SOLVERS,
-    LINEAR_SOLVERS,
-    MANIFOLD_SOLVERS,
-    SUBSPACE_SOLVERS,
-    linear_cells,
-)
+from audit.replay_cells import CELLS, COMPLETION_SOLVERS, MANIFOLD_SOLVERS, SUBSPACE_SOLVERS
+from audit.replay_linear import LINEAR_SOLVERS, linear_cells
 from veilspan.audit.replay import replay
 from veilspan.curator.rows import Rows
 from veilspan.curator.tape import recording

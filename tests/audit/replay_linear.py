@@ -1,0 +1,85 @@
+"""Cells of the linear models: every model with every solver that fits it."""
+
+from audit.replay_cell import (
+    budget_for,
+    estimator_cell,
+    labels,
+    numbers,
+    sparse_copies,
+    three_labels,
+)
+from veilspan import (
+    ElasticNet,
+    HuberRegressor,
+    Lasso,
+    LinearRegression,
+    LinearSVC,
+    LogisticRegression,
+    Ridge,
+)
+from veilspan.problems.penalties import L1Ball
+from veilspan.solvers.linear_frank_wolfe import FrankWolfe
+from veilspan.solvers.linear_gd import GradientDescent, StochasticGradient
+from veilspan.solvers.linear_mirror import AcceleratedMirror
+from veilspan.solvers.linear_newton import PrivateNewton
+from veilspan.solvers.linear_svrg import SVRG, SVRGPlus
+
+LINEAR_SOLVERS = {
+    "auto": "auto",
+    "gd": GradientDescent(steps=3),
+    "sgd": StochasticGradient(epochs=1, batch_rate=0.4),
+    "svrg": SVRG(1, 2, 0.4, anchor_share=0.5),
+    "svrg++": SVRGPlus(1, 2, 0.4, anchor_share=0.5),
+    "accmd": AcceleratedMirror(3),
+    "frank-wolfe": FrankWolfe(3),
+    "objective": "objective",
+    "statistics": "statistics",
+    "newton": PrivateNewton(steps=3),
+}
+RANGE = {"feature_range": (-1, 1), "expected_rows": 60}
+CLASSES = {**RANGE, "classes": [0, 1]}
+TARGETS = {**RANGE, "target_range": (-1, 1)}
+LINEAR_MODELS = [
+    (LogisticRegression, CLASSES, labels, ""),
+    (LogisticRegression, {**CLASSES, "penalty": L1Ball(2.0)}, labels, "in a ball"),
+    (LogisticRegression, {**RANGE, "classes": [0, 1, 2]}, three_labels, "three labels"),
+    (LinearSVC, CLASSES, labels, ""),
+    (LinearRegression, TARGETS, numbers, ""),
+    (Ridge, {**TARGETS, "alpha": 1.0}, numbers, ""),
+    (Lasso, TARGETS, numbers, ""),
+    (ElasticNet, {**TARGETS, "alpha": 0.01}, numbers, ""),
+    (HuberRegressor, TARGETS, numbers, ""),
+]
+
+
+def linear_cells(refused=False):
+    """Cells of models and solvers that fit; or, if asked for, those that do not."""
+    for kind, parameters, cell_pairs, setting in LINEAR_MODELS:
+        for solver, made in LINEAR_SOLVERS.items():
+            cell = estimator_cell(
+                kind, solver, {**parameters, "solver": made, **budget_for(solver)}, cell_pairs,
+                setting=setting,
+            )  # fmt: skip
+            if ((kind.__name__, solver, setting) in MISFITS) == refused:
+                yield cell
+    if not refused:
+        private = {**CLASSES, "bounds": "private", "solver": LINEAR_SOLVERS["gd"]}
+        private.pop("feature_range")
+        yield estimator_cell(LogisticRegression, "gd", private, labels, setting="private bounds")
+        for solver in ("gd", "objective"):
+            yield estimator_cell(
+                LogisticRegression, solver, {**CLASSES, "solver": LINEAR_SOLVERS[solver]},
+                sparse_copies(labels), setting="sparse",
+            )  # fmt: skip
+
+
+#: What a solver refuses, and why: (model, solver, setting). All others must run.
+MISFITS = {
+    *((kind.__name__, "frank-wolfe", setting)
+      for kind, _, _, setting in LINEAR_MODELS if setting != "in a ball"),
+    *((kind.__name__, "statistics", setting)
+      for kind, _, rows, setting in LINEAR_MODELS if rows is not numbers or kind is HuberRegressor),
+    ("LogisticRegression", "objective", "in a ball"),
+    ("Lasso", "objective", ""),
+    ("ElasticNet", "objective", ""),
+}  # fmt: skip
