@@ -127,7 +127,9 @@ def test_tampering_is_found(spent_ledger, name):
     assert report.problems
 
 
-@pytest.mark.parametrize("name", ["truncated", "all deleted", "account lowered", "edited terms"])
+@pytest.mark.parametrize(
+    "name", ["truncated", "all deleted", "account lowered", "account raised", "edited terms"]
+)
 def test_the_next_charge_finds_what_would_give_budget_back(spent_ledger, name):
     tamper(spent_ledger, *TAMPERINGS[name])
     with pytest.raises(TamperError):

@@ -4,11 +4,12 @@ import copy
 import math
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
 from ledger.requests import SAMPLED, plan_of, request
-from veilspan import BudgetExceededError, GaussianEvent
+from veilspan import Budget, BudgetExceededError, GaussianEvent, calibrate_noise
 from veilspan.ledger import Dataset, Ledger, LedgerError, Request, TamperError, current_dataset
 from veilspan.ledger.store import open_store
 
@@ -107,6 +108,18 @@ def test_a_refusal_says_what_is_short_and_what_still_fits(ledger):
     with pytest.raises(BudgetExceededError):
         data.charge(request(0.5))
     assert data.spent().charges == 2
+
+
+def test_a_refused_sampled_fit_is_told_what_fits(file_ledger):
+    data = file_ledger.dataset("d", 1, 1e-6)
+    steps = replace(SAMPLED, count=3000)
+    with pytest.raises(BudgetExceededError, match="fits is about") as refused:
+        data.charge(request(3.0, events=(steps,)))
+    fits = float(str(refused.value).split("fits is about ")[1].split()[0])
+    assert 0.7 < fits < 1
+    (noisier,) = calibrate_noise(Budget(fits * 0.995, 1e-6), [steps])
+    data.charge(request(fits, events=(noisier,)))
+    assert data.spent().fraction > 0.9
 
 
 def test_every_kind_of_release_is_counted(ledger):

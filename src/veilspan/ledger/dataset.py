@@ -20,7 +20,7 @@ from veilspan.ledger.costs import cost_of
 from veilspan.ledger.errors import LedgerError, TamperError
 from veilspan.ledger.filters import MOST_RULES, Rule, rules_from_list
 from veilspan.ledger.journal import Journal, Page, shown
-from veilspan.ledger.records import CHARGE, RELEASE, Entry, Terms, as_json, check_name
+from veilspan.ledger.records import CHARGE, RELEASE, Account, Entry, Terms, as_json, check_name
 from veilspan.ledger.releases import digest_of, pack, unpack
 from veilspan.ledger.spending import Spending, refusal
 from veilspan.privacy.plan import Plan
@@ -184,24 +184,24 @@ class Dataset:
                 earlier = page.book.charge_with_key(self.name, self.idempotency_key)
                 if earlier is not None:
                     return self._replayed(page, page.genuine(earlier), request)
-            entry = self._spend(page, terms, rules, request, costs)
+            before = self._checked_account(page)
+            spent = page.book.spend(self.name, costs)
+            entry = self._recorded(page, request, costs) if spent else None
+        if entry is None:  # what would still fit is searched for when others may write again
+            raise refusal(terms, rules, before, costs, request.plan)
         return Receipt(self, entry.seq, Head(entry.seq, entry.mac), bool(request.test))
 
-    def _spend(
-        self,
-        page: Page,
-        terms: Terms,
-        rules: tuple[Rule, ...],
-        request: Request,
-        costs: tuple[int, ...],
-    ) -> Entry:
-        before = page.book.account(self.name)
-        past = page.book.last_charge(self.name)
-        told = [0] * MOST_RULES if past is None else page.genuine(past).content["spent"]
-        if before is None or list(before.spent) != told:
-            raise TamperError(f"the account of {self.name!r} is not what its last charge left.")
-        if not page.book.spend(self.name, costs):
-            raise refusal(terms, rules, before, costs, request.plan)
+    def _checked_account(self, page: Page) -> Account:
+        """The account, if it is what the sealed entries say."""
+        account = page.book.account(self.name)
+        opened, past = page.book.dataset_entry(self.name), page.book.last_charge(self.name)
+        spent = [0] * MOST_RULES if past is None else page.genuine(past).content["spent"]
+        allowed = [] if opened is None else page.genuine(opened).content["allowed"]
+        if account is None or [*account.allowed, *account.spent] != [*allowed, *spent]:
+            raise TamperError(f"the account of {self.name!r} is not what its entries say.")
+        return account
+
+    def _recorded(self, page: Page, request: Request, costs: tuple[int, ...]) -> Entry:
         after = page.book.account(self.name)
         assert after is not None
         plan = request.plan.to_dict()

@@ -153,9 +153,11 @@ def check_seal(book: Book, entry: Entry, key: bytes) -> None:
 
 def shown(url: str) -> str:
     """A path, or a URL without its password."""
-    scheme, mark, rest = url.partition("://")
-    user, at, place = rest.rpartition("@")
-    return f"{scheme}{mark}{user.partition(':')[0]}{at}{place}" if mark else url
+    if "://" not in url:
+        return url
+    from veilspan.ledger.postgres import without_password
+
+    return without_password(url)
 
 
 def checked_location(location: Any) -> str:

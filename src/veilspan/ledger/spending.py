@@ -7,12 +7,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from veilspan.ledger.costs import cost_of_events
 from veilspan.ledger.filters import CAP, UNIT, Rule
 from veilspan.ledger.records import CHARGE, RELEASE, Account, Entry, Terms
 from veilspan.privacy import gdp
-from veilspan.privacy.accounting import gaussian_only
+from veilspan.privacy.accounting import epsilon_spent, gaussian_only
 from veilspan.privacy.errors import BudgetExceededError
+from veilspan.privacy.events import Event, with_noise
 from veilspan.privacy.plan import Plan
+
+#: More noise than 2 to this power is not worth a fit.
+_MOST_NOISE = 16.0
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ class Spending:
     def fraction(self) -> float:
         """Part of the budget that is spent, from 0 to 1, by the rule with most room."""
         pairs = zip(self.account.allowed, self.account.spent)
-        return min(spent / allowed for allowed, spent in pairs if allowed > 0)
+        return min((spent / allowed for allowed, spent in pairs if allowed > 0), default=1.0)
 
     @property
     def _any(self) -> bool:
@@ -85,16 +90,8 @@ class Spending:
 
         Rounded down so that the plan of such a fit, whose own noise is rounded, fits as well.
         """
-        room = max(
-            (
-                rule.gaussian_room(allowed - spent)
-                for rule, allowed, spent in zip(
-                    self.rules, self.account.allowed, self.account.spent
-                )
-                if rule.active
-            ),
-            default=0.0,
-        )
+        pairs = zip(self.rules, self.account.allowed, self.account.spent)
+        room = max(r.gaussian_room(allowed - spent) for r, allowed, spent in pairs if r.active)
         return largest_epsilon(room, self.terms.delta if delta is None else delta)
 
     def to_dict(self) -> dict[str, Any]:
@@ -143,37 +140,61 @@ def largest_epsilon(room: float, delta: float) -> float:
     return gdp.epsilon_of(mu, delta) * (1 - 1e-7) if mu > 0 else 0.0
 
 
+def fitting_epsilon(plan: Plan, rules: tuple[Rule, ...], account: Account, delta: float) -> float:
+    """Epsilon of the largest fit of a plan's kind that still fits: its events with more noise.
+
+    Exact up to rounding for Gaussian plans. Others are made noisier as a whole until they fit; a
+    new plan at that epsilon may spread its noise a little differently.
+    """
+    room = [allowed - spent for allowed, spent in zip(account.allowed, account.spent)]
+    if plan.adaptive or gaussian_only(plan.events):
+        pairs = zip(rules, room)
+        return largest_epsilon(max(r.gaussian_room(u) for r, u in pairs if r.active), delta)
+
+    def noisier(factor: float) -> tuple[Event, ...]:
+        return tuple(with_noise(e, e.noise_multiplier * factor) for e in plan.events)
+
+    def fits(factor: float) -> bool:
+        costs = cost_of_events(noisier(factor), rules, plan.neighbors)
+        return any(cost <= units for cost, units, r in zip(costs, room, rules) if r.active)
+
+    low, high = 0.0, 1.0  # powers of two
+    while not fits(2.0**high):
+        low, high = high, 2 * high
+        if high > _MOST_NOISE:
+            return 0.0
+    for _ in range(10):
+        middle = (low + high) / 2
+        low, high = (low, middle) if fits(2.0**middle) else (middle, high)
+    return epsilon_spent(noisier(2.0**high), delta, neighbors=plan.neighbors)
+
+
 def refusal(
     terms: Terms, rules: tuple[Rule, ...], account: Account, costs: tuple[int, ...], plan: Plan
 ) -> BudgetExceededError:
     """The error for a request that does not fit: what is short, and what would still fit."""
-    closest = min(
-        (
-            (spent + cost - allowed) / max(allowed, 1)
-            for rule, allowed, spent, cost in zip(rules, account.allowed, account.spent, costs)
-            if rule.active and cost < CAP and spent < CAP
-        ),
-        default=None,
-    )
-    exact = plan.adaptive or gaussian_only(plan.events)
-    if closest is None:
+    short = [
+        (spent + cost - allowed) / max(allowed, 1)
+        for rule, allowed, spent, cost in zip(rules, account.allowed, account.spent, costs)
+        if rule.active and cost < CAP and spent < CAP
+    ]
+    if not short:
         return BudgetExceededError(
             f"the dataset {terms.name!r} counts full-batch Gaussian releases only (accounting "
             f"gdp); {plan.method} makes others. Use a solver without sampling, or a dataset with "
             "accounting='auto'."
         )
-    fits = Spending(terms, rules, account, 0, 0, 0).left(plan.budget.delta)
-    # Costs of sampled releases depend on the whole plan, so that the figure is a guide there.
-    guide = "" if exact else " for a fit of full-batch Gaussian releases, about that for others"
+    fits = fitting_epsilon(plan, rules, account, plan.budget.delta)
+    about = "" if plan.adaptive or gaussian_only(plan.events) else "about "
     still = (
-        f"The largest epsilon that still fits is {_down_text(fits)} at delta = "
-        f"{plan.budget.delta:g}{guide}."
+        f"The largest epsilon that still fits is {about}{_down_text(fits)} at delta = "
+        f"{plan.budget.delta:g}."
         if fits > 0
         else "Nothing is left."
     )
     return BudgetExceededError(
         f"{plan.method} with epsilon = {plan.epsilon:.6g} does not fit into what is left of "
-        f"{terms.name!r} ({terms.describe()}): it is short by {max(closest, 1e-6):.4%} of the "
+        f"{terms.name!r} ({terms.describe()}): it is short by {max(min(short), 1e-6):.4%} of the "
         f"whole budget. {still} Nothing was charged."
     )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -207,13 +208,28 @@ def _connect(path: str) -> sqlite3.Connection:
         path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
     )
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        _use_write_ahead_log(connection)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Change the mode, which SQLite does not wait for if another connection is doing the same."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            busy = getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY")
+            if not busy or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 @contextmanager

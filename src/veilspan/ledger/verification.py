@@ -39,11 +39,13 @@ class LedgerReport:
 def verify_ledger(journal: Journal, head: Head | None = None) -> LedgerReport:
     """Read everything and check it."""
     key = keys.read_key(journal.key_file)
+    # Read before the entries: a charge that comes in between makes the ledger longer than the head.
+    seen = _remembered(journal)
     with open_store(journal.url).reading() as book:
         entries = list(book.entries())
         problems = [*_chain(entries, key), *_sums(book, entries), *_payloads(book, entries)]
     last = Head(entries[-1].seq, entries[-1].mac) if entries else None
-    problems += _anchors(journal, entries, head)
+    problems += _anchors(entries, head, seen)
     return LedgerReport(len(entries), tuple(problems), last)
 
 
@@ -116,11 +118,18 @@ def _payloads(book: Book, entries: list[Entry]) -> list[str]:
     return problems
 
 
-def _anchors(journal: Journal, entries: list[Entry], given: Head | None) -> list[str]:
+def _remembered(journal: Journal) -> Head | None:
+    """The last head seen from here of the ledger that should be in this place."""
+    ledger_id = keys.known_ledger(journal.key_file, journal.url)
+    if ledger_id is None:  # never written to from here; it may have been elsewhere before
+        with open_store(journal.url).reading() as book:
+            first = book.entry(1)
+        ledger_id = str((_content(first) or {}).get("id")) if first is not None else None
+    return None if ledger_id is None else keys.last_head(journal.key_file, ledger_id)
+
+
+def _anchors(entries: list[Entry], given: Head | None, seen: Head | None) -> list[str]:
     """Heads seen earlier must lie on the chain."""
-    seen = None
-    if entries and (content := _content(entries[0])) is not None:
-        seen = keys.last_head(journal.key_file, str(content.get("id")))
     problems = []
     by_number = {entry.seq: entry for entry in entries}
     for head, where in ((given, "given"), (seen, "last seen here")):
