@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,11 +93,15 @@ def audit(
 
 
 def seeded(model: Any) -> SeededFit:
-    """``fit(arguments, seed)`` of one estimator, refitted each time."""
+    """``fit(arguments, seed)`` of one unfitted estimator.
+
+    Each run fits a copy of its own: of one object fitted twice, both outputs would be the last.
+    """
 
     def fit(arguments: tuple[Any, ...], seed: int) -> Any:
-        model.random_state = seed
-        return model.fit(*arguments)
+        fresh = copy(model)
+        fresh.random_state = seed
+        return fresh.fit(*arguments)
 
     return fit
 

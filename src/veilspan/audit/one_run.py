@@ -45,7 +45,7 @@ def audit_one_run(
     X: Any,
     y: Any = None,
     *,
-    n_canaries: int = 500,
+    n_canaries: int = 1000,
     canaries: Canaries | None = None,
     alpha: float = 0.05,
     seed: int = 0,
@@ -61,7 +61,8 @@ def audit_one_run(
     X, y : table and targets
         Your rows. Canaries follow them, so the fit that is audited is not one to use.
     n_canaries : int
-        More give sharper bounds and take longer.
+        More give sharper bounds and take longer; they get in each other's way where there are more
+        of them than coordinates in the answers (d (d + 1) / 2 for PCA, d for a gradient).
     canaries : Canaries, optional
         Your own; by default rows as long as the bounds allow, in random directions.
     alpha : float
@@ -105,10 +106,20 @@ def audit_one_run(
         gdp.epsilon_of(found, claim.delta),
         1,
         violation,
-        f"{len(chosen):,} canaries among {chosen.n_rows:,} rows",
+        _power(chosen, claim.delta, alpha),
     )
     name = type(estimator).__name__
     return AuditReport(name, claim.delta, estimator.neighbors, alpha, (line,))
+
+
+def _power(canaries: Canaries, delta: float, alpha: float) -> str:
+    """What could be found at best: all guesses right."""
+    count = len(canaries)
+    best = one_run_mu(np.arange(count), np.arange(count) >= count / 2, alpha)
+    return (
+        f"{count:,} canaries among {canaries.n_rows:,} rows; "
+        f"their largest possible bound is {gdp.epsilon_of(best, delta):.3g}"
+    )
 
 
 # ---------------------------------------------------------------- the bound
