@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from veilspan.ledger.records import Entry, as_json
 
@@ -43,6 +44,7 @@ def sealed(entry: Entry, previous: str, key: bytes) -> Entry:
     return replace(entry, mac=digest(entry, previous, key))
 
 
+@lru_cache(maxsize=256)  # pure, and the last entries are looked at again by every charge
 def digest(entry: Entry, previous: str, key: bytes) -> str:
     """Keyed digest of an entry and of the digest before it."""
     fields = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from veilspan.ledger.errors import LedgerError
 from veilspan.ledger.filters import CAP, UNIT, Rule
@@ -33,12 +34,18 @@ def cost_of(plan: Plan, rules: Sequence[Rule]) -> tuple[int, ...]:
 def cost_of_events(
     events: Sequence[Event], rules: Sequence[Rule], neighbors: Neighbors
 ) -> tuple[int, ...]:
-    """Units that events cost under each rule.
+    """Units that events cost under each rule (:func:`cost_of` says how)."""
+    return _cost(tuple(event for event in events if event.count), tuple(rules), neighbors)
 
-    Full-batch Gaussian events are summed exactly, as fractions. Others have no mu, and a Rényi
-    divergence that is computed in floats and rounded up generously.
+
+@lru_cache(maxsize=256)  # pure: the folds of a search cost the same
+def _cost(
+    events: tuple[Event, ...], rules: tuple[Rule, ...], neighbors: Neighbors
+) -> tuple[int, ...]:
+    """Full-batch Gaussian events are summed exactly, as fractions.
+
+    Others have no mu, and a Rényi divergence that is computed in floats and rounded up generously.
     """
-    events = [event for event in events if event.count]
     if any(event.noise_multiplier == 0 for event in events):
         raise LedgerError("a release without noise has no finite cost.")
     gaussian = sum(

@@ -18,12 +18,16 @@ from veilspan._version import __version__
 from veilspan.ledger.chain import Head
 from veilspan.ledger.costs import cost_of
 from veilspan.ledger.errors import LedgerError, TamperError
-from veilspan.ledger.filters import MOST_RULES, Rule, rules_from_list
+from veilspan.ledger.filters import MOST_RULES, Rule
 from veilspan.ledger.journal import Journal, Page, shown
 from veilspan.ledger.records import CHARGE, RELEASE, Account, Entry, Terms, as_json, check_name
 from veilspan.ledger.releases import digest_of, pack, unpack
 from veilspan.ledger.spending import Spending, refusal
+from veilspan.ledger.terms import spending_on, terms_and_rules
 from veilspan.privacy.plan import Plan
+
+# Entries of datasets that were opened in this process, by ledger, key and name.
+_OPENED: dict[tuple[str, str, str], tuple[Entry, Terms, tuple[Rule, ...]]] = {}
 
 
 @dataclass(frozen=True)
@@ -137,8 +141,21 @@ class Dataset:
 
     def terms(self) -> Terms:
         """What may be spent, for ever."""
-        with self.journal.reading() as page:
-            return terms_and_rules(page, self.name)[0]
+        return self._opened()[1]
+
+    def _opened(self) -> tuple[Entry, Terms, tuple[Rule, ...]]:
+        """The entry of the dataset, which never changes, and what it says."""
+        if self._place not in _OPENED:
+            with self.journal.reading() as page:
+                terms, rules = terms_and_rules(page, self.name)
+                entry = page.book.dataset_entry(self.name)
+                assert entry is not None
+            _OPENED[self._place] = (entry, terms, rules)
+        return _OPENED[self._place]
+
+    @property
+    def _place(self) -> tuple[str, str, str]:
+        return self.url, self.key_file, self.name
 
     def spent(self) -> Spending:
         """What was spent and what is left."""
@@ -174,8 +191,7 @@ class Dataset:
 
         Returns once the charge is on the disk. Raises ``BudgetExceededError`` if it does not fit.
         """
-        with self.journal.reading() as page:
-            terms, rules = terms_and_rules(page, self.name)
+        opened, terms, rules = self._opened()
         _refuse_unfit(terms, request)
         # Slow for sampled plans, so before the ledger is locked; terms and rules never change.
         costs = (0,) * MOST_RULES if request.test else cost_of(request.plan, rules)
@@ -184,19 +200,21 @@ class Dataset:
                 earlier = page.book.charge_with_key(self.name, self.idempotency_key)
                 if earlier is not None:
                     return self._replayed(page, page.genuine(earlier), request)
-            before = self._checked_account(page)
+            before = self._checked_account(page, opened)
             spent = page.book.spend(self.name, costs)
             entry = self._recorded(page, request, costs) if spent else None
         if entry is None:  # what would still fit is searched for when others may write again
             raise refusal(terms, rules, before, costs, request.plan)
         return Receipt(self, entry.seq, Head(entry.seq, entry.mac), bool(request.test))
 
-    def _checked_account(self, page: Page) -> Account:
+    def _checked_account(self, page: Page, opened: Entry) -> Account:
         """The account, if it is what the sealed entries say."""
-        account = page.book.account(self.name)
-        opened, past = page.book.dataset_entry(self.name), page.book.last_charge(self.name)
+        if page.book.dataset_entry(self.name) != opened:
+            _OPENED.pop(self._place, None)
+            raise TamperError(f"the terms of {self.name!r} are not what they were.")
+        account, past = page.book.account(self.name), page.book.last_charge(self.name)
         spent = [0] * MOST_RULES if past is None else page.genuine(past).content["spent"]
-        allowed = [] if opened is None else page.genuine(opened).content["allowed"]
+        allowed = opened.content["allowed"]
         if account is None or [*account.allowed, *account.spent] != [*allowed, *spent]:
             raise TamperError(f"the account of {self.name!r} is not what its entries say.")
         return account
@@ -244,24 +262,6 @@ class Dataset:
     def __repr__(self) -> str:
         key = "" if self.idempotency_key is None else f", key {self.idempotency_key!r}"
         return f"Dataset({self.name!r} in {shown(self.url)}{key})"
-
-
-def terms_and_rules(page: Page, name: str) -> tuple[Terms, tuple[Rule, ...]]:
-    """Terms and rules of a dataset, from its sealed entry."""
-    entry = page.book.dataset_entry(name)
-    if entry is None:
-        raise LedgerError(f"the ledger has no dataset {name!r}.")
-    content = page.genuine(entry).content
-    return Terms(**content["terms"]), rules_from_list(content["rules"])
-
-
-def spending_on(page: Page, name: str) -> Spending:
-    """What was spent on a dataset."""
-    terms, rules = terms_and_rules(page, name)
-    account = page.book.account(name)
-    if account is None:
-        raise TamperError(f"the account of {name!r} is gone.")
-    return Spending.from_entries(terms, rules, account, page.book.entries(name))
 
 
 def _refuse_unfit(terms: Terms, request: Request) -> None:

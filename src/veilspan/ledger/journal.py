@@ -69,15 +69,17 @@ class Journal:
         """An exclusive transaction; the head is remembered once it is on the disk."""
         with open_store(self.url).writing() as book:
             last = book.last()
+            known = keys.known_ledger(self.key_file, self.url)
             if last is None:
-                page, ledger_id = self._open(book)
+                page, ledger_id = self._open(book, known)
             else:
                 key, ledger_id = self._identify(book)
-                self._compare_with_memory(book, last, ledger_id)
+                self._compare_with_memory(book, last, ledger_id, known)
                 check_seal(book, last, key)
                 page = Page(book, key, last)
             yield page
-        keys.remember_ledger(self.key_file, self.url, ledger_id)
+        if known is None:
+            keys.remember_ledger(self.key_file, self.url, ledger_id)
         keys.remember_head(self.key_file, ledger_id, page.head)
 
     @contextmanager
@@ -91,8 +93,8 @@ class Journal:
         """Whether there is a ledger."""
         return open_store(self.url).exists()
 
-    def _open(self, book: Book) -> tuple[Page, str]:
-        if keys.known_ledger(self.key_file, self.url) is not None:
+    def _open(self, book: Book, known: str | None) -> tuple[Page, str]:
+        if known is not None:
             raise TamperError(
                 f"there was a ledger at {self._place} and its entries are gone. Put it back; or, "
                 "if it is to be given up with all that it knows, remove "
@@ -115,8 +117,9 @@ class Journal:
             )
         return key, str(first.content["id"])
 
-    def _compare_with_memory(self, book: Book, last: Entry, ledger_id: str) -> None:
-        known = keys.known_ledger(self.key_file, self.url)
+    def _compare_with_memory(
+        self, book: Book, last: Entry, ledger_id: str, known: str | None
+    ) -> None:
         if known not in (None, ledger_id):
             raise TamperError(
                 f"the ledger at {self._place} was exchanged for another one since it was last "

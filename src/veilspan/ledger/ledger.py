@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict
 
 from veilspan.ledger.chain import Head
-from veilspan.ledger.dataset import Dataset, spending_on, terms_and_rules
+from veilspan.ledger.dataset import Dataset
 from veilspan.ledger.errors import LedgerError
 from veilspan.ledger.filters import rules_for, rules_to_list
 from veilspan.ledger.journal import Journal, Page, checked_location, shown
@@ -15,6 +15,7 @@ from veilspan.ledger.keys import key_path
 from veilspan.ledger.records import DATASET, Entry, Terms
 from veilspan.ledger.session import session
 from veilspan.ledger.spending import Spending
+from veilspan.ledger.terms import spending_on, terms_and_rules
 from veilspan.ledger.verification import LedgerReport, verify_ledger
 
 
