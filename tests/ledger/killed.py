@@ -1,7 +1,8 @@
 """Fits that are killed at every step, each told in one line of JSON: a script with no threads.
 
-``python killed.py LEDGER KEY_FILE`` forks a child for each step of charge, run, record: the first
-child is killed at the first step, the second at the second, until one comes through.
+``python killed.py fit LEDGER KEY_FILE`` forks a child for each step of charge, run, record: the
+first child is killed at the first step, the second at the second, until one comes through.
+``python killed.py make FOLDER`` does the same with new ledgers.
 """
 
 import itertools
@@ -10,6 +11,7 @@ import os
 import signal
 import sys
 import traceback
+from functools import partial
 
 import numpy as np
 
@@ -70,8 +72,8 @@ def fit(handle):
     return PCA(1, epsilon=0.5, delta=1e-6, ledger=handle).fit(ROWS)
 
 
-def killed_fit(handle, fatal):
-    """Run a fit in a child that dies at a step; that step, or None if it came through."""
+def killed(work, fatal):
+    """Do something in a child that dies at a step; that step, or None if it came through."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -81,7 +83,7 @@ def killed_fit(handle, fatal):
             steps.before_statements()
             steps.before(Curator, "answer", "rows are read")
             steps.before(keys, "remember_head", "head is remembered")
-            fit(handle)
+            work()
             code = 0
         except BaseException:
             traceback.print_exc()
@@ -93,7 +95,7 @@ def killed_fit(handle, fatal):
         label = stream.read()
     if os.WIFSIGNALED(status):
         return label
-    assert status == 0, "the fit failed"
+    assert status == 0, "the work failed by itself"
     return None
 
 
@@ -107,7 +109,28 @@ def again(handle):
     return "fitted" if handle.spent().charges > before else "given again"
 
 
-def main(url, key_file):
+def make_ledgers(folder):
+    """Make a new ledger in a file, as often as it has steps, and make it again after the kill."""
+    for fatal in itertools.count():
+        place, key_file = f"{folder}/{fatal}.db", f"{folder}/{fatal}.key"
+        ledger = Ledger(place, key_file)
+        make = partial(ledger.dataset, "trial", 3, 1e-6)
+        step = killed(make, fatal)
+        try:
+            make()
+        except LedgerError as error:
+            print(json.dumps({"step": step, "refused": str(error)}), flush=True)
+        else:
+            kinds = [entry.kind for entry in ledger.history()]
+            problems = list(ledger.verify().problems)
+            told = {"step": step, "kinds": kinds, "problems": problems}
+            print(json.dumps(told), flush=True)
+        if step is None:
+            return
+
+
+def run_fits(url, key_file):
+    """Fit under a new key for each step, and again after the kill."""
     ledger = Ledger(url, key_file)
     account = ledger.dataset("trial", 60, 1e-6, accounting="gdp")
     for fatal in itertools.count():
@@ -115,7 +138,7 @@ def main(url, key_file):
         with ledger.journal.writing():
             pass  # remembers the head, which the last child may not have: all take the same steps
         before = account.spent()
-        step = killed_fit(handle, fatal)
+        step = killed(partial(fit, handle), fatal)
         after = account.spent()
         told = {
             "step": step,
@@ -131,4 +154,4 @@ def main(url, key_file):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    {"fit": run_fits, "make": make_ledgers}[sys.argv[1]](*sys.argv[2:])

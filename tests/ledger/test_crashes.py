@@ -6,16 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 SCRIPT = Path(__file__).with_name("killed.py")
 
 
-@pytest.fixture
-def told(store_url, tmp_path):
-    """One record for each step at which a fit was killed, in order; the last one came through."""
+def tell(*arguments):
+    """One record for each step at which a child was killed, in order; the last came through."""
     result = subprocess.run(
-        [sys.executable, SCRIPT, store_url, tmp_path / "ledger.key"],
+        [sys.executable, SCRIPT, *arguments],
         capture_output=True,
         text=True,
         timeout=300,
@@ -25,7 +22,8 @@ def told(store_url, tmp_path):
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
-def test_a_fit_that_is_killed_at_any_step(told):
+def test_a_fit_that_is_killed_at_any_step(store_url, tmp_path):
+    told = tell("fit", store_url, tmp_path / "ledger.key")
     states = [(each["charges"], each["released"]) for each in told]
     # Nothing, then charged, then released, and never back: one commit decides each time.
     assert states == sorted(states)
@@ -48,3 +46,11 @@ def test_a_fit_that_is_killed_at_any_step(told):
         assert {s for s, name in zip(states, steps) if (name or "").startswith(step)} == {state}
     recorded = [s for s, name in zip(states, steps) if (name or "").startswith("INSERT")]
     assert recorded == [(0, 0), (1, 0), (1, 0)]  # the charge, its release, what was released
+
+
+def test_a_ledger_whose_making_was_killed_is_made_again(tmp_path):
+    told = tell("make", tmp_path)
+    assert any("CREATE TABLE entries" in (each["step"] or "") for each in told)
+    for each in told:
+        assert each.get("kinds") == ["ledger", "dataset"], each
+        assert each["problems"] == [], each

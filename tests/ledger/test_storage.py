@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -159,10 +160,8 @@ except Exception as error:
 """
 
 
-def test_a_read_only_file(tmp_path):
-    # A folder that somebody else may enter as well.
-    folder = tmp_path.parent.parent.parent / f"veilspan-{os.getpid()}-{tmp_path.name}"
-    folder.mkdir()
+def test_a_read_only_file():
+    folder = tempfile.mkdtemp()  # not pytest's, which nobody else may enter
     try:
         kind, text, charges = run_script(READ_ONLY, folder)
     finally:
@@ -170,6 +169,17 @@ def test_a_read_only_file(tmp_path):
     assert kind == "LedgerError"
     assert text.endswith("is read-only.")
     assert charges == "1"
+
+
+def test_a_file_that_was_only_just_made_is_no_ledger_yet(path, key_file):
+    """Somebody else is about to write the tables, or was killed before."""
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.close()
+    assert path.stat().st_size > 0
+    ledger = Ledger(path, key_file)
+    ledger.dataset("trial", 3, 1e-6)
+    assert ledger.datasets() == ["trial"]
 
 
 def test_a_folder_that_is_not_there(tmp_path, key_file):
