@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,17 @@ class Block:
         """``x`` as a dense array (a block is small enough for that)."""
         return np.asarray(self.x.toarray()) if self.is_sparse else self.x
 
+    @cached_property
+    def squared_lengths(self) -> np.ndarray:
+        """Squared length of each row, computed once."""
+        if not self.is_sparse:
+            return np.asarray(np.einsum("ij,ij->i", self.x, self.x))
+        # An entry may be stored in parts, whose squares do not add up to its square.
+        if not self.x.has_canonical_format:
+            return np.asarray(self.x.multiply(self.x).sum(axis=1)).ravel()
+        squares = type(self.x)((self.x.data**2, self.x.indices, self.x.indptr), shape=self.x.shape)
+        return np.asarray(squares @ np.ones(self.x.shape[1]))
+
     def take(self, mask: np.ndarray) -> Block:
         """Return the rows where ``mask`` is true."""
         return Block(self.x[mask], None if self.y is None else self.y[mask])
@@ -62,6 +74,7 @@ class Rows:
     def __init__(self, x: Any, y: Any = None) -> None:
         self._x = _check_features(x)
         self._y = None if y is None else _check_targets(y, self._x.shape[0])
+        self._views: tuple[int, list[Block]] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -74,10 +87,23 @@ class Rows:
         return int(self._x.shape[1])
 
     def blocks(self, rows_per_block: int) -> Iterator[Block]:
-        """Yield the table as float64 blocks of at most ``rows_per_block`` rows, in order."""
+        """Yield the table as float64 blocks of at most ``rows_per_block`` rows, in order.
+
+        Blocks of a float64 table are views. They are kept for the next walk of the same stride:
+        cutting a sparse table and measuring its rows takes longer than many a sum over them.
+        """
+        if self._x.dtype != np.float64:
+            yield from self._cut(rows_per_block)
+            return
+        if self._views is None or self._views[0] != rows_per_block:
+            self._views = (rows_per_block, list(self._cut(rows_per_block)))
+        yield from self._views[1]
+
+    def _cut(self, rows_per_block: int) -> Iterator[Block]:
         for start in range(0, self.n_rows, rows_per_block):
             part = slice(start, start + rows_per_block)
-            yield Block(_as_float(self._x[part]), None if self._y is None else self._y[part])
+            targets = None if self._y is None else self._y[part]
+            yield Block(_as_float(_rows_of(self._x, part)), targets)
 
     def paired(self, coins: np.random.Generator) -> Rows:
         """Differences of randomly paired rows, each row in at most one pair.
@@ -98,6 +124,7 @@ class _PairedRows(Rows):
         if rows.n_rows < 4:
             raise ValueError("pairs need at least 4 rows.")
         self._x, self._y = rows._x, None
+        self._views = None
         order = coins.permutation(rows.n_rows)
         half = rows.n_rows // 2
         self._first, self._second = order[:half], order[half : 2 * half]
@@ -118,6 +145,23 @@ class _PairedRows(Rows):
             yield Block(first - second)
 
 
+def _rows_of(x: Any, part: slice) -> Any:
+    """Some rows of a table, without a copy."""
+    if isinstance(x, np.ndarray):
+        return x[part]
+    ends = x.indptr[part.start : part.stop + 1]
+    stored = slice(ends[0], ends[-1])
+    view = type(x)(
+        (x.data[stored], x.indices[stored], ends - ends[0]), shape=(len(ends) - 1, x.shape[1])
+    )
+    # Looked up once for the whole table, not again for each block.
+    view.has_sorted_indices, view.has_canonical_format = (
+        x.has_sorted_indices,
+        x.has_canonical_format,
+    )
+    return view
+
+
 def _as_float(part: Any) -> Any:
     if isinstance(part, np.ndarray):
         block = np.asarray(part, dtype=np.float64)
@@ -125,7 +169,7 @@ def _as_float(part: Any) -> Any:
             block = block.view()
             block.flags.writeable = False
         return block
-    return part.astype(np.float64)
+    return part if part.dtype == np.float64 else part.astype(np.float64)
 
 
 def _check_features(x: Any) -> Any:

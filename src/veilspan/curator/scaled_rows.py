@@ -41,6 +41,7 @@ def scaled_rows(rows: Rows, row_map: Callable[[Block], Block], n_features: int) 
 class _MappedRows(Rows):
     def __init__(self, rows: Rows, row_map: Callable[[Block], Block], n_features: int) -> None:
         self._x, self._y = rows._x, rows._y
+        self._views = None
         self._map = row_map
         self._width = n_features
 

@@ -1,6 +1,7 @@
 r"""Sums over rows of a tilted objective, and its minimum. Nothing here leaves the curator.
 
-Newton's method, made to end. With g the gradient and d = -H^-1 g, a step theta + d is taken if it
+Newton's method, made to end. With g the gradient and d = -H^-1 g, H of this theta or of an earlier
+one while that serves well, a step theta + d is taken if it
 halves the shortest gradient so far, or if J still falls along d at its end; otherwise d is
 shortened, to 0.1 to 0.9 of its length at a time, until J falls along it at its end. Steps of the
 first kind are at most log2(|g_0| / tau). Each other step lowers J by a fixed multiple of |g|^2, by
@@ -26,6 +27,7 @@ WIDEST_HESSIAN = 2000  # columns: beyond, H is only multiplied by vectors
 SPARSE_GAIN = 200.0  # time of a product of stored entries over one of a dense block
 CAUTION = 1 - 1e-9  # rows and slopes stay this much inside their bounds, for rounding
 MOST_STEPS = 20_000
+ENOUGH = 8.0  # a step that shortens the gradient by this much keeps its H for the next one
 
 
 class TiltedObjective:
@@ -43,7 +45,7 @@ class TiltedObjective:
         self.loss, self.event = loss, event
         self.shape = (n_features,) if loss.n_outputs == 1 else (n_features, loss.n_outputs)
         self._group = group
-        self._lengths = [row_lengths(block) for block in blocks()]
+        self._factor: Any = None
 
     def row_gradient(self, theta: np.ndarray) -> np.ndarray:
         """Gradient without the tilt."""
@@ -51,23 +53,29 @@ class TiltedObjective:
             self.event.lam * theta
         )
 
-    def solve(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """-H^-1 gradient, by Cholesky where H is small, else by conjugate gradients."""
+    def solve(self, theta: np.ndarray, gradient: np.ndarray, *, anew: bool = True) -> np.ndarray:
+        """-H^-1 gradient, by Cholesky where H is small, else by conjugate gradients.
+
+        Unless ``anew``, the last factor of H serves again: H of another theta has the same bounds.
+        """
         p = self.shape[0]
         if len(self.shape) > 1 or p > WIDEST_HESSIAN:
             return self._conjugate_gradients(theta, gradient)
         from scipy.linalg import cho_factor, cho_solve
 
-        h = self._sum(lambda block, shrink, cap: self._hessian(block, shrink, cap, theta))
-        h.flat[:: p + 1] += self.event.lam
-        return -np.asarray(cho_solve(cho_factor(h, overwrite_a=True), gradient))
+        if anew or self._factor is None:
+            h = self._sum(lambda block, shrink, cap: self._hessian(block, shrink, cap, theta))
+            h.flat[:: p + 1] += self.event.lam
+            self._factor = cho_factor(h, overwrite_a=True)
+        return -np.asarray(cho_solve(self._factor, gradient))
 
     def _sum(self, part: Callable[[Block, np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
         """Sum over blocks, in groups, as ``tolerance_of`` counts on."""
         total: Any = 0.0
         subtotal: Any = 0.0
-        for number, (block, lengths) in enumerate(zip(self._blocks(), self._lengths)):
-            longest = self.event.row_length * CAUTION
+        longest = self.event.row_length * CAUTION
+        for number, block in enumerate(self._blocks()):
+            lengths = np.sqrt(block.squared_lengths)
             with np.errstate(divide="ignore"):
                 shrink = np.minimum(1.0, longest / lengths)
                 cap = self.event.clip * CAUTION / np.minimum(lengths, longest)
@@ -118,8 +126,8 @@ class TiltedObjective:
         weights = self._curvatures(block, shrink, cap, theta)
         stored = block.x.nnz / max(1, block.n_rows) if block.is_sparse else math.inf
         if SPARSE_GAIN * stored**2 >= self.shape[0] ** 2:
-            x = block.dense()
-            return np.asarray(x.T @ (x * weights[:, None]))
+            x = block.dense() * np.sqrt(weights)[:, None]
+            return np.asarray(x.T @ x)  # which NumPy sees to be symmetric: half of the work
         return np.asarray((block.x.T @ block.x.multiply(weights[:, None]).tocsr()).toarray())
 
     def _times(self, theta: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -172,18 +180,11 @@ def class_weights(loss: RowLoss) -> np.ndarray:
     return np.asarray(-np.diag(slopes) * k / (k - 1))
 
 
-def row_lengths(block: Block) -> np.ndarray:
-    """Euclidean length of each row."""
-    if block.is_sparse:
-        return np.asarray(np.sqrt(np.asarray(block.x.multiply(block.x).sum(axis=1)).ravel()))
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", block.x, block.x)))
-
-
 def minimise(objective: TiltedObjective, tilt: np.ndarray, bounds: Tolerance) -> np.ndarray:
     """Theta with |grad J| <= tau, or any theta if the minimum is certainly beyond 2 R."""
     theta = np.zeros(objective.shape)
     gradient = objective.row_gradient(theta) + tilt
-    shortest = np.inf
+    shortest, anew = np.inf, True
     for _ in range(MOST_STEPS):
         length, size = float(np.linalg.norm(gradient)), float(np.linalg.norm(theta))
         shortest = min(shortest, length)
@@ -191,7 +192,7 @@ def minimise(objective: TiltedObjective, tilt: np.ndarray, bounds: Tolerance) ->
         beyond = size - off / objective.event.lam >= 2 * bounds.radius
         if off <= bounds.tau or (beyond and objective.event.std > 0):
             return theta
-        d = objective.solve(theta, gradient)
+        d = objective.solve(theta, gradient, anew=anew)
         start, share = float(np.vdot(gradient, d)), 1.0
         while True:
             trial = theta + share * d
@@ -201,5 +202,6 @@ def minimise(objective: TiltedObjective, tilt: np.ndarray, bounds: Tolerance) ->
                 break
             # A little before where the derivative along d would vanish, were it straight.
             share *= min(max(0.95 * start / (start - end), 0.1), 0.9)
+        anew = float(np.linalg.norm(ahead)) > length / ENOUGH
         theta, gradient = trial, ahead
     raise RuntimeError("the minimum of a tilted objective was not reached; please report this.")

@@ -33,7 +33,6 @@ from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Block
 from veilspan.privacy.spaces import AnswerSpace, VectorSpace
 from veilspan.problems.linear_losses import LinearLoss
-from veilspan.problems.moments import squared_norms
 
 #: Relative roundings of a slope's own formula, of a norm and of the products.
 FEW = 64.0
@@ -147,19 +146,8 @@ class GradientChange(SlopeGradient):
 
 def unit_factors(block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Factors 1 / max(1, |x|) that bring rows into the unit ball, and the lengths they get."""
-    lengths = np.sqrt(squared_lengths(block.x))
+    lengths = np.sqrt(block.squared_lengths)
     return 1.0 / np.maximum(1.0, lengths), np.minimum(1.0, lengths)
-
-
-def squared_lengths(x: Any) -> np.ndarray:
-    """Squared length of each row, by a quicker way for sparse rows in canonical form.
-
-    Otherwise an entry may be stored in parts, whose squares do not add up to its square.
-    """
-    if isinstance(x, np.ndarray) or not x.has_canonical_format:
-        return squared_norms(x)
-    squares = type(x)((x.data * x.data, x.indices, x.indptr), shape=x.shape)
-    return np.asarray(squares @ np.ones(x.shape[1]))
 
 
 def scores(block: Block, factors: np.ndarray, theta: np.ndarray) -> np.ndarray:
