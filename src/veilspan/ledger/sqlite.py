@@ -97,11 +97,11 @@ class SQLiteStore(Store):
         self.path = path
 
     def exists(self) -> bool:
-        """Whether the file is there and holds something."""
-        try:
-            return os.stat(self.path).st_size > 0
-        except OSError:
+        """Whether the file is there and its tables were made."""
+        if not _holds_something(self.path):
             return False
+        with self._transaction("BEGIN") as connection:
+            return _version(connection, self.path) > 0
 
     @contextmanager
     def writing(self) -> Iterator[Book]:
@@ -113,12 +113,12 @@ class SQLiteStore(Store):
     @contextmanager
     def reading(self) -> Iterator[Book]:
         """A snapshot."""
-        if not self.exists():
+        if not _holds_something(self.path):
             raise LedgerError(f"there is no ledger at {self.path}.")
         with self._transaction("BEGIN") as connection:
             version = _version(connection, self.path)
             if version == 0:
-                raise LedgerError(f"{self.path} is a database without a ledger.")
+                raise LedgerError(f"there is no ledger at {self.path}, which is a database.")
             if version == SCHEMA:
                 yield SQLiteBook(connection)
                 return
@@ -140,14 +140,19 @@ class SQLiteStore(Store):
             _give_back(self.path, connection)
 
 
+def _holds_something(path: str) -> bool:
+    try:
+        return os.stat(path).st_size > 0
+    except OSError:
+        return False
+
+
 def _make_or_migrate_tables(connection: sqlite3.Connection, path: str) -> None:
     version = _version(connection, path)
     if version == SCHEMA:
         return
     if version > 0:
         script = "".join(MIGRATIONS[old] for old in range(version, SCHEMA))
-    elif connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
-        raise LedgerError(f"{path} is a database of something else; a ledger gets its own file.")
     else:
         script = _TABLES + _APPEND_ONLY
     for statement in _statements(script):
@@ -166,6 +171,11 @@ def _statements(script: str) -> Iterator[str]:
 
 
 def _version(connection: sqlite3.Connection, path: str) -> int:
+    if _is_foreign(connection):
+        raise LedgerError(
+            f"there is no ledger at {path}: it is a database of something else. A ledger gets its "
+            "own file."
+        )
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if version > SCHEMA:
         raise LedgerError(
@@ -173,6 +183,11 @@ def _version(connection: sqlite3.Connection, path: str) -> int:
             "Update veilspan."
         )
     return version
+
+
+def _is_foreign(connection: sqlite3.Connection) -> bool:
+    names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    return bool(names) and not {"entries", "accounts"} <= names
 
 
 def _identity(path: str) -> tuple[int, int]:
@@ -208,7 +223,8 @@ def _connect(path: str) -> sqlite3.Connection:
         path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
     )
     try:
-        _use_write_ahead_log(connection)
+        if not _is_foreign(connection):  # somebody else's file is left as it is
+            _use_write_ahead_log(connection)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
     except BaseException:
