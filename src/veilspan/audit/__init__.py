@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from veilspan.audit.api import audit
     from veilspan.audit.one_run import audit_one_run
-    from veilspan.audit.replay import replay
     from veilspan.audit.verdict import AuditReport, Claim
 
-__all__ = ["AuditReport", "Claim", "audit", "audit_one_run", "replay"]
+__all__ = ["AuditReport", "Claim", "audit", "audit_one_run"]
 
 _HOME = {
     "AuditReport": "verdict",
