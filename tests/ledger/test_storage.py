@@ -207,9 +207,11 @@ def test_the_database_of_something_else_is_left_alone(path, key_file):
         other.execute("CREATE TABLE patients (name TEXT)")
     other.close()
     ledger = Ledger(path, key_file)
-    with pytest.raises(LedgerError, match="without a ledger"):
+    with pytest.raises(
+        LedgerError, match=r"database of something else|there is no ledger|without a ledger"
+    ):
         ledger.datasets()
-    with pytest.raises(LedgerError, match=r"database of something else|without a ledger"):
+    with pytest.raises(LedgerError, match="database of something else"):
         ledger.dataset("trial", 3, 1e-6)
     with sqlite3.connect(path) as other:
         tables = other.execute("SELECT name FROM sqlite_master").fetchall()
