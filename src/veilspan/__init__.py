@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from veilspan._version import __version__
 
 if TYPE_CHECKING:
-    from veilspan import baselines, datasets, diagnostics, features, geometry, metrics
+    from veilspan import audit, baselines, datasets, diagnostics, features, geometry, metrics
     from veilspan.curator.checks import check_query
     from veilspan.curator.query import RowQuery
     from veilspan.estimators.frechet import FrechetMean
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from veilspan.estimators.tracking import SubspaceTracker
     from veilspan.geometry.ball import Ball
     from veilspan.geometry.checks import check_manifold
+    from veilspan.ledger import Ledger
     from veilspan.privacy.accounting import delta_spent, epsilon_spent, privacy_curve
     from veilspan.privacy.budget import Budget
     from veilspan.privacy.calibration import calibrate_noise
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from veilspan.problems.manifold_losses import FrechetLoss, LeadingSubspace
     from veilspan.problems.own_loss import Loss
     from veilspan.solvers.calibrated import CalibratedDescent
+    from veilspan.solvers.linear_rule import LoudNoiseWarning
     from veilspan.solvers.rgd import RGD, RSGD
     from veilspan.solvers.rsvrg import RSVRG
 
@@ -87,11 +89,13 @@ _HOME = {
     "BudgetExceededError": "privacy.errors",
     "NotPrivateWarning": "privacy.errors",
     "WeakGuaranteeWarning": "privacy.errors",
+    "Ledger": "ledger",
+    "LoudNoiseWarning": "solvers.linear_rule",
     "RowQuery": "curator.query",
     "check_query": "curator.checks",
     "check_manifold": "geometry.checks",
 }
-_PACKAGES = ("baselines", "datasets", "diagnostics", "features", "geometry", "metrics")
+_PACKAGES = ("audit", "baselines", "datasets", "diagnostics", "features", "geometry", "metrics")
 
 __all__ = [
     "PCA",
@@ -109,11 +113,13 @@ __all__ = [
     "HuberRegressor",
     "Lasso",
     "LeadingSubspace",
+    "Ledger",
     "LinearRegression",
     "LinearSVC",
     "LocalPredictor",
     "LogisticRegression",
     "Loss",
+    "LoudNoiseWarning",
     "MatrixCompletion",
     "NotPrivateWarning",
     "ObjectiveEvent",
@@ -127,6 +133,7 @@ __all__ = [
     "SubspaceTracker",
     "WeakGuaranteeWarning",
     "__version__",
+    "audit",
     "baselines",
     "calibrate_noise",
     "check_manifold",
