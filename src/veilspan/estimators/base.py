@@ -24,7 +24,8 @@ from veilspan.privacy.statement import PrivacyStatement
 
 PUBLIC_FORM = (
     "parameters (bounds, centre, number of components, budget) were chosen without the rows; the "
-    "table's columns, dtype and that it holds finite numbers, in two rows or more, are public"
+    "table's columns, dtype and that it holds finite numbers below 1e140, in two rows or more, are "
+    "public"
 )
 GRID_NOISE = "64-bit normals are taken as exactly Gaussian before both sides are rounded to a grid"
 EXACT_NOISE = "noise is the exact discrete Gaussian on a grid"
