@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from veilspan.cli.files import write_whole
-from veilspan.ledger.dataset import spending_on
 from veilspan.ledger.ledger import Ledger
 from veilspan.ledger.records import CHARGE, DATASET, RELEASE, Entry
 from veilspan.ledger.spending import Spending
+from veilspan.ledger.terms import spending_on
 
 BAR_WIDTH = 40
 # From this part of the budget on, the bar changes its colour.
