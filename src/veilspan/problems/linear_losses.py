@@ -18,38 +18,14 @@ from typing import NoReturn, Protocol
 
 import numpy as np
 
+from veilspan.curator.objective import RowLoss
 
-class LinearLoss(Protocol):
-    """A loss, as a frozen value."""
 
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def n_outputs(self) -> int:
-        """Scores per row: 1 (theta is a vector), or k (theta has k columns)."""
-
-    @property
-    def margin(self) -> bool:
-        """Whether targets are classes."""
-
-    @property
-    def slope_bound(self) -> float:
-        """Largest |l'| (Euclidean norm, for k scores); infinite if there is none."""
-
-    @property
-    def smoothness(self) -> float:
-        """Largest l'' (operator norm); infinite if there is none."""
+class LinearLoss(RowLoss, Protocol):
+    """A loss, as a frozen value: what the curator's second door needs of it, and its value."""
 
     def value(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Loss of each row."""
-
-    def slope(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Derivative in the scores, of the scores' shape."""
-
-    def curvature(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Second derivative in the score of each row; only for one score."""
 
 
 @dataclass(frozen=True)
