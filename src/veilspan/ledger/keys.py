@@ -119,7 +119,7 @@ def _parsed_head(text: bytes) -> Head | None:
 def known_ledger(key_file: Path, url: str) -> str | None:
     """Which ledger was seen at a place: one that is gone must not be made anew in silence."""
     try:
-        return _read(place_file(key_file, url)).decode("ascii", "replace").strip()
+        return _read(place_file(key_file, url)).decode("ascii", "replace").strip() or None
     except OSError:
         return None
 
