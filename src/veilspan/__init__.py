@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from veilspan.privacy.calibration import calibrate_noise
     from veilspan.privacy.errors import (
         BudgetExceededError,
+        LoudNoiseWarning,
         NotPrivateWarning,
         PrivacyError,
         WeakGuaranteeWarning,
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from veilspan.problems.manifold_losses import FrechetLoss, LeadingSubspace
     from veilspan.problems.own_loss import Loss
     from veilspan.solvers.calibrated import CalibratedDescent
-    from veilspan.solvers.linear_rule import LoudNoiseWarning
     from veilspan.solvers.rgd import RGD, RSGD
     from veilspan.solvers.rsvrg import RSVRG
 
@@ -90,7 +90,7 @@ _HOME = {
     "NotPrivateWarning": "privacy.errors",
     "WeakGuaranteeWarning": "privacy.errors",
     "Ledger": "ledger",
-    "LoudNoiseWarning": "solvers.linear_rule",
+    "LoudNoiseWarning": "privacy.errors",
     "RowQuery": "curator.query",
     "check_query": "curator.checks",
     "check_manifold": "geometry.checks",

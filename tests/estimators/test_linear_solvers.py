@@ -10,8 +10,8 @@ from estimators.linear_cases import CONSTANT, HIGH, LOW, REGRESSION, TARGETS, sc
 from veilspan.audit.replay import replay
 from veilspan.estimators.linear_classification import LinearSVC, LogisticRegression
 from veilspan.estimators.linear_regression import HuberRegressor, Lasso, LinearRegression, Ridge
+from veilspan.privacy.errors import LoudNoiseWarning
 from veilspan.problems.penalties import L1Ball
-from veilspan.solvers.linear_rule import LoudNoiseWarning
 
 BOUNDS = {"feature_range": (LOW, HIGH)}
 simulated = pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPrivateWarning")
@@ -24,9 +24,9 @@ simulated = pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPriva
         (LogisticRegression(**BOUNDS, classes=[0, 1, 2]), "GradientDescent"),
         (LogisticRegression("l1", C=1.0, **BOUNDS), "GradientDescent"),
         (LinearSVC(**BOUNDS), "ObjectivePerturbation"),
-        (LinearRegression(**BOUNDS, target_range=TARGETS), "SufficientStatistics"),
-        (Lasso(**BOUNDS, target_range=TARGETS), "SufficientStatistics"),
-        (HuberRegressor(**BOUNDS, target_range=TARGETS), "GradientDescent"),
+        (LinearRegression(**BOUNDS, target_range=TARGETS), "PrivateNewton"),
+        (Lasso(**BOUNDS, target_range=TARGETS), "PrivateNewton"),
+        (HuberRegressor(**BOUNDS, target_range=TARGETS), "PrivateNewton"),
     ],
     ids=repr,
 )

@@ -17,3 +17,7 @@ class NotPrivateWarning(UserWarning):
 
 class WeakGuaranteeWarning(UserWarning):
     """The guarantee is true but protects little, such as delta >= 1/n."""
+
+
+class LoudNoiseWarning(UserWarning):
+    """The noise that the budget asks for is large beside what so few rows can tell."""

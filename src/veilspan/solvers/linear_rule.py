@@ -49,6 +49,7 @@ from typing import Any
 
 from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
+from veilspan.privacy.errors import LoudNoiseWarning
 from veilspan.privacy.events import Event
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.solvers.linear import LinearProblem, LinearResult, LinearSolver
@@ -63,10 +64,6 @@ LOGISTIC_MARGIN = 4.0  # slope bound over smoothness: scores between which the l
 QUIET_REGRESSION = 0.006  # of nu: below it a released Gram matrix is worth its share
 LEAST_CAP, MOST_CAP, CAP_PER_NOISE = 0.1, 0.4, 0.0006  # of the slopes of least squares
 MOST_GRAM = 2000  # columns: a noisy p x p matrix beyond is slow and mostly noise
-
-
-class LoudNoiseWarning(UserWarning):
-    """The noise that the budget asks for is large beside what so few rows can tell."""
 
 
 @dataclass(frozen=True)
