@@ -35,6 +35,12 @@ def test_json_is_all_that_is_printed():
     assert [check["check"] for check in report["checks"]] == ["replay"]
 
 
+def test_a_stream_is_audited_on_tables_that_fill_a_block():
+    result = run("tracker", "--runs", "0")
+    assert result.exit_code == 0
+    assert "Audit of SubspaceTracker" in result.output
+
+
 def test_a_violation_has_an_exit_code(monkeypatch):
     def fifth(self, exact, scale):
         return add_noise(exact, replace(scale, std=scale.std / 5), self.source)

@@ -159,6 +159,8 @@ def _replay(fit: SeededFit, pair: Pair) -> _Outcome:
 
     def seen(arguments: Any) -> Any:
         model = fit(arguments, 0)
+        if not hasattr(model, "plan_"):  # a stream that has not filled its first block
+            raise ValueError("nothing was released from so few rows.")
         plans.append(model.plan_)
         return model
 
