@@ -7,8 +7,10 @@ budget, carries noise of length about
 
 p being the number of coefficients and mu the budget's Gaussian-DP parameter (Dong, Roth & Su 2022).
 
-* nu < 0.004: objective perturbation with slopes capped at half of their bound: one release, and
-  where noise is this small the l2 penalty that its proof needs is small beside the data.
+* nu < 0.004: objective perturbation: one release, and where noise is this small the l2 penalty that
+  its proof needs is small beside the data. Slopes are capped at half of their bound down to
+  nu = 0.002, and not at all from nu = 0.001 on: a cap halves the noise and biases probabilities,
+  which must not outlive the noise.
 * else noisy gradient descent, steps clipped to C = 0.3 of the slope bound, last half averaged.
   Where the loss is flat, T steps of size eta carry theta eta T C far if all rows agree, and about
   eta T C nu far by noise alone. The size of the walk by noise is what is kept fixed,
@@ -55,9 +57,9 @@ from veilspan.privacy.neighbors import Neighbors
 from veilspan.solvers.linear import LinearProblem, LinearResult, LinearSolver
 
 QUIET, LOUD = 0.004, 0.1  # of nu: below the first one release, above the second a warning
-# Objective perturbation: cap of slopes over their bound, length of theta by noise alone, and the
-# share of epsilon that the curvature of one row may cost.
-OBJECTIVE_CLIP, OBJECTIVE_REACH, CURVATURE = 0.5, 20.0, 0.2
+# Objective perturbation: least cap of slopes over their bound, nu up to which there is none, length
+# of theta by noise alone, and the share of epsilon that the curvature of one row may cost.
+OBJECTIVE_CLIP, UNCAPPED, OBJECTIVE_REACH, CURVATURE = 0.5, 0.001, 20.0, 0.2
 # Descent: clip over the slope bound, walk by noise, steps, longest step over 1 / smoothness.
 CLIP, WALK, STEPS_SCALE, FEWEST, MOST, LONGEST_STEP = 0.3, 30.0, 1.5, 10, 400, 6.25
 LOGISTIC_MARGIN = 4.0  # slope bound over smoothness: scores between which the logistic loss bends
@@ -179,12 +181,14 @@ def _objective_fits(problem: LinearProblem) -> bool:
 
 
 def _objective(problem: LinearProblem, budget: Budget, neighbors: Neighbors) -> LinearSolver:
-    """Slopes capped at half; lam lets noise alone reach a length of 20."""
+    """Slopes capped where noise counts; lam lets noise alone reach a length of 20."""
     from veilspan.curator.objective import objective_event
     from veilspan.privacy.objective import least_lam
     from veilspan.solvers.linear_objective import OBJECTIVE, ObjectivePerturbation
 
-    clip = OBJECTIVE_CLIP * problem.loss.slope_bound
+    nu = noise_of_a_gradient(problem, budget, neighbors)
+    cap = OBJECTIVE_CLIP if nu is None else min(max(UNCAPPED / nu, OBJECTIVE_CLIP), 1.0)
+    clip = cap * problem.loss.slope_bound
     event = objective_event(problem.loss, lam=1.0, clip=clip, name=OBJECTIVE)
     noise = _pairs(neighbors) * clip / budget.mu * math.sqrt(problem.n_features)
     own = problem.penalty.strong_convexity * (problem.planned_rows or 0)
