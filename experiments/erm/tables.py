@@ -43,9 +43,9 @@ HINDSIGHT = 0.005  # below the best of our solvers, on sets that the rule was no
 PLANS = {
     "breast_cancer": (20, 20, None),
     "digits": (20, 20, None),
-    "synthetic": (5, 1, None),
-    "a9a": (5, 1, None),
-    "adult": (5, 1, None),
+    "synthetic": (5, 2, None),
+    "a9a": (5, 5, None),
+    "adult": (5, 5, None),
     "census-income": (3, 1, 30_000),
     "covertype": (3, 1, 30_000),
 }
