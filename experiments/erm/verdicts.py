@@ -65,7 +65,7 @@ def goals(cells, epsilons):
 
 def against_the_peer(cells, epsilons):
     """Ahead by more than one standard error, or both as good as without privacy."""
-    ahead, equal, behind = [], [], []
+    ahead, equal, behind, unjudged = [], [], [], []
     for name in dict.fromkeys(key[0] for key in cells):
         for epsilon in epsilons:
             if (name, PEER, epsilon) not in cells:
@@ -75,7 +75,9 @@ def against_the_peer(cells, epsilons):
             error = math.hypot(*(cell[1] for cell in (ours, theirs) if cell[3] > 1))
             top = cells[name, PLAIN, float("inf")]
             where = f"{name} at {epsilon:g} ({ours[0]:.4f} against {theirs[0]:.4f})"
-            if ours[0] - theirs[0] > error:
+            if ours[3] == theirs[3] == 1:
+                unjudged.append(where)
+            elif ours[0] - theirs[0] > error:
                 ahead.append(where)
             elif min(ours[0], theirs[0]) >= top[0] - 0.005:
                 equal.append(where)
@@ -87,6 +89,8 @@ def against_the_peer(cells, epsilons):
         f"0.005 of the fit without privacy in {len(equal)}: {'; '.join(equal) or '-'}; "
         f"neither: {'; '.join(behind) or '-'}"
     )
+    if unjudged:
+        print(f"verdict: one seed, no standard error: {'; '.join(unjudged)}")
 
 
 def hindsight(found, epsilons):
