@@ -31,12 +31,10 @@ are capped at
 
     C = 0.0006 / nu in [0.1, 0.4],
 
-so that residuals beyond C count like C: it becomes Huber's loss. Of four caps 0.1 was best or
-within 0.02 of R^2 of the best in most of 20 cells of five tables, and a cap of 0.4 lost up to 1 (of
-R^2) in the noisiest. Residuals that are skewed then pull the fit
+so that residuals beyond C count like C: it becomes Huber's loss. Skewed residuals then pull the fit
 towards their median; ``clip=`` of the estimator sets another cap. Sufficient statistics released
-once were behind one of the two in all 28 cells of seven tables: X^T X carries p times the noise
-variance of a gradient.
+once are behind one of the two in every cell of ``experiments/erm/regression.py``: they cannot be
+capped, and the noise of X^T X enters times theta.
 
 Where the constants come from: breast_cancer, digits, a9a and normal rows, whole and in parts, nu
 from 0.0005 to 0.8. ``experiments/erm`` shows what they do there and on sets that played no part.
