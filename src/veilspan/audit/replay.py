@@ -76,6 +76,9 @@ def replay(
             again, warned_again = _heard(fit, neighbor)
         except ReplayMismatchError as mismatch:
             return ReplayReport((str(mismatch),), len(second.entries), 0.0)
+        except Exception as error:  # the first table fitted: whether there is one tells them apart
+            found = f"the neighbour raises {type(error).__name__}: an error depends on the data."
+            return ReplayReport((found,), len(second.entries), 0.0)
     if warned != warned_again:
         findings.append("a warning is not a function of the answers alone.")
     if len(first.entries) != len(second.entries):

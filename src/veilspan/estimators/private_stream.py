@@ -39,6 +39,8 @@ class PrivateStream:
     releases: int = 0
     statement: PrivacyStatement | None = None
     receipt: Receipt | None = None
+    owner: tuple[str, str, bool] | None = None  # ledger, dataset, whether as a test
+    begun: bool = False
     waiting: np.ndarray = field(default_factory=lambda: np.empty((0, 0)), repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -61,14 +63,28 @@ class PrivateStream:
         said = None if self.statement is None else self.statement.ledger
         return None if said is None else str(said["dataset"])
 
-    def check_account(self, dataset: Dataset | None) -> None:
-        """Refuse an account that is not the one charged when the stream began."""
-        if self.releases and dataset is not None and dataset.name != self.account:
+    def check_account(self, dataset: Dataset | None, test: bool = False) -> None:
+        """Refuse an account that is not the one under which the stream took its first row.
+
+        A stream that is paid for may go on without naming its account; one that is not may not.
+        """
+        here = None if dataset is None else (dataset.url, dataset.name, test)
+        if self.begun:
+            fits = here == self.owner or (here is None and self.account is not None)
+        else:
+            fits = here is None or not self.releases or here[1:] == (self.account, self._was_test)
+            self.begun, self.owner = here is not None or not self.releases, here
+        if not fits:
             began = "no account" if self.account is None else f"that of {self.account!r}"
             raise PrivacyError(
-                f"this stream began with {began}; {dataset.name!r} cannot take it over. Start a "
-                "new tracker."
+                f"this stream began with {began}: another account, or the same one as a test, "
+                "cannot take it over. Start a new tracker."
             )
+
+    @property
+    def _was_test(self) -> bool:
+        said = None if self.statement is None else self.statement.ledger
+        return bool(said and said.get("test"))
 
 
 def publish(tracker: Any) -> None:

@@ -194,7 +194,10 @@ def release_blocks(tracker: Any, X: Any) -> Any:
                 "parameters of a private stream cannot change on the way: its promise is for all "
                 "releases together. Start a new tracker."
             )
-    stream.check_account(None if charge is None else charge.dataset)
+    if charge is None:
+        stream.check_account(None)
+    else:
+        stream.check_account(charge.dataset, bool(charge.request.test))
     tracker._private_ = stream
     stream.accept(rows)
     try:

@@ -181,9 +181,9 @@ class MatrixCompletion(PrivateEstimator):
                 UserWarning,
                 stacklevel=3,
             )
-        super().fit(table)
+        # Before the fit, so that a stored release is given out with the items it was learned for.
         self.item_ids_ = tuple(range(items)) if item_ids is None else item_ids
-        return self
+        return super().fit(table)
 
     def _plan(self, budget: Budget, n_rows: int | None, n_features: int) -> Plan:
         task = self._task(budget, n_rows, n_features)

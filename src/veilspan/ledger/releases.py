@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import io
 import pickle
@@ -12,8 +13,16 @@ from typing import Any
 
 from veilspan.ledger.errors import LedgerError
 
-_SAFE = ("veilspan.", "numpy.")
-_PLAIN = {"builtins": {"set", "frozenset", "slice", "complex", "range", "bytearray"}}
+_ARRAYS = {"_reconstruct", "scalar", "_frombuffer"}
+_PLAIN = {
+    "builtins": {"set", "frozenset", "slice", "complex", "range", "bytearray"},
+    "numpy": {"ndarray", "dtype"},
+    **{
+        f"numpy.{core}.{part}": _ARRAYS
+        for core in ("core", "_core")
+        for part in ("multiarray", "numeric")
+    },
+}
 
 
 def question_of(*parts: Any) -> str:
@@ -53,11 +62,17 @@ def _feed_object(state: Any, part: Any) -> None:
     if isinstance(part, type):
         return
     if isinstance(part, types.FunctionType):
-        # A function of the user's: its code, what it holds, not where it lives.
-        code = part.__code__
+        # A function of the user's: its code, what it holds, not where it lives. (Globals that it
+        # looks up are known by name only.)
         held = [cell.cell_contents for cell in part.__closure__ or ()]
-        constants = [item for item in code.co_consts if not isinstance(item, types.CodeType)]
-        _feed(state, (part.__qualname__, code.co_code, constants, code.co_names, held))
+        _feed(state, (part.__qualname__, part.__code__, held))
+        _feed(state, (part.__defaults__, part.__kwdefaults__))
+    elif isinstance(part, types.CodeType):
+        _feed(state, (part.co_code, part.co_consts, part.co_names))
+    elif isinstance(part, types.MethodType):
+        _feed(state, (part.__self__, part.__func__))
+    elif isinstance(part, functools.partial):
+        _feed(state, (part.func, part.args, part.keywords))
     elif dataclasses.is_dataclass(part):
         _feed(state, {f.name: getattr(part, f.name) for f in dataclasses.fields(part)})
     elif hasattr(part, "get_params"):
@@ -81,8 +96,8 @@ def pack(attributes: Mapping[str, Any]) -> bytes:
 def unpack(payload: bytes) -> dict[str, Any]:
     """A release from bytes whose digest was found in a sealed entry.
 
-    The digest says that whoever wrote them had the key. Only classes of veilspan and NumPy are
-    built, so that a stored release cannot run anything else.
+    The digest says that whoever wrote them had the key. Only classes defined by veilspan and NumPy
+    arrays are built, so that a stored release cannot run anything else.
     """
     try:
         attributes = _Unpickler(io.BytesIO(payload)).load()
@@ -99,8 +114,12 @@ def unpack(payload: bytes) -> dict[str, Any]:
 
 class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        if f"{module}.".startswith(_SAFE) or name in _PLAIN.get(module, ()):
+        if name in _PLAIN.get(module, ()):
             return super().find_class(module, name)
+        if module.startswith("veilspan.") and "." not in name:
+            found = super().find_class(module, name)
+            if isinstance(found, type) and found.__module__ == module:
+                return found
         raise LedgerError(f"the stored release holds a {module}.{name}; it is not read.")
 
 

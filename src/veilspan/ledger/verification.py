@@ -68,23 +68,28 @@ def _sums(book: Book, entries: list[Entry]) -> list[str]:
     allowed: dict[str, tuple[int, ...]] = {}
     spent: dict[str, list[int]] = {}
     for entry in entries:
-        content = _content(entry)
-        if content is None:
+        try:
+            content = _content(entry)
+            if content is None:
+                problems.append(f"entry {entry.seq} cannot be read.")
+            elif entry.kind == DATASET:
+                rules = rules_from_list(content["rules"])
+                epsilon = content["terms"]["epsilon"]
+                allowed[entry.dataset] = tuple(content["allowed"])
+                spent[entry.dataset] = [0] * MOST_RULES
+                # Another machine's floats may differ in the last units, never by a millionth.
+                again = [rule.allowance(epsilon) for rule in rules]
+                if any(
+                    a > b + max(2, abs(b) // 10**6) for a, b in zip(allowed[entry.dataset], again)
+                ):
+                    problems.append(f"entry {entry.seq} allows more than its terms.")
+            elif entry.kind == CHARGE and entry.dataset in spent:
+                sums = [min(CAP, a + b) for a, b in zip(spent[entry.dataset], content["costs"])]
+                spent[entry.dataset] = sums
+                if sums != content["spent"]:
+                    problems.append(f"entry {entry.seq} does not add up.")
+        except (KeyError, TypeError, ValueError):
             problems.append(f"entry {entry.seq} cannot be read.")
-        elif entry.kind == DATASET:
-            rules = rules_from_list(content["rules"])
-            epsilon = content["terms"]["epsilon"]
-            allowed[entry.dataset] = tuple(content["allowed"])
-            spent[entry.dataset] = [0] * MOST_RULES
-            # Another machine's floats may differ in the last units, never by a millionth.
-            again = [rule.allowance(epsilon) for rule in rules]
-            if any(a > b + max(2, abs(b) // 10**6) for a, b in zip(allowed[entry.dataset], again)):
-                problems.append(f"entry {entry.seq} allows more than its terms.")
-        elif entry.kind == CHARGE and entry.dataset in spent:
-            sums = [min(CAP, a + b) for a, b in zip(spent[entry.dataset], content["costs"])]
-            spent[entry.dataset] = sums
-            if sums != content["spent"]:
-                problems.append(f"entry {entry.seq} does not add up.")
     accounts = {account.dataset: account for account in book.accounts()}
     for name in sorted(set(accounts) | set(allowed)):
         account = accounts.get(name)
@@ -101,9 +106,10 @@ def _sums(book: Book, entries: list[Entry]) -> list[str]:
 
 def _content(entry: Entry) -> dict[str, Any] | None:
     try:
-        return entry.content
+        content = entry.content
     except ValueError:
         return None
+    return content if isinstance(content, dict) else None
 
 
 def _payloads(book: Book, entries: list[Entry]) -> list[str]:
