@@ -1,4 +1,4 @@
-"""False alarms of all statistical audits of this folder together: at most one in a million.
+"""False alarms of all games against what is shipped, together: at most one in a million.
 
 Replays and computed covariances have none. Seeds are fixed, so this is the probability that a
 correct library would ever have been refuted when a seed was first chosen, not a rate per run.

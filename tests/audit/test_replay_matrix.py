@@ -1,7 +1,7 @@
 """Replay every estimator x solver x relation on adversarial neighbours; no cell may be missing.
 
-Deterministic: no false alarms. Pairs are dealt to the cells of an estimator in turn, so that each
-cell sees every size of table, and the cells of an estimator together see every pair.
+Deterministic: no false alarms. Pairs are dealt to the cells in turn, so that each cell sees every
+size of table; an estimator with few cells does not see every pair.
 """
 
 import inspect

@@ -77,3 +77,14 @@ def test_a_selection_prefers_what_is_right():
         feature_range=(LOW, HIGH), selection=[still, "gd"], epsilon=math.inf
     ).fit(x, scores > 0.1)
     assert model.trace_[-1]["chosen"] == 1
+
+
+def test_a_refused_fit_says_neither_how_many_rows_nor_which_labels():
+    x, y = np.zeros((30, 2)), np.array(["secret", "other"] * 15)
+    model = LogisticRegression(feature_range=(-1, 1), neighbors="add-remove")
+    with pytest.raises(ValueError, match="different numbers of rows") as refused:
+        model.fit(x, y[:-1])
+    assert "30" not in str(refused.value)
+    with pytest.raises(ValueError, match="statistics"):
+        model.set_params(solver="statistics").fit(x, y)
+    assert not hasattr(model, "classes_")

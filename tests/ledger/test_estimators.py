@@ -300,3 +300,18 @@ def test_a_forecast_is_not_the_price():
     fixed = RobustPCA(2, epsilon=1.0, solver=REAPER).plan(1000, 10)
     assert not fixed.adaptive
     assert cost_of(fixed, rules)[0] == pytest.approx(cost_of(plan_of(1.0), rules)[0], rel=1e-6)
+
+
+def test_a_stream_keeps_the_account_under_which_it_took_its_first_row(ledger):
+    from veilspan import SubspaceTracker
+    from veilspan.privacy.errors import PrivacyError
+
+    one, two = (ledger.dataset(name, 5, 1e-6) for name in ("stream one", "stream two"))
+    rows = np.random.default_rng(0).standard_normal((50, 4))
+    tracker = SubspaceTracker(n_components=1, epsilon=1.0, delta=1e-6, block_size=100, ledger=one)
+    tracker.partial_fit(rows)  # they wait for a full block, uncharged
+    for other in (two, None):
+        with pytest.raises(PrivacyError, match="cannot take it over"):
+            tracker.set_params(ledger=other).partial_fit(rows)
+    tracker.set_params(ledger=one).partial_fit(rows)
+    assert (one.spent().charges, two.spent().charges) == (1, 0)

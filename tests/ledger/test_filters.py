@@ -3,7 +3,6 @@
 import math
 from fractions import Fraction
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -154,19 +153,3 @@ def test_no_noise_has_no_cost():
         cost_of(plan_of(math.inf), [GDP])
     with pytest.raises(LedgerError, match="without noise"):
         cost_of(plan_of(events=(GaussianEvent("e", 0.0),)), [GDP])
-
-
-def test_splitting_delta_is_needed():
-    """Two rules that each use all of delta, and an analyst who picks one by a coin, overspend.
-
-    Worst case of the proof: with probability 1/2 each rule survives, and the failure of each, of
-    probability delta, lies where it does. The sum of the failures is what delta must cover.
-    """
-    rng = np.random.default_rng(0)
-    deltas = rng.dirichlet(np.ones(3)) * 1e-3
-    # Courses of events: (rule that survives, fails or not); Q never fails.
-    p = np.concatenate([[(1 / 3 - d), d] for d in deltas])
-    q = np.concatenate([[1 / 3, 0.0] for _ in deltas])
-    positive = np.maximum(p - q, 0).sum()  # hockey-stick at epsilon = 0
-    assert positive == pytest.approx(deltas.sum())
-    assert positive > deltas.max()

@@ -172,3 +172,37 @@ def test_questions_are_told_apart_and_recognised_anywhere():
     other = big.copy()
     other[5_000] = 1.0  # where a printed array is shortened
     assert question_of(big) != question_of(other)
+
+
+class _Runs:
+    """Pickles as a call of somebody else's function."""
+
+    def __init__(self, function, *arguments):
+        self.call = (function, arguments)
+
+    def __reduce__(self):
+        return self.call
+
+
+def test_a_stored_release_cannot_call_what_numpy_or_veilspan_hold():
+    from numpy.testing._private.utils import runstring
+
+    from veilspan.ledger.releases import question_of as ours
+
+    for function, arguments in ((runstring, ("1", {})), (ours, ("1",)), (eval, ("1",))):
+        with pytest.raises(LedgerError, match="not read"):
+            unpack(pickle.dumps({"a": _Runs(function, *arguments)}, protocol=5))
+    # A dotted name would reach whatever a module of ours imports.
+    dotted = b"\x80\x04\x8c\x17veilspan.ledger.releases\x8c\x09io.BytesIO\x93)R."
+    with pytest.raises(LedgerError, match=r"not read|cannot be read"):
+        unpack(dotted)
+
+
+def test_functions_that_differ_are_different_questions():
+    from functools import partial
+
+    def scaled(factor, x):
+        return factor * x
+
+    assert question_of(partial(scaled, 1)) != question_of(partial(scaled, 2))
+    assert question_of(lambda x, k=1: k) != question_of(lambda x, k=2: k)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from veilspan.audit.replay import replay
 from veilspan.estimators.linear_classification import LogisticRegression
+from veilspan.privacy.accounting import epsilon_spent
 from veilspan.privacy.budget import Budget
 from veilspan.problems.linear_losses import Huber, Logistic, Multinomial, SmoothedHinge, Squared
 from veilspan.problems.penalties import L1, L2, NoPenalty
@@ -131,8 +132,22 @@ def test_settings_follow_the_loss(loss):
 def test_slopes_of_regressions_are_capped_where_noise_is_large(rows, epsilon, neighbors):
     chosen = choice(epsilon, neighbors, rows=rows, loss=Squared())
     clip = chosen.solver.clip
-    assert 0.1 <= clip <= 0.4
-    assert clip == 0.1 or clip * chosen.nu <= 0.000601
+    assert clip == pytest.approx(min(max(0.0006 / chosen.nu, 0.1), 0.4))
+    assert isinstance(chosen.solver, PrivateNewton if chosen.nu < 0.006 else GradientDescent)
+
+
+@given(st.integers(10**4, 10**8), st.floats(0.05, 10), st.sampled_from(RELATIONS))
+def test_slopes_of_classifiers_are_free_where_noise_is_negligible(rows, epsilon, neighbors):
+    chosen = choice(epsilon, neighbors, rows=rows)
+    if chosen.nu < QUIET:
+        assert chosen.solver.clip == pytest.approx(min(max(0.001 / chosen.nu, 0.5), 1.0))
+    else:
+        assert chosen.solver.clip == CLIP
+
+
+@pytest.mark.parametrize(("columns", "kind"), [(2000, PrivateNewton), (2001, GradientDescent)])
+def test_a_gram_matrix_has_at_most_two_thousand_columns(columns, kind):
+    assert isinstance(choice(rows=10**8, loss=Squared(), columns=columns).solver, kind)
 
 
 @pytest.mark.parametrize("neighbors", RELATIONS)
@@ -142,6 +157,7 @@ def test_events_are_those_of_the_choice_and_cost_the_budget(neighbors):
         auto = AutoLinear()
         own = auto.choose(facts, budget, neighbors).solver.events(facts, budget, neighbors)
         assert auto.events(facts, budget, neighbors) == own
+        assert 0.98 < epsilon_spent(own, 1e-6, neighbors=neighbors) <= 1 + 1e-9
 
 
 def test_decisions_say_what_and_why():

@@ -111,16 +111,6 @@ def test_broken_copies_are_caught(monkeypatch):
     assert not all(replay(run(PAIR), *pair).ok for pair in pairs)
 
 
-def test_the_regret_of_the_choice_is_bounded_as_derived():
-    """Mean regret over 4,000 draws, against sqrt(2 ln K) standard deviations; equal gaps."""
-    rng = np.random.default_rng(0)
-    for count in (2, 3, 8):
-        gains = np.linspace(0, 1, count)
-        noisy = gains + rng.standard_normal((4_000, count))
-        regret = 1.0 - gains[noisy.argmax(axis=1)]
-        assert regret.mean() <= math.sqrt(2 * math.log(count))
-
-
 def test_pays_from_is_its_formula():
     budget = Budget(1.0, DELTA)
     rows = pays_from(2, 30, budget, "replace-one")

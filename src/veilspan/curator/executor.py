@@ -70,7 +70,8 @@ class MemoryExecutor:
         With ``sampling = (rate, coins)`` each row takes part with that probability,
         independently (Poisson sampling).
         """
-        with threads_for(self.n_features):
+        # A warning about arithmetic could tell something of a row.
+        with threads_for(self.n_features), np.errstate(all="ignore"):
             return self._sum_blocks(query, point, space, sampling)
 
     def _sum_blocks(

@@ -203,7 +203,7 @@ def _check_targets(y: Any, n_rows: int) -> np.ndarray:
     if y.dtype.kind not in "fiub":
         raise TypeError(f"y must hold real numbers; got dtype {y.dtype}.")
     if y.ndim not in (1, 2) or y.shape[0] != n_rows:
-        raise ValueError(f"y must have one entry per row of X ({n_rows}); got shape {y.shape}.")
+        raise ValueError("y must have one entry, or one row of them, per row of X.")
     _check_finite(y, "y")
     return np.asarray(y, dtype=np.float64)
 

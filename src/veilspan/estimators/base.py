@@ -24,8 +24,8 @@ from veilspan.privacy.statement import PrivacyStatement
 
 PUBLIC_FORM = (
     "parameters (bounds, centre, number of components, budget) were chosen without the rows; the "
-    "table's columns, dtype and that it holds finite numbers below 1e140, in two rows or more, are "
-    "public"
+    "table's columns, dtype and that it holds finite numbers below 1e140, in two rows or more "
+    "(under add-remove at most 2^24), are public"
 )
 GRID_NOISE = "64-bit normals are taken as exactly Gaussian before both sides are rounded to a grid"
 EXACT_NOISE = "noise is the exact discrete Gaussian on a grid"
@@ -104,7 +104,7 @@ class PrivateEstimator(LedgerParameter, BaseEstimator):
         plan = self._plan_of_fit(table.shape[0], table.shape[1])
         charge = open_charge(self, plan, source) if self._charges else None
         _warn(plan, source)
-        # No row is read before the charge is on the disk.
+        # No row goes to a curator before the charge is on the disk; its form was checked.
         receipt = None if charge is None else charge.commit()
         if receipt is not None and give_again(self, receipt):
             return self

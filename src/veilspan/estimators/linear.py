@@ -79,7 +79,15 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
         """
         _refuse(refused, type(self).__name__)
         table, targets = validate_table(self, X, y=y, **self._input_options, **self._y_options)
-        return self._learn(table, self._encode(targets))
+        before = vars(self).get("classes_")
+        try:
+            return self._learn(table, self._encode(targets))
+        except BaseException:
+            # Labels that no statement speaks of are not kept, nor new ones beside an old fit.
+            self.__dict__.pop("classes_", None)
+            if before is not None:
+                self.classes_ = before
+            raise
 
     # Planning: public facts only.
 

@@ -18,8 +18,7 @@ _ROW_FREE = re.compile(
     r"Feature names|A sparse matrix was passed|Sparse data was passed|"
     r"Input should have at least|(float\(\) )?argument must be|Unable to convert array of|"
     r"float\(\) argument must be|This \w+ estimator requires|requires y to be passed|y cannot be|"
-    r"Input y contains (NaN|infinity)|y should be a 1d array, got an array of shape|"
-    r"Found input variables with inconsistent numbers of samples"
+    r"Input y contains (NaN|infinity)"
 )
 
 
@@ -51,6 +50,11 @@ def _row_free(error: Exception, with_targets: bool) -> str:
     first = str(error).splitlines()[0] if str(error) else ""
     if first.startswith("Expected 2D array"):
         return f"{first.rstrip(':')}. Reshape your data: array.reshape(1, -1) makes it one row."
+    # These two tell the number of rows, which may be private.
+    if first.startswith("Found input variables with inconsistent numbers of samples"):
+        return "X and y have different numbers of rows."
+    if first.startswith("y should be a 1d array"):
+        return "y should be a 1d array: one target per row."
     if _ROW_FREE.match(first):
         return first
     return (

@@ -72,7 +72,7 @@ class CandidateGains(RowQuery):
         """Rounding of the scores, times how steeply a gain depends on them."""
         steep = 1.0 / WIDTH if self.loss.margin else math.sqrt(2 / LARGEST_LOSS)
         longest = max(float(np.linalg.norm(theta)) for theta in point)
-        error = (n_features + FEW) * (1.0 + steep * longest)
+        error = (1.5 * n_features + FEW) * (1.0 + steep * longest)
         return math.sqrt(self.count) * error / self.bound
 
     def _gain(self, u: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -13,7 +13,8 @@ form of l that grows linearly where |l'| > c. So descent on clipped gradients mi
 namely a robust version of the problem. With several scores (multinomial) a shortened slope need not
 be the gradient of any function, and a clip much below the slope bound may end elsewhere.
 
-**Rounding.** x' theta is computed to within about p u |theta| (u = 2^-53), hence the slope to
+**Rounding.** x' theta is computed to within about 1.5 p u |theta| (u = 2^-53; a half of p for the
+row's length), hence the slope to
 within L p u |theta|, L the loss's smoothness, and a few u times the largest slope (a slope may be
 a difference of larger numbers). Clipping is a projection onto a ball and enlarges no
 distance, so this bounds the error of the clipped contribution too, whatever the row:
@@ -107,7 +108,7 @@ class SlopeGradient(RowQuery):
         slope = self.loss.slope_bound
         if not math.isfinite(slope):  # a residual u - y, with |y| <= 1
             slope = self.loss.smoothness * (1.0 + max(lengths))
-        scores = self.loss.smoothness * (n_features + FEW) * sum(lengths)
+        scores = self.loss.smoothness * (1.5 * n_features + FEW) * sum(lengths)
         return n_features + FEW + (FEW * slope + scores) / self.bound
 
 

@@ -72,8 +72,7 @@ class PrivateNewton:
     **Defaults** (32 steps, 10 % of the budget on the matrix, clip 0.4 of the slope bound) were
     chosen on three tables with the logistic loss: 455 x 31, 1,437 x 62 and 40,000 x 51 at epsilon
     0.1 to 3. Scores that must meet a number take 16 steps: H is then the Hessian itself or close to
-    it, and on 442 rows at epsilon 0.5 twice as many steps lose all that one has (squared loss, R^2
-    0.29 and -0.02; on 20,000 rows they are alike). *Without privacy* steps are accelerated,
+    it, and on few rows twice as many steps only add noise. *Without privacy* steps are accelerated,
     unclipped, and run until they stand still.
 
     Parameters

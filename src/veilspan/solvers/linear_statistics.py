@@ -31,8 +31,8 @@ class SufficientStatistics:
 
     **When to use it.** One release serves every penalty, and all rows are read once. For a single
     fit :class:`~veilspan.solvers.linear_newton.PrivateNewton` is more accurate: its noise follows
-    the clipped residuals, here it follows rows of unit length and coefficients. R^2 at epsilon 0.5
-    on 20,000 x 21 and 30,000 x 61 simulated rows: 0.64 and 0.70 here, 0.77 and 0.83 there.
+    the clipped residuals, here it follows rows of unit length and coefficients
+    (``experiments/erm/regression.py`` has figures).
 
     **Bias.** The noisy matrix G + N is not positive definite, and even where it is, solving with it
     multiplies noise by 1/g along eigenvectors of small g. With noise of std s on the pair, the
