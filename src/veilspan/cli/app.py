@@ -88,6 +88,39 @@ def audit(
     )
 
 
+@app.command()
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Names from the list, a paper for all of its figures, or all."),
+    ] = None,
+    full: Annotated[
+        bool,
+        typer.Option("--full/--quick", help="Everything, for hours, or minutes on made-up rows."),
+    ] = False,
+    data: Annotated[Path | None, typer.Option(help="Folder with real data, for --full.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for pictures, tables and verdicts.")] = Path(
+        "veilspan-evidence"
+    ),
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Begin anew instead of going on after a break.")
+    ] = False,
+    peers: Annotated[
+        bool, typer.Option(help="Run other libraries too, in environments of their own.")
+    ] = True,
+    json: Annotated[bool, typer.Option("--json", help="Print the records as JSON only.")] = False,
+    tiny: Annotated[bool, typer.Option("--tiny", hidden=True)] = False,
+) -> None:
+    """Rerun the figures and tables of the papers: without names, list them all."""
+    from veilspan.cli.reproduce import run_items, show_list
+
+    if not names:
+        show_list(out, as_json=json)
+        return
+    scale = "tiny" if tiny else "full" if full else "quick"
+    run_items(names, scale=scale, data=data, out=out, fresh=fresh, peers=peers, as_json=json)
+
+
 def main() -> None:
     """Run the command line; an error is one sentence and exit code 1."""
     try:

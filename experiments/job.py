@@ -1,0 +1,195 @@
+"""What an experiment gets, and how it hands in its results.
+
+An experiment is a function ``run(job)``. It asks the job how much to do (``job.scale``), for its
+folder of real data (``job.data``, or ``None``), loops with ``job.track`` (a progress bar), computes
+what takes long through ``job.cell`` (kept, so that an interrupted run goes on), draws with
+``job.picture`` and ends with ``job.finish``.
+"""
+
+import csv
+import io
+import json
+import platform
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from veilspan import __version__
+from veilspan.cli.files import write_whole
+
+from .cells import Cells
+from .registry import Item
+from .values import plain
+
+SCHEMA = 1
+SCALES = ("tiny", "quick", "full")  # tiny shows nothing: for tests, seconds
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is claimed, what came out, and whether the one supports the other.
+
+    ``holds`` is ``None`` where this run cannot judge it; ``measured`` then says why. ``who`` is the
+    "paper" that claims it, or "ours" for a goal that we set ourselves.
+    """
+
+    claim: str
+    measured: str
+    holds: bool | None
+    who: str = "paper"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a printed method promises, and what its noise gives by exact accounting.
+
+    ``true`` is infinite where no epsilon is true (``why`` says so).
+    """
+
+    method: str
+    claimed: float
+    true: float
+    delta: float
+    neighbors: str
+    why: str = ""
+
+
+@dataclass
+class Job:
+    """One run of one item."""
+
+    item: Item
+    out: Path
+    scale: str = "quick"
+    data: Path | None = None
+    peers: bool = True  # whether environments of other libraries may be used (full runs only)
+    fresh: bool = False
+    quiet: bool = False
+    pictures: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.scale not in SCALES:
+            raise ValueError(f"scale is one of {', '.join(SCALES)}, not {self.scale!r}.")
+        self.out.mkdir(parents=True, exist_ok=True)
+        self._start = time.process_time()
+        run = {"item": self.item.name, "scale": self.scale, "data": self.data is not None,
+               "peers": self.peers}  # fmt: skip
+        self._cells = Cells(self.file("cells.jsonl"), run, fresh=self.fresh)
+        if self._cells.resumed and not self.quiet:
+            self.say(f"going on after {self._cells.resumed} finished parts")
+
+    @property
+    def full(self) -> bool:
+        """Whether as much as possible should be done."""
+        return self.scale == "full"
+
+    def pick(self, tiny: Any, quick: Any, full: Any) -> Any:
+        """One of three settings, by scale."""
+        return {"tiny": tiny, "quick": quick, "full": full}[self.scale]
+
+    def file(self, suffix: str) -> Path:
+        """Path of a result: the item's name and a suffix."""
+        return self.out / f"{self.item.name}.{suffix}"
+
+    def say(self, text: str) -> None:
+        """One line of progress, apart from the results."""
+        if not self.quiet:
+            from rich.console import Console
+
+            Console(stderr=True, highlight=False).print(f"  {text}", markup=False)
+
+    def track(self, items: Iterable[Any], label: str = "") -> Iterator[Any]:
+        """Loop with a progress bar on standard error; standard output holds the results."""
+        from rich.console import Console
+        from rich.progress import track
+
+        listed = list(items)
+        label = f"{self.item.name} {label}".rstrip()
+        console = Console(stderr=True)
+        yield from track(listed, label, console=console, transient=True, disable=self.quiet)
+
+    def cell(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """A part of the result, kept once computed; see ``Cells.get`` for what comes back."""
+        return self._cells.get(key, compute)
+
+    def picture(self, figure: Any, name: str = "") -> None:
+        """Save a figure of matplotlib as PNG and SVG, and close it."""
+        from . import style
+
+        stem = f"{self.item.name}{'-' + name if name else ''}"
+        self.pictures.append(stem)
+        style.save(figure, self.out / stem)
+
+    def finish(
+        self,
+        verdict: str,
+        rows: list[dict[str, Any]],
+        claims: list[Claim],
+        *,
+        costs: Iterable[Cost] = (),
+        source: str = "generated rows",
+        notes: Iterable[str] = (),
+        **facts: Any,
+    ) -> dict[str, Any]:
+        """Write the CSV and the JSON, print the verdict, forget the finished parts.
+
+        Parameters
+        ----------
+        verdict : str
+            One sentence: what the figure shows.
+        rows : list of dict
+            The table behind it, for the CSV; all with the same keys.
+        claims : list of Claim
+            What is claimed, with the answers.
+        costs : iterable of Cost
+            Where the epsilon of a printed method differs from its promise.
+        source : str
+            Where the rows came from.
+        notes : iterable of str
+            What a reader has to know: choices, stand-ins, few repetitions.
+        **facts
+            Further numbers for the JSON.
+        """
+        write_csv(self.file("csv"), rows)
+        record = plain({
+            "schema": SCHEMA, "name": self.item.name, "paper": self.item.paper,
+            "label": self.item.label, "title": self.item.title, "scale": self.scale,
+            "source": source, "verdict": verdict, "claims": [asdict(c) for c in claims],
+            "costs": [asdict(c) for c in costs], "notes": list(notes),
+            "pictures": self.pictures, "facts": facts, "command": self.command(),
+            "cpu_seconds": round(time.process_time() - self._start, 1), "versions": versions(),
+        })  # fmt: skip
+        text = json.dumps(record, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+        write_whole(self.file("json"), lambda stream: stream.write(text.encode()))
+        self._cells.clear()
+        return record
+
+    def command(self) -> str:
+        """The command that repeats this run."""
+        words = ["veilspan reproduce", self.item.name]
+        words += [f"--{self.scale}"]
+        words += ["--data DIR"] if self.data is not None and self.item.uses else []
+        return " ".join(words)
+
+
+def write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Write a table, whole or not at all."""
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_whole(path, lambda stream: stream.write(text.getvalue().encode()))
+
+
+def versions() -> dict[str, str]:
+    """What the figures were made with."""
+    found = {"veilspan": __version__, "python": platform.python_version()}
+    for package in ("numpy", "scipy", "scikit-learn", "dp-accounting", "randomgen"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:  # run from a source tree
+            continue
+    return found

@@ -1,0 +1,122 @@
+"""What all experiments share: the list, parts that survive a break, results on disk."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from veilspan.cli.experiments import NAME, experiment, experiments_folder
+
+registry = experiment("registry")
+values = experiment("values")
+cells = experiment("cells")
+jobs = experiment("job")
+
+FIGURES = {
+    "robust-pca": [f"fig{k}" for k in range(1, 10)],
+    "riemannian": ["fig1", "fig2", "fig3", "table2"],
+    "grouse": ["fig1", "fig2", "fig3"],
+    "recommend": ["fig2", "table1", "table2"],
+    "erm": ["table1", "table2", "table3"],
+}
+
+
+def test_every_figure_and_table_is_listed():
+    names = {item.name for item in registry.ITEMS}
+    assert {f"{p}-{f}" for p, figures in FIGURES.items() for f in figures} <= names
+    assert len(names) == len(registry.ITEMS)
+
+
+@pytest.mark.parametrize("item", registry.ITEMS, ids=lambda item: item.name)
+def test_every_item_has_its_function(item):
+    assert callable(getattr(experiment(item.module), item.call))
+
+
+def test_choosing_by_name_paper_and_all():
+    assert registry.chosen(["all"]) == list(registry.ITEMS)
+    grouse = registry.chosen(["grouse", "grouse-fig1"])
+    assert [item.paper for item in grouse] == ["grouse"] * 4
+    with pytest.raises(ValueError, match="nothing to reproduce is called fig99"):
+        registry.chosen(["fig99"])
+
+
+def test_plain_values_are_json_for_every_reader():
+    messy = {"a": np.float64(1.5), 2: np.arange(3), "c": (math.inf, -math.inf, math.nan)}
+    clean = values.plain(messy)
+    assert clean == {"a": 1.5, "2": [0, 1, 2], "c": ["inf", "-inf", None]}
+    json.dumps(clean, allow_nan=False)
+    assert values.number("inf") == math.inf
+    assert math.isnan(values.number(None))
+
+
+def opened(path, **run):
+    return cells.Cells(path, {"item": "x", **run})
+
+
+def test_parts_survive_a_break(tmp_path):
+    path = tmp_path / "x.jsonl"
+    first = opened(path)
+    assert first.get(["a", 1], lambda: {"error": np.array([0.1, 0.2])}) == {"error": [0.1, 0.2]}
+    first.get(["a", 2], lambda: 7)
+
+    def never():
+        raise AssertionError("computed again")
+
+    again = opened(path)
+    assert again.resumed == 2
+    assert again.get(["a", 1], never) == {"error": [0.1, 0.2]}
+    assert again.get(["a", 2], never) == 7
+
+
+def test_a_line_cut_off_by_a_crash_is_dropped(tmp_path):
+    path = tmp_path / "x.jsonl"
+    first = opened(path)
+    first.get("a", lambda: 1)
+    first.get("b", lambda: 2)
+    path.write_text(path.read_text()[:-5])
+    again = opened(path)
+    assert again.resumed == 1
+    assert again.get("b", lambda: 3) == 3
+    assert opened(path).get("b", lambda: 4) == 3
+
+
+def test_parts_of_other_code_or_another_run_are_not_used(tmp_path, monkeypatch):
+    path = tmp_path / "x.jsonl"
+    opened(path).get("a", lambda: 1)
+    assert opened(path, scale="full").resumed == 0
+    opened(path).get("a", lambda: 1)
+    monkeypatch.setattr(cells, "code_digest", lambda: "other")
+    assert opened(path).resumed == 0
+
+
+def test_a_job_writes_whole_results_and_forgets_its_parts(tiny_job, tmp_path):
+    job = tiny_job("grouse-fig1")
+    job.cell("a", lambda: 1)
+    assert job.file("cells.jsonl").exists()
+    claim = jobs.Claim("fast", "1 s", np.bool_(True))
+    cost = jobs.Cost("printed", 1.0, math.inf, 1e-6, "replace-one")
+    job.finish("it works", [{"x": 1, "y": np.float64(2)}], [claim], costs=[cost], n=np.int64(3))
+    record = json.loads(job.file("json").read_text())
+    assert record["claims"] == [{"claim": "fast", "measured": "1 s", "holds": True, "who": "paper"}]
+    assert record["costs"][0]["true"] == "inf"
+    assert record["facts"] == {"n": 3}
+    assert job.file("csv").read_text() == "x,y\n1,2.0\n"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["grouse-fig1.csv", "grouse-fig1.json"]
+
+
+def test_pictures_are_the_same_files_each_time(tiny_job, tmp_path):
+    style = experiment("style")
+    found = []
+    for _ in range(2):
+        figure, axes = style.panels(1, 2)
+        axes[0, 0].plot([1, 2], [3, 4], **style.OURS.line(label="ours"))
+        style.title(figure, "a title that says what is seen")
+        tiny_job("grouse-fig2").picture(figure)
+        found.append([(tmp_path / f"grouse-fig2.{s}").read_bytes() for s in ("png", "svg")])
+    assert found[0] == found[1]
+
+
+def test_the_folder_is_found_and_loaded_once():
+    assert experiment().__name__ == NAME
+    assert (experiments_folder() / "registry.py").is_file()
