@@ -109,16 +109,21 @@ def reproduce(
         bool, typer.Option(help="Run other libraries too, in environments of their own.")
     ] = True,
     json: Annotated[bool, typer.Option("--json", help="Print the records as JSON only.")] = False,
+    page: Annotated[
+        Path | None, typer.Option(help="Write the results in --out as a page (evidence.md).")
+    ] = None,
     tiny: Annotated[bool, typer.Option("--tiny", hidden=True)] = False,
 ) -> None:
     """Rerun the figures and tables of the papers: without names, list them all."""
-    from veilspan.cli.reproduce import run_items, show_list
+    from veilspan.cli.reproduce import run_items, show_list, write_page
 
-    if not names:
+    if names:
+        scale = "tiny" if tiny else "full" if full else "quick"
+        run_items(names, scale=scale, data=data, out=out, fresh=fresh, peers=peers, as_json=json)
+    elif page is None:
         show_list(out, as_json=json)
-        return
-    scale = "tiny" if tiny else "full" if full else "quick"
-    run_items(names, scale=scale, data=data, out=out, fresh=fresh, peers=peers, as_json=json)
+    if page is not None:
+        write_page(out, page)
 
 
 def main() -> None:

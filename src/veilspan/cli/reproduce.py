@@ -133,3 +133,9 @@ def show_record(record: dict[str, Any], out: Path) -> None:
     files = [f"{record['name']}.{suffix}" for suffix in ("json", "csv")]
     files += [f"{stem}.png" for stem in record["pictures"]]
     print(f"  {record['cpu_seconds']:.0f} s of CPU; {out}/: {', '.join(files)}", flush=True)
+
+
+def write_page(out: Path, page: Path) -> None:
+    """Write the results in ``out`` as a page of Markdown with its pictures beside it."""
+    taken = experiment("page").publish(out, page)
+    print(f"{page}: {len(taken)} results taken over from {out}", file=sys.stderr)
