@@ -25,9 +25,9 @@ HEAD = """\
 
 Every figure and table of five papers, rerun: what the paper claims, what came out with noise that
 keeps the promise, and where the printed method's true epsilon differs from its claim. Any of them
-is one command, `veilspan reproduce NAME`; the list is `veilspan reproduce`. *Full* runs take what time
-allows and real data where there are files; *quick* ones are minutes on generated rows, with few
-repetitions. Pictures: vermilion is ours, blue the paper's method, green another library, black
+is one command, `veilspan reproduce NAME`; the list is `veilspan reproduce`. *Full* runs take what
+time allows and real data where there are files; *quick* ones are minutes on generated rows, with
+few repetitions. Pictures: vermilion is ours, blue the paper's method, green another library, black
 dotted without privacy.
 
 Times are CPU seconds of one thread, measured side by side in one run; read their ratios.
