@@ -1,4 +1,4 @@
-"""What all figures share: streams, metrics along them, and how results are written.
+"""What all figures share: streams, and metrics along them.
 
 The true subspace is spanned by the first d axes. The paper's is random and sparse, which makes no
 difference: GROUSE commutes with rotations, its start is uniform and the noise isotropic, so the
@@ -6,16 +6,11 @@ curves have the same law for every true subspace (tests/experiments/test_grouse.
 With axes the overlap of a basis with the truth is its first d columns.
 """
 
-import csv
-import json
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from veilspan.streaming import ConstantStep, GreedyStep, NoisyStep, random_basis, update_block
-
-RESULTS = Path(__file__).resolve().parents[1] / "results" / "grouse"
 
 
 @dataclass
@@ -133,42 +128,3 @@ def rows_until(bases, *goals, limit):
 def generator(*key):
     """Random numbers of one trial of one setting, whatever else runs."""
     return np.random.default_rng([int(1e9 * k) if isinstance(k, float) else k for k in key])
-
-
-def track(items, label):
-    """Loop with a progress bar on standard error; standard output holds the verdicts."""
-    from rich.console import Console
-    from rich.progress import track as rich_track
-
-    items = list(items)
-    return rich_track(items, label, console=Console(stderr=True), transient=True)
-
-
-@dataclass
-class Claim:
-    """What the paper says, what came out, and whether the one supports the other."""
-
-    claim: str
-    measured: str
-    holds: bool
-
-
-def save(folder, name, rows, claims, line, **facts):
-    """Write the CSV and the JSON of a figure and print its verdict and its claims."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / f"{name}.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    verdict = {
-        "figure": name,
-        "verdict": line,
-        "claims": [vars(claim) for claim in claims],
-        **facts,
-    }
-    (folder / f"{name}.json").write_text(json.dumps(verdict, indent=1, default=float) + "\n")
-    print(f"{name}: {line}", flush=True)
-    for claim in claims:
-        answer = "holds" if claim.holds else "DOES NOT HOLD"
-        print(f"  {claim.claim}: {answer}; {claim.measured}", flush=True)
-    return verdict

@@ -8,13 +8,32 @@ standard error is the plain one. The curves "iterated" treat the bounds as equat
 The proofs assume the step 1 - alpha = |v_perp|^2 / |r|^2; eq. (8) estimates it. Both are checked.
 """
 
-import numpy as np
-from bounds import iterate_theorem4, iterate_theorem5, rows_by_theorem4, theorem4, theorem5
-from common import Claim, Trace, follow, generator, save, stream, track
+from dataclasses import dataclass
 
-N, D = 2000, 20
+import numpy as np
+
+from ..job import Claim
+from .bounds import rows_by_theorem4, theorem4, theorem5
+from .common import Trace, follow, generator, stream
+
 NOISES = (0.0, 1e-5, 1e-3, 1e-1, 1.0)
-ROWS = 1500
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is run: columns, rank, rows of a stream, trials with either step."""
+
+    n: int
+    d: int
+    rows: int
+    trials: int
+    oracle_trials: int
+    noises: tuple[float, ...] = NOISES
+
+
+TINY = Size(60, 3, 100, 2, 1, (0.0, 1e-5, 1.0))
+QUICK = Size(2000, 20, 1500, 3, 1)
+FULL = Size(2000, 20, 1500, 100, 25)
 #: Below this the discrepancy is a difference of numbers near d.
 ROUNDING = 1e-9
 TIGHT = 2.0  # measured over promised progress that still counts as tight
@@ -22,29 +41,39 @@ ALARM = 5.0  # standard errors below the promise that count as a violation
 PHASES = ("zeta < 1e-3", "zeta < 1/2", "zeta >= 1/2", "epsilon < 0.05")
 
 
-def measure(trials, noises, *, oracle=False):
+def measure(job, size, *, oracle=False):
     """By noise level, traces stacked as (trials, rows + 1)."""
+    noises = size.noises[1:] if oracle else size.noises
+    engine = job.pick("numpy", None, None)  # compiling takes longer than a tiny run
     traces = {noise: [] for noise in noises}
-    cells = [(noise, seed) for noise in noises for seed in range(trials)]
-    for noise, seed in track(cells, "Fig. 1, " + ("oracle" if oracle else "trials")):
-        bases = stream(N, D, noise, generator(1, seed), oracle=oracle)
-        traces[noise].append(follow(bases, ROWS))
+    trials = size.oracle_trials if oracle else size.trials
+    settings = [(noise, seed) for noise in noises for seed in range(trials)]
+    for noise, seed in job.track(settings, "oracle" if oracle else "trials"):
+
+        def trial(noise=noise, seed=seed):
+            rng = generator(1, seed)
+            bases = stream(size.n, size.d, noise, rng, oracle=oracle, engine=engine)
+            return vars(follow(bases, size.rows))
+
+        traces[noise].append(job.cell([oracle, noise, seed], trial))
     return {noise: stack(runs) for noise, runs in traces.items()}
 
 
 def stack(runs):
+    """Trials as the rows of arrays."""
     names = ("zeta", "epsilon", "cos2_largest")
-    return Trace(*(np.array([getattr(run, name) for run in runs]) for name in names))
+    return Trace(*(np.array([run[name] for run in runs]) for name in names))
 
 
-def progress(trace, noise):
+def progress(trace, noise, size):
     """Relative progress of each row, and what theorems 4 and 5 promise of it."""
     zeta, epsilon = trace.zeta, np.maximum(trace.epsilon, ROUNDING)
+    cos2 = trace.cos2_largest[:, :-1]
     return {
-        4: (zeta[:, 1:] / zeta[:, :-1] - 1, theorem4(zeta[:, :-1], N, D, noise)),
+        4: (zeta[:, 1:] / zeta[:, :-1] - 1, theorem4(zeta[:, :-1], size.n, size.d, noise)),
         5: (
             1 - epsilon[:, 1:] / epsilon[:, :-1],
-            theorem5(epsilon[:, :-1], trace.cos2_largest[:, :-1], N, D, noise),
+            theorem5(epsilon[:, :-1], cos2, size.n, size.d, noise),
         ),
     }
 
@@ -56,12 +85,12 @@ def phase_of(trace):
     return np.where(epsilon > 10 * ROUNDING, phase, -1)
 
 
-def compare(traces, step):
+def compare(traces, step, size):
     """One record per noise level, theorem and phase: measured and promised mean progress."""
     records = []
     for noise, trace in traces.items():
         phases = phase_of(trace)
-        for theorem, (gain, promise) in progress(trace, noise).items():
+        for theorem, (gain, promise) in progress(trace, noise, size).items():
             for k, name in enumerate(PHASES):
                 inside = phases == k
                 if inside.sum() < 30:
@@ -84,12 +113,12 @@ def first_half(zeta):
     return float(np.argmax(zeta >= 0.5)) if np.any(zeta >= 0.5) else float("inf")
 
 
-def arrivals(traces):
+def arrivals(traces, size):
     """Median rows to zeta >= 1/2, and those of theorem 4 iterated from the median start."""
     found = {}
     for noise, trace in traces.items():
         measured = [first_half(run) for run in trace.zeta]
-        bound = rows_by_theorem4(np.median(trace.zeta[:, 0]), N, D, noise)
+        bound = rows_by_theorem4(np.median(trace.zeta[:, 0]), size.n, size.d, noise)
         found[noise] = (float(np.median(measured)), bound)
     return found
 
@@ -101,7 +130,7 @@ def bound_claims(records):
             own = [r for r in records if (r["theorem"], r["step"]) == (theorem, step)]
             worst = min(own, key=lambda r: r["errors_above"])
             yield Claim(
-                f"theorem {theorem} bounds the mean progress of a row, step of {step}",
+                f"Theorem {theorem} bounds the mean progress of a row, step of {step}",
                 f"worst: {worst['errors_above']:+.1f} standard errors above it, at noise "
                 f"{worst['noise']:g}, {worst['phase']} (measured {worst['measured']:.3g}, "
                 f"promised {worst['promised']:.3g})",
@@ -122,18 +151,18 @@ def judge(records, found):
         low, high = span(theorem, phases)
         where = "before" if phases == PHASES[:2] else "from"
         claims.append(Claim(
-            f"theorem {theorem} is tight (within {TIGHT:g}x) {where} zeta = 1/2",
+            f"Theorem {theorem} is tight (within {TIGHT:g}x) {where} zeta = 1/2",
             f"measured over promised progress {low:.2g} to {high:.3g}",
             bool(low >= 1 / TIGHT and high <= TIGHT),
         ))  # fmt: skip
     text = ", ".join(f"{s:g}: {a:.0f} / {b:.0f}" for s, (a, b) in found.items())
     looseness = [b / a for a, b in found.values()]
     claims.append(Claim(
-        "theorem 4, iterated, approximates the rows to zeta = 1/2",
+        "Theorem 4, iterated, approximates the rows to zeta = 1/2",
         f"rows measured / iterated, by noise: {text}", bool(max(looseness) <= TIGHT),
     ))  # fmt: skip
     rows = [a for a, _ in found.values()]
-    claims.append(Claim("noise slows the first phase, small noise hardly",
+    claims.append(Claim("Fig. 1: noise slows the first phase, small noise hardly",
                         f"{rows[0]:.0f} rows without noise, {rows[1]:.0f} at 1e-5, "
                         f"{rows[-1]:.0f} at 1",
                         bool(rows[1] < 1.1 * rows[0] and rows[-1] > 1.5 * rows[0])))  # fmt: skip
@@ -148,10 +177,11 @@ def line_of(claims):
     return f"tight within {TIGHT:g}x: {short[0]}; loose: {short[1]}"
 
 
-def rows_of_csv(traces):
+def rows_of_csv(traces, size):
+    """One record per noise level and row."""
     for noise, trace in traces.items():
-        gains = progress(trace, noise)
-        for t in range(ROWS + 1):
+        gains = progress(trace, noise, size)
+        for t in range(size.rows + 1):
             row = {"noise": noise, "t": t}
             for name in ("zeta", "epsilon"):
                 values = getattr(trace, name)[:, t]
@@ -159,79 +189,32 @@ def rows_of_csv(traces):
                 row |= {f"{name}_mean": values.mean(), f"{name}_q10": low,
                         f"{name}_median": middle, f"{name}_q90": high}  # fmt: skip
             for theorem, (gain, promise) in gains.items():
-                last = t == ROWS
+                last = t == size.rows
                 row[f"progress{theorem}"] = "" if last else gain[:, t].mean()
                 row[f"theorem{theorem}"] = "" if last else promise[:, t].mean()
             yield row
 
 
-def draw_metric(ax, values, label):
-    from plots import CURVE, MEASURED
-
-    t = np.arange(values.shape[1])
-    low, middle, high = np.quantile(np.maximum(values, 1e-60), [0.1, 0.5, 0.9], axis=0)
-    ax.plot(t, middle, color=CURVE, label="median of trials")
-    ax.fill_between(t, low, high, color=CURVE, alpha=0.25, linewidth=0)
-    ax.plot(t, values.mean(axis=0), color=MEASURED, linewidth=1, label="mean")
-    ax.set_yscale("log")
-    ax.set_ylabel(label)
+NOTES = (
+    "Eq. (8) estimates the step that theorems 4 and 5 assume, 1 - alpha = |v_perp|^2 / |r|^2, "
+    "which needs the truth (here: the oracle). Both are checked.",
+    "The true subspace is spanned by axes: GROUSE commutes with rotations, so it makes no "
+    "difference (tested). alpha is clipped to [0, 1].",
+    '"Tight" is a factor of two between measured and promised mean progress.',
+)
 
 
-def draw_bounds(axes, trace, noise):
-    from plots import BOUND, RATE
+def run(job):
+    """Measure with both steps, judge and draw."""
+    from .fig1_picture import draw
 
-    t, middle = np.arange(ROWS + 1), {k: np.median(v, axis=0) for k, v in vars(trace).items()}
-    bound = iterate_theorem5(middle["epsilon"][0], middle["cos2_largest"], N, D, noise)
-    axes[0].plot(t, bound, ":", color=BOUND, label="theorem 5, iterated")
-    half = first_half(middle["zeta"])
-    if np.isfinite(half):
-        later = t[int(half) :]
-        line = middle["epsilon"][int(half)] * (1 - 1 / D) ** (later - half)
-        axes[0].plot(later, line, "--", color=RATE, label="rate 1 - 1/d")
-    axes[0].set_ylim(1e-10, 40)
-    bound = iterate_theorem4(middle["zeta"][0], ROWS, N, D, noise)
-    axes[1].plot(t, bound, ":", color=BOUND, label="theorem 4, iterated")
-
-
-def draw_ratios(ax, trace, noise, width=20):
-    """Measured over promised progress, in windows: single rows are too noisy to read."""
-    from plots import CURVE, MEASURED
-
-    usable = trace.epsilon[:, :-1] > 10 * ROUNDING
-    for theorem, parts in progress(trace, noise).items():
-        gain, promise = (
-            np.where(usable, part, 0.0).mean(axis=0).reshape(-1, width).mean(axis=1)
-            for part in parts
-        )
-        ratio = np.divide(gain, promise, out=np.full_like(gain, np.nan), where=promise > 0)
-        ax.plot(np.arange(0, ROWS, width), ratio, label=f"theorem {theorem}",
-                color=CURVE if theorem == 4 else MEASURED)  # fmt: skip
-    ax.axhline(1, color="black", linewidth=0.8)
-    ax.set_yscale("log")
-    ax.set_ylim(0.2, None)
-    ax.set_ylabel("progress, measured / promised")
-    ax.set_xlabel("rows")
-
-
-def draw(traces, path):
-    from plots import finish, grid_of
-
-    figure, axes = grid_of(3, len(NOISES), 3.1, 2.9)
-    for column, (noise, trace) in zip(axes.T, traces.items()):
-        draw_metric(column[0], trace.epsilon, "ε")
-        draw_metric(column[1], trace.zeta, "ζ")
-        draw_bounds(column, trace, noise)
-        draw_ratios(column[2], trace, noise)
-        column[0].set_title(f"σ² = {noise:g}")
-    for ax in axes[:, 0]:
-        ax.legend(frameon=False, fontsize=7.5)
-    finish(figure, f"Fig. 1: n = {N}, d = {D}. Bounds are tight where the last row is near 1", path)
-
-
-def run(out, quick):
-    traces = measure(3 if quick else 100, NOISES)
-    oracle = measure(1 if quick else 25, NOISES[1:], oracle=True)
-    records = compare(traces, "eq. (8)") + compare(oracle, "the oracle")
-    claims = judge(records, arrivals(traces))
-    draw(traces, out / "fig1.png")
-    return save(out, "fig1", list(rows_of_csv(traces)), claims, line_of(claims), table=records)
+    size = job.pick(TINY, QUICK, FULL)
+    traces = measure(job, size)
+    oracle = measure(job, size, oracle=True)
+    records = compare(traces, "eq. (8)", size) + compare(oracle, "the oracle", size)
+    claims = judge(records, arrivals(traces, size))
+    draw(traces, size, job)
+    notes = [*NOTES, f"{size.trials} trials a noise level with eq. (8), {size.oracle_trials} with "
+             "the oracle (the paper: 100)."]  # fmt: skip
+    rows = list(rows_of_csv(traces, size))
+    return job.finish(f"{line_of(claims)}.", rows, claims, notes=notes, table=records)

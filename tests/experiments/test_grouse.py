@@ -1,11 +1,6 @@
 """The GROUSE experiment: its bounds, its shortcuts, and a small run that can be read."""
 
-import importlib
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,35 +10,17 @@ from hypothesis import strategies as st
 from veilspan.metrics import determinant_similarity, frobenius_discrepancy
 from veilspan.streaming import GreedyStep, NoisyStep, random_basis, update_block
 
-FOLDER = Path(__file__).resolve().parents[2] / "experiments" / "grouse"
-NAMES = ("bounds", "common", "lemmas", "fig2")
+pytest.importorskip("veilspan_experiments")  # the source distribution may hold none
 
-if not FOLDER.exists():  # the source distribution holds tests without experiments
-    pytest.skip("experiments are not here", allow_module_level=True)
+from veilspan_experiments.grouse import bounds, common, fig1, fig2, fig3, lemmas
 
 seeds = st.integers(0, 2**32 - 1)
 
 
-@pytest.fixture(scope="module")
-def modules():
-    """The scripts as modules; other experiments have some of the same names."""
-    hidden = {name: sys.modules.pop(name, None) for name in NAMES}
-    sys.path.insert(0, str(FOLDER))
-    try:
-        yield {name: importlib.import_module(name) for name in NAMES}
-    finally:
-        sys.path.remove(str(FOLDER))
-        sys.modules.pop("plots", None)
-        for name, module in hidden.items():
-            sys.modules.pop(name, None)
-            if module is not None:
-                sys.modules[name] = module
-
-
 @given(seeds, st.integers(2, 6), st.integers(0, 30))
 @settings(max_examples=10, deadline=None)
-def test_lemma_2_holds_and_section_3_1_is_misprinted(modules, seed, d, extra):
-    gaps = modules["lemmas"].lemma2_gaps(2 * d + 1 + extra, d, np.random.default_rng(seed))
+def test_lemma_2_holds_and_section_3_1_is_misprinted(seed, d, extra):
+    gaps = lemmas.lemma2_gaps(2 * d + 1 + extra, d, np.random.default_rng(seed))
     assert gaps[0] < 1e-6
     assert gaps[1] < 1e-6
     assert gaps[2] > 1e-6
@@ -51,8 +28,8 @@ def test_lemma_2_holds_and_section_3_1_is_misprinted(modules, seed, d, extra):
 
 @given(seeds)
 @settings(max_examples=10, deadline=None)
-def test_metrics_are_those_of_the_library(modules, seed):
-    basis, common = random_basis(12, 3, np.random.default_rng(seed)), modules["common"]
+def test_metrics_are_those_of_the_library(seed):
+    basis = random_basis(12, 3, np.random.default_rng(seed))
     truth = np.eye(3, 12)
     zeta, epsilon = determinant_similarity(basis, truth), frobenius_discrepancy(basis, truth)
     assert common.similarity(basis) == pytest.approx(zeta, rel=1e-6)
@@ -65,9 +42,9 @@ def test_metrics_are_those_of_the_library(modules, seed):
 
 @given(seeds, st.sampled_from([GreedyStep(), NoisyStep(0.1)]))
 @settings(max_examples=10, deadline=None)
-def test_a_rotated_stream_gives_a_rotated_basis(modules, seed, step):
+def test_a_rotated_stream_gives_a_rotated_basis(seed, step):
     rng = np.random.default_rng(seed)
-    start, rows = random_basis(15, 3, rng), modules["common"].rows_of(40, 15, 3, 0.1, rng)
+    start, rows = random_basis(15, 3, rng), common.rows_of(40, 15, 3, 0.1, rng)
     rotation = np.linalg.qr(rng.standard_normal((15, 15)))[0]
     turned = np.ascontiguousarray(start @ rotation)
     update_block(start, rows, step=step, engine="numpy")
@@ -75,8 +52,8 @@ def test_a_rotated_stream_gives_a_rotated_basis(modules, seed, step):
     np.testing.assert_allclose(turned, start @ rotation, atol=1e-8)
 
 
-def test_a_folded_start_lives_the_same_life(modules):
-    rng, common = np.random.default_rng(3), modules["common"]
+def test_a_folded_start_lives_the_same_life():
+    rng = np.random.default_rng(3)
     whole = random_basis(50, 4, rng)
     small = common.fold(whole)
     assert small.shape == (4, 8)
@@ -88,15 +65,14 @@ def test_a_folded_start_lives_the_same_life(modules):
         assert common.discrepancy(small) == pytest.approx(common.discrepancy(whole), abs=1e-10)
 
 
-def test_the_mean_similarity_of_a_random_start(modules):
+def test_the_mean_similarity_of_a_random_start():
     # 2,000 draws of a bounded mean: off by 6 standard errors in one of 1e8 seeds.
-    mean, error = modules["lemmas"].mean_start(8, 2, 2000, np.random.default_rng(4))
+    mean, error = lemmas.mean_start(8, 2, 2000, np.random.default_rng(4))
     assert abs(mean - 1) < 6 * error < 0.5
-    assert np.exp(modules["bounds"].start_similarity(8, 2)) == pytest.approx(1 / 28)
+    assert np.exp(bounds.start_similarity(8, 2)) == pytest.approx(1 / 28)
 
 
-def test_bounds_without_noise_are_the_simple_ones(modules):
-    bounds = modules["bounds"]
+def test_bounds_without_noise_are_the_simple_ones():
     assert bounds.theorem4(0.25, 100, 5, 0.0) == pytest.approx(0.75 / 5)
     assert bounds.theorem5(0.1, 0.9, 100, 5, 0.0) == pytest.approx(0.9 / 5)
     assert bounds.theorem4(1.0, 100, 5, 0.0) == 0
@@ -113,47 +89,87 @@ def test_bounds_without_noise_are_the_simple_ones(modules):
     assert 4e5 < first < 5e5
 
 
-def test_rows_are_counted_in_the_order_of_the_goals(modules):
+def test_rows_are_counted_in_the_order_of_the_goals():
     values = iter([0, 1, 5, 2, 9])
-    count = modules["common"].rows_until
+    count = common.rows_until
     assert count(values, lambda x: x > 3, lambda x: x > 1, lambda x: x > 6, limit=9) == [2, 2, 4]
     first, never = count(iter([0, 1]), lambda x: x > 0, lambda x: x > 6, limit=9)
     assert first == 1
     assert np.isnan(never)
 
 
-def test_a_small_figure_states_what_holds(modules, tmp_path, capsys, monkeypatch):
+def read(job):
+    return json.loads(job.file("json").read_text()), job.file("csv").read_text()
+
+
+@pytest.mark.parametrize("module", [lemmas, fig1, fig2, fig3])
+def test_a_tiny_run_writes_its_verdict(tiny_job, module):
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr(modules["fig2"], "QUICK", ((200, 400), (6,), 4))
-    verdict = modules["fig2"].run(tmp_path, quick=True, engine="numpy")
-    assert json.loads((tmp_path / "fig2.json").read_text()) == verdict
-    assert capsys.readouterr().out.startswith(f"fig2: {verdict['verdict']}")
-    assert {"claim", "measured", "holds"} == set(verdict["claims"][0])
-    assert all(claim["holds"] for claim in verdict["claims"])
-    assert (tmp_path / "fig2.png").stat().st_size > 10_000
-    assert (tmp_path / "fig2.csv").read_text().startswith("n,d,trials,")
+    job = tiny_job("grouse-" + module.__name__.rsplit(".", 1)[1])
+    module.run(job)
+    record, table = read(job)
+    assert record["verdict"]
+    assert {"claim", "measured", "holds", "who"} == set(record["claims"][0])
+    assert job.file("png").stat().st_size > 8_000
+    assert table.count("\n") > 1
 
 
-def test_the_lemmas_run_as_a_script(tmp_path):
-    done = call("lemmas", "--quick", "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
-    verdict = json.loads((tmp_path / "lemmas.json").read_text())
-    assert done.stdout.startswith(f"lemmas: {verdict['verdict']}")
-    assert [claim["holds"] for claim in verdict["claims"]] == [True, False, True, False]
+def test_an_interrupted_run_goes_on_and_ends_the_same(tiny_job, monkeypatch):
+    monkeypatch.setattr(fig3, "draw", lambda *_: None)
+    whole = fig3.run(tiny_job("grouse-fig3", fresh=True))
+    calls, one_trial = [], fig3.one_trial
+
+    def counted(*args):
+        calls.append(args)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return one_trial(*args)
+
+    monkeypatch.setattr(fig3, "one_trial", counted)
+    with pytest.raises(KeyboardInterrupt):
+        fig3.run(tiny_job("grouse-fig3"))
+    again = fig3.run(tiny_job("grouse-fig3"))
+    assert len(calls) == 13  # 12 parts, one of them begun twice
+    assert again["claims"] == whole["claims"]
 
 
-def test_an_unknown_figure_is_named(tmp_path):
-    done = call("fig4", "--out", tmp_path)
-    assert done.returncode == 2
-    assert "no such figure: fig4" in done.stderr
+def test_the_lemmas_can_be_found_right_or_wrong():
+    row = {"lemma2_zeta": 1e-15, "lemma2_epsilon": 1e-15, "printed_zeta": 2.0,
+           "lemma1_constant": 5.0}  # fmt: skip
+    other = {"lemma2_zeta": 1e-3, "lemma2_epsilon": 0.0, "printed_zeta": 0.0,
+             "lemma1_constant": 1.2}  # fmt: skip
+    assert [c.holds for c in lemmas.judge([row], 1.0, 0.1)] == [True, False, True, False]
+    assert [c.holds for c in lemmas.judge([other], 2.0, 0.1)] == [False, True, False, True]
 
 
-def call(*arguments):
-    environment = {**os.environ, "MPLBACKEND": "Agg"}
-    return subprocess.run(
-        [sys.executable, FOLDER / "run.py", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=300,
-    )
+def test_phases_without_noise_are_judged_by_their_counts():
+    good = fig2.summary(2000, 20, [[236, 173], [240, 175]])
+    bad = fig2.summary(2000, 20, [[40_000, 800], [np.nan, 800]])
+    assert [c.holds for c in fig2.judge([good])] == [True] * 4
+    assert [c.holds for c in fig2.judge([bad])] == [False] * 4
+
+
+def test_phases_with_noise_are_judged_by_their_counts():
+    def cells(slow, k2):
+        return [
+            fig3.summary(5000, 10, noise, [[k1, k1, k2 * np.log(1 / noise)]])
+            for noise, k1 in ((1e-4, 100.0), (1e-2, 100.0), (1.0, slow))
+        ]
+
+    assert [c.holds for c in fig3.judge(cells(1000.0, 10.0))] == [True] * 3
+    assert [c.holds for c in fig3.judge(cells(1e4, 40.0))] == [False] * 3
+
+
+def test_progress_is_judged_against_the_promise():
+    record = {"noise": 0.1, "phase": "zeta >= 1/2", "measured": 1.0, "promised": 1.0, "ratio": 1.0}
+    made = [
+        {**record, "theorem": theorem, "step": step, "errors_above": above}
+        for theorem, above in ((4, 1.0), (5, -9.0))
+        for step in ("eq. (8)", "the oracle")
+    ]
+    found = {0.0: (100.0, 150.0), 1e-5: (101.0, 150.0), 1.0: (400.0, 700.0)}
+    holds = [c.holds for c in fig1.judge(made, found)]
+    assert holds[:4] == [True, True, False, False]
+    assert holds[-2:] == [True, True]
+    found = {0.0: (100.0, 1500.0), 1e-5: (201.0, 1500.0), 1.0: (110.0, 700.0)}
+    assert [c.holds for c in fig1.judge(made, found)][-2:] == [False, False]
