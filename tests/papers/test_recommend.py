@@ -1,0 +1,198 @@
+"""Jain, Thakkar & Thakurta (2018) as printed, beside what is true. Everything is deterministic."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from veilspan import MatrixCompletion
+from veilspan.baselines.completion import frank_wolfe_fit
+from veilspan.privacy.gdp import delta_of, epsilon_of, mu_of
+from veilspan.privacy.spaces import SymmetricSpace
+
+DELTA = 1e-6
+
+
+def printed_std(epsilon, rounds=1, bound=1.0):
+    return bound**2 * math.sqrt(64 * rounds * math.log(1 / DELTA)) / epsilon
+
+
+def moved(first, second):
+    """How far one user moves the sum of A_i^T A_i."""
+    return np.linalg.norm(np.outer(first, first) - np.outer(second, second))
+
+
+def printed_frank_wolfe(target, norm, rounds):
+    """Algorithm 2 without noise and with an exact oracle, everything observed."""
+    y = np.zeros_like(target)
+    for _ in range(rounds):
+        u, _, vt = np.linalg.svd(target - y, full_matrices=False)
+        y = (1 - 1 / rounds) * y + norm / rounds * np.outer(u[:, 0], vt[0])
+    return y
+
+
+@pytest.mark.parametrize("rounds", [9, 20, 50])
+def test_theorem_a_1_is_false_from_nine_rounds(rounds):
+    target = np.outer(np.ones(6), np.tile([1.0, -1.0], 4))
+    norm, size = np.linalg.norm(target), target.size
+    reached = printed_frank_wolfe(target, norm, rounds)
+    risk = np.sum((reached - target) ** 2) / (2 * size)
+    promised = norm**2 / (2 * size * rounds)
+    assert risk > promised
+    left = (1 - 1 / rounds) ** rounds
+    assert np.linalg.norm(reached) == pytest.approx((1 - left) * norm)  # at most 0.65 k
+    # 2 / (t + 1), the first step of which is whole, reaches it.
+    found = frank_wolfe_fit(sparse.csr_array(target), norm, rounds=rounds)
+    ours = found.user_factors @ found.item_factors.T
+    assert np.sum((ours - target) ** 2) / (2 * size) < promised / 100
+
+
+def test_the_curvature_is_four_times_what_is_printed():
+    """C_f <= k^2 / |Omega| is printed; opposite corners of the ball have 4 k^2 / |Omega|.
+
+    With the right curvature Theorem A.1 is false from 31 rounds on.
+    """
+    k, size = 3.0, 12
+    x = np.zeros((3, 4))
+    x[0, 0] = k
+    share = 0.5
+    y = x + share * (-x - x)
+
+    def risk(at):
+        return np.sum(at**2) / (2 * size)
+
+    curvature = 2 / share**2 * (risk(y) - risk(x) - np.sum((y - x) * x) / size)
+    assert curvature == pytest.approx(4 * k**2 / size)
+    assert (1 - 1 / 31) ** 62 > 4 / 31
+    assert (1 - 1 / 30) ** 60 < 4 / 30
+
+
+def test_the_sensitivity_is_not_4_l_squared():
+    """Rows of A are at most 2 L long; users without a common item are sqrt(2) (2 L)^2 apart."""
+    first, second = 2.0 * np.eye(4)[0], 2.0 * np.eye(4)[1]  # L = 1
+    assert moved(first, second) == pytest.approx(4 * math.sqrt(2))  # 4 is printed
+    assert moved(first, 0 * first) == pytest.approx(4)  # add-remove
+
+    def true_epsilon(nominal, distance):
+        return epsilon_of(distance / printed_std(nominal), DELTA)
+
+    assert true_epsilon(8.3, 4 * math.sqrt(2)) < 8.3
+    assert true_epsilon(8.4, 4 * math.sqrt(2)) > 8.4
+    assert true_epsilon(20, 4 * math.sqrt(2)) == pytest.approx(24.7, abs=0.1)
+    # Below that the noise is too large: exact calibration needs 0.69 and 0.80 of it at 0.1 and 1.
+    for nominal, low, high in ((0.1, 0.65, 0.7), (1.0, 0.75, 0.85)):
+        needed = 4 * math.sqrt(2) / mu_of(nominal, DELTA)
+        assert low < needed / printed_std(nominal) < high
+        assert delta_of(4 * math.sqrt(2) / needed, nominal) <= DELTA
+
+
+def test_rows_must_be_clipped():
+    """Round 1 of Algorithm 1 sums y_i y_i^T as it is: a row of length 10 L moves it by 100 L^2."""
+    row = np.full(4, 5.0)  # length 10, L = 1
+    assert moved(row, 0 * row) == pytest.approx(100)
+    assert epsilon_of(moved(row, 0 * row) / printed_std(1.0), DELTA) > 20
+    clipped = row / np.linalg.norm(row)
+    assert epsilon_of(moved(clipped, 0 * row) / printed_std(1.0), DELTA) < 1
+
+
+def test_algorithm_3_hands_out_the_number_of_all_ratings():
+    """With r = n the noise cancels in V V^T: any user divides, and knows |Omega| exactly."""
+    rng = np.random.default_rng(0)
+    ratings = np.where(rng.random((5, 4)) < 0.7, rng.uniform(-1, 1, (5, 4)), 0)
+    other = ratings.copy()
+    other[0] = 0  # the neighbour: user 0 rated nothing
+
+    def handed_to_user_1(table):
+        noise = rng.standard_normal((4, 4)) * printed_std(1.0)
+        _, v = np.linalg.eigh(table.T @ table + (noise + noise.T) / 2)
+        return table.size / np.count_nonzero(table) * table[1] @ v @ v.T
+
+    rated = ratings[1] != 0
+    for table in (ratings, other):
+        ratio = handed_to_user_1(table)[rated] / table[1][rated]
+        assert np.allclose(table.size / ratio, np.count_nonzero(table))
+    assert np.count_nonzero(ratings) != np.count_nonzero(other)
+
+
+def test_ours_predict_from_the_published_half_and_own_ratings():
+    """The same published half and the same row give the same predictions, whoever else is there."""
+    rng = np.random.default_rng(1)
+    table = np.where(rng.random((60, 6)) < 0.5, rng.integers(1, 6, (60, 6)), 0.0)
+    model = MatrixCompletion(epsilon=2.0, rating_range=(1, 5)).fit(sparse.csr_array(table))
+    other = np.vstack([table[:5], np.ones((200, 6))])  # many more ratings
+    here, there = (model.predict(sparse.csr_array(rows)) for rows in (table, other))
+    assert np.array_equal(here[:5], there[:5])
+
+
+def test_algorithm_3_has_four_times_the_noise_it_needs():
+    """Clipped rows move W by L^2 (add-remove); the printed noise is that for 4 L^2."""
+    assert moved(np.eye(3)[0], np.zeros(3)) == pytest.approx(1)
+    assert epsilon_of(1 / printed_std(1.0), DELTA) == pytest.approx(0.124, abs=1e-3)
+    assert epsilon_of(1 / (printed_std(1.0) / 4), DELTA) < 1
+
+
+def test_iid_noise_has_complex_eigenvalues():
+    """Seed 0, 20 items, nothing but noise; the projection to symmetric matrices has none."""
+    noise = np.random.default_rng(0).standard_normal((20, 20))
+    values = np.linalg.eigvals(noise)
+    assert np.any(np.abs(values.imag) > 1e-3)
+    assert np.linalg.eigvals(np.array([[-1.0]]))[0] < 0  # lambda^2 of line 11 may be negative
+    ours = SymmetricSpace(20).project(noise.ravel())
+    assert np.isrealobj(np.linalg.eigvals(ours))
+    # as private: the least variance over directions is that of the printed noise
+    sampler = np.array([SymmetricSpace(3).project(e).ravel() for e in np.eye(9)])
+    values = np.linalg.eigvalsh(sampler @ sampler.T)
+    assert np.allclose(values[values > 1e-9], 1)
+
+
+def printed_rounds(target, norm, rounds, start):
+    """Algorithm 1 without noise; a release is the decomposition at the end of a round."""
+    y, v, size = np.zeros_like(target), start, 1.0
+    for _ in range(rounds):
+        u = (y - target) @ v / size
+        y = (1 - 1 / rounds) * y - norm / rounds * np.outer(u, v)
+        _, values, right = np.linalg.svd(y - target)
+        v, size = right[0], values[0]  # that of the last round is never used
+    return y
+
+
+def test_the_first_round_moves_nobody():
+    """Line 3 starts with v = 0: a paid release without any effect, whatever T is."""
+    target = np.outer(np.ones(3), [1.0, -1.0])
+    norm = np.linalg.norm(target)
+    for rounds in (2, 5):
+        as_printed = printed_rounds(target, norm, rounds, np.zeros(2))
+        left = (1 - 1 / rounds) ** (rounds - 1)  # T - 1 rounds, not T
+        assert np.allclose(as_printed, (1 - left) * target)
+    assert not np.any(printed_rounds(target, norm, 1, np.zeros(2)))
+
+
+def test_the_bias_of_line_6_has_the_wrong_power():
+    """Gaussian n x n noise has spectral norm about 2 sqrt(n): (15) covers it, line 6 does not."""
+    beta = 0.05
+    for n in (1_000, 10_000, 100_000):
+        assert math.log(n / beta) * n**0.25 < 2 * math.sqrt(n)
+        assert math.log(n / beta) * math.sqrt(n) > 2 * math.sqrt(n)
+
+
+def test_a_list_of_the_most_rated_items_depends_on_single_users():
+    """One user decides a tie with certainty: no epsilon. Noisy counts have one."""
+    counts, user = np.array([10, 10, 9]), np.array([0, 1, 0])
+
+    def top(c):
+        return int(np.argmax(c))
+
+    assert top(counts) != top(counts + user)
+    std = np.linalg.norm(user) / mu_of(1.0, DELTA)  # of a user with one rating
+    assert epsilon_of(np.linalg.norm(user) / std, DELTA) <= 1
+
+
+def test_user_level_privacy_does_not_divide_by_the_number_of_ratings():
+    """A user with a single rating of length L: her rating is protected by epsilon, not by 1/80."""
+    single, none = np.eye(80)[0], np.zeros(80)
+    full = np.full(80, 1 / math.sqrt(80))
+    std = 1 / mu_of(1.0, DELTA)
+    for row in (single, full):
+        assert epsilon_of(moved(row, none) / std, DELTA) == pytest.approx(1, rel=1e-6)
+    assert epsilon_of(moved(single, none) / std, DELTA) > 50 * (1 / 80)

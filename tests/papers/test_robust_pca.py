@@ -1,0 +1,189 @@
+"""Maunu, Yu & Lerman (2022) as printed, beside what is true: what docs/papers_errata.md rests on.
+
+Everything is deterministic (seeds are fixed, and no outcome hangs on them).
+"""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+from veilspan import (
+    PCA,
+    Budget,
+    SampledGaussianEvent,
+    WeakGuaranteeWarning,
+    calibrate_noise,
+    epsilon_spent,
+)
+from veilspan.curator.rows import Block
+from veilspan.diagnostics import ggd_stability, pca_stability
+from veilspan.privacy.gdp import epsilon_of
+from veilspan.privacy.spaces import SymmetricSpace
+from veilspan.problems.reaper import ReaperGradient
+from veilspan.solvers.reaper import project_capped_simplex
+
+
+def unit_rows(n, d, seed=0):
+    rows = np.random.default_rng(seed).standard_normal((n, d))
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def test_minibatch_noise_of_theorem_6_is_too_small_by_n_over_b():
+    """Fig. 1: N = 2000, B = 20, T = 2000, epsilon 0.8, delta 1/sqrt(N), c_2 = 1."""
+    n, batch, steps, epsilon, delta = 2000, 20, 2000, 0.8, 1 / math.sqrt(2000)
+    std_of_mean = (batch / n) * math.sqrt(steps * math.log(1 / delta)) / (epsilon * n)
+    printed = SampledGaussianEvent("step", batch / n, std_of_mean * batch, steps)
+    assert epsilon_spent([printed], delta) > 100_000
+    (needed,) = calibrate_noise(Budget(epsilon, delta), [printed])
+    assert epsilon_spent([needed], delta) <= epsilon
+    assert 50 < needed.noise_multiplier / printed.noise_multiplier < 400  # N / B is 100
+
+
+def test_theorem_10_is_about_one_lucky_table():
+    """A table meets (4.8) and its answer stays; an answer without noise moves for another one."""
+    truth = np.eye(3)[:1]
+    lucky = np.vstack([np.tile(truth, (12, 1)), [[0, 1.0, 0]]])
+    is_inlier = np.arange(13) < 12
+
+    def leading(rows):
+        return np.linalg.svd(rows)[2][0]
+
+    for i in range(13):
+        rest, mask = np.delete(lucky, i, axis=0), np.delete(is_inlier, i)
+        assert pca_stability(rest, mask, truth, 0.75) > 0
+        assert ggd_stability(rest, mask, truth, 0.75).lower > 0
+        assert abs(leading(rest) @ truth[0]) == pytest.approx(1)  # the lucky table
+    unlucky = unit_rows(13, 3)
+    angles = [abs(leading(np.delete(unlucky, i, axis=0)) @ leading(unlucky)) for i in range(13)]
+    # Certain under one table and impossible under its neighbour: no epsilon, whatever delta < 1.
+    assert max(angles) < 1 - 1e-6
+
+
+def test_subgradient_4_1_lacks_the_mean():
+    rows, p = unit_rows(40, 4), 0.5 * np.eye(4)
+    residuals = rows @ (np.eye(4) - p)
+    weights = 1 / np.linalg.norm(residuals, axis=1)
+    half = (residuals * weights[:, None]).T @ rows
+    printed = -(half + half.T) / 2
+
+    def loss(at):
+        return np.linalg.norm(rows @ (np.eye(4) - at), axis=1).mean()
+
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        move = rng.standard_normal((4, 4))
+        move = (move + move.T) / 2
+        slope = (loss(p + 1e-6 * move) - loss(p - 1e-6 * move)) / 2e-6
+        assert np.sum(printed * move) == pytest.approx(40 * slope, rel=1e-6, abs=1e-8)
+        assert np.sum(printed / 40 * move) == pytest.approx(slope, rel=1e-6, abs=1e-8)
+    query, block = ReaperGradient(1e-9), Block(rows)
+    ready = query.prepare(block, p)
+    assert np.allclose(query.weighted_sum(ready, np.ones(40), p), printed)
+
+
+def test_noise_of_a_mean_on_the_sum_of_4_1():
+    """dp-GD-REAP with (4.1) as printed: sensitivity sqrt(2), noise of a mean of N rows."""
+    n, epsilon = 2000, 0.8
+    steps, delta = 2 * n, 1 / math.sqrt(n)
+    std = math.sqrt(32 * steps) * math.log(steps / delta) / (epsilon * n)
+    one_row = ReaperGradient(1e-9).sensitivity("replace-one")
+    assert epsilon_of(math.sqrt(steps) * one_row / std, delta) > 600
+    assert epsilon_of(math.sqrt(steps) * one_row / n / std, delta) < epsilon
+
+
+def test_the_printed_start_is_not_feasible():
+    """Entries N(1, 0.01): the trace is near D^2 (D = 20: 400 +- 4) and must be r."""
+    size, rank = 20, 2
+    a = 1 + 0.1 * np.random.default_rng(2).standard_normal((size, size))
+    start = a.T @ a
+    assert np.trace(start) > 100 * rank
+    assert np.linalg.eigvalsh(start)[-1] > 100  # must be at most 1
+    values, vectors = np.linalg.eigh(start)
+    repaired = (vectors * project_capped_simplex(values, rank)) @ vectors.T
+    for feasible in (repaired, rank / size * np.eye(size)):
+        found = np.linalg.eigvalsh(feasible)
+        assert found.min() > -1e-9
+        assert found.max() < 1 + 1e-9
+        assert found.sum() == pytest.approx(rank)
+
+
+def test_mirrored_iid_noise_is_more_than_a_symmetric_answer_needs():
+    """Noise variance along unit directions, exactly: what counts is the least of them."""
+    d = 4
+    ours = np.array([SymmetricSpace(d).project(e).ravel() for e in np.eye(d * d)]).T
+    upper = [(i, j) for i in range(d) for j in range(i, d)]
+    mirrored = np.zeros((d * d, len(upper)))
+    for k, (i, j) in enumerate(upper):
+        mirrored[[i * d + j, j * d + i], k] = 1
+    least, energy = {}, {}
+    for name, sampler in (("printed", mirrored), ("ours", ours)):
+        values = np.linalg.eigvalsh(sampler @ sampler.T)
+        values = values[values > 1e-9]
+        assert len(values) == d * (d + 1) // 2
+        least[name], energy[name] = values[0], values.sum()
+    assert least["printed"] == pytest.approx(1)  # as private ...
+    assert least["ours"] == pytest.approx(1)
+    assert energy["printed"] == pytest.approx(d * d)  # ... with up to twice the energy
+    assert energy["ours"] == pytest.approx(d * (d + 1) / 2)
+
+
+def test_delta_of_one_over_root_n_allows_publishing_rows():
+    """Publishing each row with probability delta is (0, delta)-DP; 45 of 2,000 rows on average."""
+    rows = unit_rows(2000, 3)
+    assert len(rows) / math.sqrt(len(rows)) > 44
+    with pytest.warns(WeakGuaranteeWarning, match="publishing a random row"):
+        PCA(1, delta=1 / math.sqrt(len(rows))).fit(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PCA(1, delta=1e-6).fit(rows)
+
+
+def test_shares_in_b_14_are_exchanged():
+    """A share a of inliers (alpha_1): E (1/m) X_in X_in^T = a Sigma_in, for any batch size m."""
+    share_in, cov_in = 0.8, np.diag([2.0, 1.0])
+    root = np.sqrt(cov_in)
+    # All outcomes of a batch of one row: in (both signs of both axes, equally likely) or out.
+    corners = [np.sqrt(2) * sign * root[k] for k in range(2) for sign in (1, -1)]
+    expected = sum(share_in / 4 * np.outer(x, x) for x in corners)
+    assert np.allclose(expected, share_in * cov_in)
+    assert not np.allclose(expected, (1 - share_in) * cov_in)  # as printed
+
+
+def test_the_distance_is_one_minus_a_cosine():
+    """The proof of Theorem 7 sets cos(theta_1) equal to d_r^2 = 1 - sigma_r(V^T V')."""
+    v = np.eye(5)[:, :2]
+    same = 1 - np.linalg.svd(v.T @ v)[1][-1]
+    assert same == 0 != np.cos(0.0)
+    turned = v @ np.diag([1, np.cos(0.3)]) + np.outer(np.eye(5)[2], [0, np.sin(0.3)])
+    assert 1 - np.linalg.svd(v.T @ turned)[1][-1] == pytest.approx(1 - np.cos(0.3))
+
+
+def test_theorem_1_bounds_the_wrong_ball():
+    """(3.1) holds for a small gamma, and PCA is further away than gamma."""
+    weight = 0.95
+    angle = np.arccos(-weight) / 2
+    rows = np.array([[1.0, 0], np.sqrt(weight) * np.array([np.cos(angle), np.sin(angle)])])
+    found = np.linalg.svd(rows)[2][0]
+    gap = 1 - abs(found[0])
+    gamma = 0.05
+    assert 2 * np.sin(np.arccos(gamma)) * 1 - weight > 0  # so d_r^2 < 0.05 is promised
+    assert gap > 0.15
+    # Corrected: positive only if the ball d_r^2 < 1 - gamma holds the answer.
+    arguments = rows, np.array([True, False]), np.eye(2)[:1]
+    for gamma in (0.72, 0.8, 0.9, 0.99):
+        assert pca_stability(*arguments, gamma) < 0 or gap < 1 - gamma
+    assert pca_stability(*arguments, 1 - gap - 1e-3) > 0
+
+
+def test_alignment_must_be_divided_by_all_rows():
+    """One outlier among a thousand: as printed it weighs as much as if all were outliers."""
+    inliers = np.tile(np.eye(3)[:2], (500, 1))
+    outlier = np.array([[0.6, 0, 0.8]])
+    rows, mask = np.vstack([inliers, outlier]), np.arange(1001) < 1000
+    ours = ggd_stability(rows, mask, np.eye(3)[:2], 0.9)
+    assert ours.lower > 0
+    alone = ggd_stability(outlier, np.array([False]), np.eye(3)[:2], 0.9)  # divided by one row
+    printed = 0.9 * 500 / 1001 + alone.upper
+    assert printed < 0  # "not stable", because of one row in 1,001
