@@ -18,7 +18,9 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 import veilspan.curator.executor as executor
-from _report import best_times, met, note, save, say, seconds, show
+from _limits import Limits
+from _limits import measure as measure_limits
+from _report import best_times, met, note, ratio, save, say, seconds, show
 from veilspan import Budget, GaussianEvent, Plan
 from veilspan.curator.curator import Curator
 from veilspan.curator.executor import clip_weights
@@ -181,6 +183,17 @@ def print_memory(found: dict[str, dict[int, int]]) -> None:
     note(f"Target: at most 64 MB: {largest / MEGABYTE:.1f} MB, {met(largest, MOST_MEMORY)}.")
 
 
+def ratios(answers: dict[str, dict[str, float]], shape: tuple[int, int], limits: Limits) -> list:
+    """An answer at the default size of blocks beside the product, and beside what BLAS could do."""
+    default, found = f"{executor.BLOCK_BYTES // MEGABYTE} MB", []
+    for name, times in answers.items():
+        case = f"one answer, {name}"
+        found.append(ratio(case, times[default], times[PLAIN], "X.T @ X", "peer"))
+        if "CSR" not in name:  # rows are summed in float64, also those of float32
+            found.append(ratio(case, times[default], limits.gram(*shape), "dsyrk", "limit"))
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows", type=int, default=100_000)
@@ -193,10 +206,12 @@ def main() -> None:
     with threadpool_limits(1):
         answers, parts = measure_times(n, options.columns, repeats)
         memory = measure_memory([n, 4 * n], options.columns)
+    limits = measure_limits()
     print_answers(n, options.columns, answers)
     print_parts(parts)
     print_memory(memory)
-    save("curator", {"answers": answers, "parts": parts, "memory": memory})
+    results = {"answers": answers, "parts": parts, "memory": memory}
+    save("curator", results, ratios(answers, (n, options.columns), limits))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from _report import note, save, say, seconds, show
+from _report import note, ratio, save, say, seconds, show
 from veilspan import Budget, GaussianEvent, Plan
 from veilspan.ledger import Ledger, Request
 
@@ -201,6 +201,18 @@ def measure_postgres(
         return measure_ledger("PostgreSQL", url, folder, calls, duration, rounds)
 
 
+def ratios(rates: dict[str, Any]) -> list[dict[str, Any] | None]:
+    """Seconds between charges beside those between bare commits, all processes together."""
+    between = {place: 1 / times["per_second"] for place, times in rates.items()}
+    return [
+        ratio(
+            f"SQLite charge, {processes} processes", between[f"charge, {processes}"],
+            between[f"bare commit, {processes}"], "bare SQLite commit", "limit",
+        )
+        for processes in PROCESSES
+    ]  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seconds", type=float, default=2.0, help="for each measurement")
@@ -220,7 +232,7 @@ def main() -> None:
         print_verdict(found["SQLite"]["rates"], fsync)
         if not options.no_postgres:
             found["PostgreSQL"] = measure_postgres(folder, options.postgres, duration, rounds)
-    save("ledger", {**found, "fsync": fsync})
+    save("ledger", {**found, "fsync": fsync}, ratios(ours["rates"]))
 
 
 if __name__ == "__main__":

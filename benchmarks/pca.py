@@ -29,8 +29,10 @@ from dp_accounting import get_sigma_gaussian
 from sklearn.decomposition import PCA as PlainPCA
 from threadpoolctl import threadpool_limits
 
+from _limits import Limits
+from _limits import measure as measure_limits
 from _peers import PeerUnavailable, peer_environ, peer_python
-from _report import note, save, say, seconds, show
+from _report import note, ratio, save, say, seconds, show
 from veilspan import PCA, Budget, GaussianEvent, calibrate_noise
 from veilspan.datasets import make_haystack
 
@@ -39,6 +41,7 @@ SETTINGS = ((2_000, 4), (2_000, 8), (2_000, 20), (20_000, 100))
 PEER = "diffprivlib 0.6.6 PCA"
 PEER_PACKAGES = ["diffprivlib==0.6.6", "scikit-learn==1.7.2", "numpy<2.4"]
 OURS, REFERENCE, MIRRORED = "veilspan.PCA", "isotropic reference", "mirrored i.i.d. entries"
+PLAIN, SKLEARN = "eigenvectors (not private)", "scikit-learn PCA (not private)"
 Basis = np.ndarray  # orthonormal rows
 
 
@@ -89,8 +92,8 @@ METHODS: dict[str, Callable[[np.ndarray, np.random.Generator], Basis]] = {
     REFERENCE: isotropic_reference,
     MIRRORED: mirrored_entries,
     "veilspan.PCA, epsilon=inf": veilspan_pca(math.inf),
-    "eigenvectors (not private)": lambda x, rng: leading(x.T @ x),
-    "scikit-learn PCA (not private)": lambda x, rng: PlainPCA(RANK).fit(x).components_,
+    PLAIN: lambda x, rng: leading(x.T @ x),
+    SKLEARN: lambda x, rng: PlainPCA(RANK).fit(x).components_,
     "random subspace": random_subspace,
 }
 
@@ -218,6 +221,17 @@ def find_peer(wanted: bool) -> Path | None:
         return None
 
 
+def ratios(n: int, d: int, runs: dict[str, Runs], limits: Limits) -> list[dict | None]:
+    """A fit beside other libraries' (only those that finished), and beside X^T X at full speed."""
+    case = f"fit, {n:,} x {d}"
+    times = {name: float(np.median(run.cpu)) for name, run in runs.items() if run.cpu}
+    return [
+        *(ratio(case, times[OURS], times.get(name), name, "peer") for name in (SKLEARN, PEER)),
+        ratio(case, times[OURS], times[PLAIN], PLAIN, "limit"),
+        ratio(case, times[OURS], limits.gram(n, d), "dsyrk", "limit"),
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seeds", type=int, default=20, help="tables per setting")
@@ -227,7 +241,7 @@ def main() -> None:
     options = parser.parse_args()
     seeds, limit = (5, 3) if options.quick else (max(2, options.seeds), options.limit)
     peer = find_peer(not options.no_peers)
-    saved = []
+    saved, beside, limits = [], [], measure_limits()
     for n, d in SETTINGS:
         say(f"N = {n:,}, D = {d} ...")
         tables = [make_haystack(n, d, RANK, random_state=seed) for seed in range(seeds)]
@@ -236,11 +250,12 @@ def main() -> None:
         if peer is not None:
             runs[PEER] = run_peer(peer, tables, limit)
         print_setting(n, d, runs, limit)
+        beside += ratios(n, d, runs, limits)
         agreement = print_agreement(d, runs)
         records = {name: vars(run) for name, run in runs.items()}
         saved.append({"n": n, "d": d, "limit": limit, "runs": records, "agreement": agreement})
     checked = None if peer is None else print_peer_note(peer)
-    save("pca", {"settings": saved, "peer_sampler": checked})
+    save("pca", {"settings": saved, "peer_sampler": checked}, beside)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,9 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from _report import met, note, save, say, seconds, show
+from _limits import Limits
+from _limits import measure as measure_limits
+from _report import met, note, ratio, save, say, seconds, show
 from veilspan import Budget, GaussianEvent, Plan
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
@@ -245,6 +247,19 @@ def report(results: dict[str, Any]) -> None:
     note(f"time of a fit grows as users^{slope:.2f}; at most 1.1 (linear): {met(slope, 1.1)}")
 
 
+def ratios(results: dict[str, Any], users: int, limits: Limits) -> list[dict[str, Any] | None]:
+    """The step beside SciPy's and a dense product at full speed; the fit beside what it needs."""
+    sides, fitted, items = results["step"], results["fit"], results["items"]
+    case, own = f"one step, {users:,} x {items}", sides["ours"]["cpu"]
+    needed = fitted["cpu"] / fitted["ratio"]
+    words = "a step and an eigh"
+    return [
+        ratio(case, own, sides["scipy A.T @ A"]["cpu"], "SciPy A.T @ A", "peer"),
+        ratio(case, own, limits.gram(users, items, single=True), "dense ssyrk", "limit"),
+        ratio(f"fit, {users:,} x {items}", fitted["cpu"], needed, words, "limit", MOST_TIME),
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--users", type=int, default=500_000)
@@ -265,7 +280,7 @@ def main() -> None:
         grown = growth(chain(smaller, [table]), options.ratings, repeats)
     results = {"items": options.items, "step": sides, "fit": fitted, "growth": grown}
     report(results)
-    save("recommend", results)
+    save("recommend", results, ratios(results, users, measure_limits()))
 
 
 if __name__ == "__main__":

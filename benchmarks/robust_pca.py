@@ -1,6 +1,7 @@
 """How close private robust PCA comes to the true subspace, and how fast.
 
-    python benchmarks/robust_pca.py [--seeds 20] [--quick] [--only table|structured|held-out|speed]
+    python benchmarks/robust_pca.py [--seeds 20] [--quick] [--no-peers]
+                                    [--only table|structured|held-out|speed]
 
 Accuracy is the median over seeds of log10 d^2, d^2 the sum of squared principal angles; lower is
 better. delta = 1e-6, replace-one, rows on the unit sphere. All methods see the same tables:
@@ -28,7 +29,8 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from _report import save, say, show
+from _limits import measure as measure_limits
+from _report import ratio, save, say, show
 from pca import PEER, ask_peer, find_peer
 from veilspan import PCA, RobustPCA
 from veilspan.baselines import fms
@@ -151,11 +153,11 @@ def verdict(suite: str, records: list[dict]) -> None:
     )
 
 
-def speed(quick: bool) -> dict:
-    """CPU seconds of a fit over those of one product X^T X, per release."""
+def speed(quick: bool, peers: bool, beside: list) -> dict:
+    """CPU seconds of a fit over those of one product X^T X, per release; also in ``beside``."""
     shapes = [(2000, 5, 2), (2000, 20, 2), (50_000, 100, 5), (100_000, 100, 5), (100_000, 200, 5)]
     rows, record = [], {}
-    peer = find_peer(wanted=True)
+    peer, limits = find_peer(wanted=peers), measure_limits()
     with threadpool_limits(1):
         for n, d, r in shapes[: 3 if quick else None]:
             x = make_haystack(n, d, r, noise=0.1).rows
@@ -163,13 +165,18 @@ def speed(quick: bool) -> dict:
             for name, make in METHODS.items():
                 fits = [timed_fit(make(r, 1.0), x) for _ in range(1 if quick else 3)]
                 seconds, releases = min(fits)
-                ratio = seconds / (releases * product)
+                passes = seconds / (releases * product)
                 label = f"{name}, ({n}, {d}, {r})"
-                record[label] = {"seconds": seconds, "releases": releases, "ratio": ratio}
-                rows.append([label, f"{seconds:.3f}", str(releases), f"{ratio:.2f}"])
+                record[label] = {"seconds": seconds, "releases": releases, "ratio": passes}
+                rows.append([label, f"{seconds:.3f}", str(releases), f"{passes:.2f}"])
+                case, least = f"{name} per release, ({n}, {d}, {r})", limits.gram(n, d)
+                beside.append(ratio(case, seconds / releases, product, "X.T @ X", "peer"))
+                beside.append(ratio(case, seconds / releases, least, "dsyrk", "limit"))
             if peer is not None and d <= 20:
                 label, taken = f"{PEER}, ({n}, {d}, {r})", peer_seconds(peer, x, r)
                 record[label] = {"seconds": taken}
+                own = record[f"RobustPCA, ({n}, {d}, {r})"]["seconds"]
+                beside.append(ratio(f"RobustPCA fit, ({n}, {d}, {r})", own, taken, PEER, "peer"))
                 shown = f"no answer in {LIMIT}" if taken is None else f"{taken:.3f}"
                 rows.append([label, shown, "", ""])
     show(
@@ -208,16 +215,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--quick", action="store_true", help="3 seeds, small settings only")
+    parser.add_argument("--no-peers", action="store_true", help="make no other environment")
     parser.add_argument("--only", choices=[*SUITES, "speed"])
     options = parser.parse_args()
     seeds = 3 if options.quick else options.seeds
-    results = {}
+    results: dict = {}
+    beside: list = []
     for suite in SUITES:
         if options.only in (None, suite):
             results[suite] = accuracy(suite, seeds)
     if options.only in (None, "speed"):
-        results["speed"] = speed(options.quick)
-    save("robust_pca", results)
+        results["speed"] = speed(options.quick, not options.no_peers, beside)
+    save("robust_pca", results, beside)
 
 
 if __name__ == "__main__":

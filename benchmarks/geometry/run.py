@@ -1,6 +1,6 @@
 """Speed of veilspan.geometry, side by side with the paper's methods and with other libraries.
 
-    python benchmarks/geometry/run.py [--quick]
+    python benchmarks/geometry/run.py [--quick] [--no-peers]
 
 CPU time of one thread, one BLAS thread, best of interleaved rounds. Other libraries run in the
 oracle environment of the tests (VEILSPAN_ORACLE_PYTHON, or .venvs/oracles); without it their
@@ -23,6 +23,9 @@ import numpy as np
 from cases import BUILD, OPERATION_SIZES, inputs
 from sampling import sampler_times
 from timing import interleaved
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from _report import ratio, save
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -57,8 +60,10 @@ def name(case, sizes):
 # ------------------------------------------------------------------ other libraries
 
 
-def peer_times(tasks):
+def peer_times(tasks, peers=True):
     """Seconds by 'key|library' for tasks (key, case, sizes, operation, arrays, batch)."""
+    if not peers:
+        return {}
     if not ORACLE.exists():
         print("no oracle environment: the columns of other libraries stay empty")
         return {}
@@ -80,14 +85,14 @@ def peer_times(tasks):
 # ------------------------------------------------------------------ samplers
 
 
-def sampler_table(quick):
+def sampler_table(quick, with_peers):
     ours = sampler_times(quick=quick)
     tasks = []
     for case, sizes in ours:
         if not (case == "grassmann" and sizes[0] > 500):
             x = BUILD[case](*sizes).random_point(np.random.default_rng(0))
             tasks.append((name(case, sizes), case, sizes, "random_tangent", [x], 0))
-    peers = peer_times(tasks)
+    peers = peer_times(tasks, with_peers)
     columns = ("veilspan", "transport", "explicit", "sparse", "gram-schmidt")
     rows = []
     for (case, sizes), times in ours.items():
@@ -105,7 +110,7 @@ def sampler_table(quick):
 # ------------------------------------------------------------------ exp, log, transport
 
 
-def operation_table(quick):
+def operation_table(quick, with_peers):
     batch = 100 if quick else 1000
     tasks, calls = [], {}
     for case, many in OPERATION_SIZES.items():
@@ -122,21 +127,24 @@ def operation_table(quick):
                     calls[key] = partial(getattr(manifold, operation), *args)
     effort = (0.1, 5, 0.3) if quick else ()
     ours = {key: interleaved({"f": f}, *effort)["f"] for key, f in calls.items()}
-    peers = peer_times(tasks)
-    rows, worst = [], []
+    peers = peer_times(tasks, with_peers)
+    rows, worst, beside = [], [], []
     for key, seconds in ours.items():
         others = [peers.get(f"{key}|{lib}") for lib in LIBRARIES]
         present = [t for t in others if t]
-        ratio = seconds / min(present) if present else None
-        if ratio is not None:
-            worst.append((ratio, key))
-        rows.append([key, *map(show, [seconds, *others]), "-" if ratio is None else f"{ratio:.2f}"])
+        fastest = seconds / min(present) if present else None
+        if fastest is not None:
+            worst.append((fastest, key))
+        beside += [ratio(key, seconds, t, lib, "peer", 1.3) for t, lib in zip(others, LIBRARIES)]
+        rows.append(
+            [key, *map(show, [seconds, *others]), "-" if fastest is None else f"{fastest:.2f}"]
+        )
     table(
         f"exp, log, transport: microseconds, one call and a batch of {batch} at one base point",
         ["", "veilspan", *LIBRARIES, "veilspan/fastest"],
         rows,
     )
-    return sorted(worst, reverse=True)
+    return sorted(worst, reverse=True), beside
 
 
 # ------------------------------------------------------------------ Table 2
@@ -182,11 +190,22 @@ def verdicts(samplers, ratios):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="smaller batches, fewer repeats")
-    quick = parser.parse_args().quick
-    ratios = operation_table(quick)
-    samplers = sampler_table(quick)
+    parser.add_argument("--no-peers", action="store_true", help="without other libraries")
+    options = parser.parse_args()
+    quick, peers = options.quick, not options.no_peers
+    ratios, beside = operation_table(quick, peers)
+    samplers = sampler_table(quick, peers)
     table_two(quick)
     verdicts(samplers, ratios)
+    draws = {name(*place): times for place, times in samplers.items()}
+    beside += [
+        ratio(f"draw on {place}", t["veilspan"], t["transport"], "the paper's transport", "peer", 1)
+        for place, t in draws.items()
+    ] + [
+        ratio(f"draw on {place}", t["veilspan"], t["normals"], "its normals", "limit")
+        for place, t in draws.items()
+    ]
+    save("geometry", {"samplers": draws, "slowest": ratios}, beside)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,10 @@ def sampler_times(quick=False):
             total = {}
             for i in range(2 if quick else BASE_POINTS):
                 w = manifold.random_point(rng)
-                calls = {"veilspan": partial(manifold.random_tangent, w, 1.0, rng)}
+                calls = {
+                    "veilspan": partial(manifold.random_tangent, w, 1.0, rng),
+                    "normals": partial(rng.standard_normal, manifold.dim),  # none can do without
+                }
                 for k, f in methods.items():
                     if k == "transport" or i == 0:  # the slow ones do not depend on the point
                         calls[k] = partial(f, w, rng)
