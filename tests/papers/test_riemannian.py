@@ -198,7 +198,7 @@ def test_noise_once_an_epoch_is_charged_once():
         LeadingSubspace(Sphere(3), row_norm=3.0),
         rows,
         budget=Budget(1.0, 1e-6),
-        solver=RSVRG(epochs=2, inner_steps=7),
+        solver=RSVRG(epochs=2, inner_steps=7, step=0.1),
     )
     counts = {event.name: event.count for event in fit.plan.events}
     assert counts["anchor"] == 2
