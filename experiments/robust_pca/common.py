@@ -1,17 +1,13 @@
-"""What all figures share: settings, curves, progress, and how results are written."""
+"""What all figures share: the paper's settings, and errors along a run."""
 
-import csv
-import json
 import time
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
 from veilspan.metrics import log10_squared_angle_distance
 from veilspan.solvers.spectral import leading_eigenvectors
 
-RESULTS = Path(__file__).resolve().parents[1] / "results" / "robust_pca"
 EPSILON = 0.8
 RANK = 2
 TOLERANCE = -2.0  # log10 of the paper's 1e-2
@@ -35,6 +31,15 @@ class Curve:
     errors: np.ndarray
     seconds: np.ndarray
     final: float
+
+    def kept(self):
+        """The curve as a value that can be kept in a file; ``Curve.again`` reads it."""
+        return asdict(self)
+
+    @classmethod
+    def again(cls, kept):
+        lists = {name: np.array(kept[name]) for name in ("steps", "errors", "seconds")}
+        return cls(**lists, final=kept["final"])
 
     @property
     def cpu(self):
@@ -83,42 +88,6 @@ def error_of(point, truth):
     if point.shape[0] == point.shape[1]:
         return log10_squared_angle_distance(leading_eigenvectors(point, rank)[1], truth)
     return log10_squared_angle_distance(point.T, truth)
-
-
-def track(items, label):
-    """Loop with a progress bar on standard error; standard output holds the verdicts."""
-    from rich.console import Console
-    from rich.progress import track as rich_track
-
-    items = list(items)
-    return rich_track(items, label, console=Console(stderr=True), transient=True)
-
-
-@dataclass
-class Claim:
-    """What the paper says, what came out, and whether the one supports the other."""
-
-    claim: str
-    measured: str
-    holds: bool
-
-
-def save(folder, name, rows, claims, line, **facts):
-    """Write the CSV and the JSON of a figure and print its verdict line."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / f"{name}.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    verdict = {
-        "figure": name,
-        "verdict": line,
-        "claims": [vars(claim) for claim in claims],
-        **facts,
-    }
-    (folder / f"{name}.json").write_text(json.dumps(verdict, indent=1, default=float) + "\n")
-    print(f"{name}: {line}", flush=True)
-    return verdict
 
 
 def short(epsilon):

@@ -16,6 +16,8 @@ from scipy.stats import binom
 from veilspan.privacy.accounting import epsilon_spent
 from veilspan.privacy.events import GaussianEvent, SampledGaussianEvent
 
+from ..job import Cost
+
 COUNTED = 5e5  # privacy loss of one sampled step above which draws are counted
 STEP = "printed step"
 
@@ -66,3 +68,34 @@ def wishart_delta(epsilon):
     neighbour's matrix prove which table it was.
     """
     return 1 - math.exp(-epsilon / 3)
+
+
+def steps_cost(method, n_rows, steps, epsilon, delta, batch, where=""):
+    """What the printed steps of a method promise and have; ``where`` names the setting."""
+    true = true_epsilon(method, n_rows, steps, epsilon, delta, batch)
+    if method.startswith("S"):
+        why = f"the minibatch noise lacks a factor of about N/B = {n_rows / batch:.0f}"
+    elif method == "GGD":
+        why = "steps only, which have more noise than they need; its start is counted apart"
+    else:
+        why = "more noise than the promise needs; its start depends on no row"
+        why += "; delta alone covers it" * (true == 0)
+    name = f"dp-{method}, steps" if method.endswith("GGD") else f"dp-{method}"
+    words = f"{name}, {where}" if where else name
+    return Cost(words, epsilon, float(f"{true:.4g}"), delta, "replace-one", why)
+
+
+def start_cost(epsilon, delta):
+    """What the Wishart start of dp-GGD and dp-SGGD has; no epsilon where delta is too small."""
+    least = wishart_delta(epsilon)
+    if least <= delta:
+        raise ValueError(f"this bound shows nothing at delta {delta:g} >= {least:g}.")
+    why = f"its start is not private at any epsilon: delta is at least {least:.2g} at each of them"
+    return Cost("Wishart start of dp-(S)GGD", epsilon, math.inf, delta, "add-remove", why)
+
+
+def is_private(method, n_rows, steps, epsilon, delta, batch):
+    """Whether a printed method keeps its promise, its start included."""
+    steps_keep = true_epsilon(method, n_rows, steps, epsilon, delta, batch) <= epsilon
+    start_keeps = not method.endswith("GGD") or wishart_delta(epsilon) <= delta
+    return steps_keep and start_keeps

@@ -1,10 +1,19 @@
 """Figure 5: how often the stochastic methods converge, over the inlier share and the batch size."""
 
 import numpy as np
-from common import TOLERANCE, Claim, save
-from phase import AUTO, Cell, PaperHonest, Printed, csv_rows, panels_of, sweep, table_of
+
+from ..job import Claim
+from .common import EPSILON, TOLERANCE
+from .phase import AUTO, Cell, PaperHonest, Printed, cell_costs, csv_rows, sweep
+from .squares import draw_squares, pair_up
 
 NAMES = ("SGGD", "SGD-REAP", "SMD-REAP")
+#: method: (words of the paper, the inlier share from which on it converges in the paper)
+PAPER = {
+    "SGGD": ("dp-SGGD converges for almost all inlier shares at batches above 2", 0.1),
+    "SGD-REAP": ("dp-SGD-REAP converges from an inlier share of 0.6", 0.6),
+    "SMD-REAP": ("dp-SMD-REAP converges from an inlier share of 0.2", 0.2),
+}
 
 
 def success(runs, method, cell):
@@ -19,50 +28,65 @@ def least_share(table, shares, columns):
     return shares[first] if first < len(shares) else None
 
 
-def run(folder, quick, data=None):
-    from plots import heat_grid
+def judge(printed, honest):
+    """Claims from the least inlier shares (or ``None``) by method, as printed and honest."""
+    claims = []
+    for name, (words, share) in PAPER.items():
+        found = honest[name]
+        claims.append(Claim(
+            f"{words} (appendix, Fig. 5)",
+            f"from a share of: printed {said(printed[name])}, with correct noise {said(found)}",
+            found is not None and found <= share,
+        ))  # fmt: skip
+    return claims
 
-    shares = (0.1, 0.2, 0.5, 0.8) if quick else (0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
-    batches = (10, 50) if quick else (1, 2, 5, 10, 20, 50)
-    ggd, reap, slow = (800, 300, 200) if quick else (1000, 1000, 600)
+
+def said(share):
+    return "none" if share is None else f"{share:g}"
+
+
+def run(job):
+    shares = job.pick((0.5, 0.8), (0.1, 0.2, 0.6), (0.05, 0.1, 0.2, 0.4, 0.6, 0.8))
+    batches = job.pick((5, 10), (20, 50), (1, 2, 5, 10, 20, 50))
+    n = job.pick(200, 2000, 2000)
+    seeds = job.pick(1, 1, 5)
+    ggd, reap, slow = job.pick((20, 5, 5), (600, 200, 150), (1000, 1000, 600))
     printed = [Printed(m, ggd if m == "SGGD" else reap) for m in NAMES]
-    honest = [
-        PaperHonest("SGGD", ggd), *(PaperHonest(m, slow) for m in NAMES[1:]),
-    ]  # fmt: skip
-    methods = [*printed, *honest, AUTO]
-    cells = [[Cell(share=s, batch=b) for b in batches] for s in shares]
-    flat = [cell for row in cells for cell in row]
-    runs = sweep(flat, methods, 1 if quick else 5, "Fig. 5, cells")
-    tables = {m: table_of(cells, lambda c, m=m: success(runs, m, c)) for m in methods}
-    true = [cell.true_epsilon("SGGD") for cell in cells[0]]
-    panels = panels_of(cells, methods, lambda m, c: success(runs, m, c))
-    panels.insert(len(printed), None)
-    heat_grid(
-        panels, batches, shares,
-        "Fig. 5: share of runs that end below d² = 1e-2. N = 2000, D = 20, r = 2, T = N, ε = 0.8. "
-        "ε in squares: the true cost of the printed steps",
-        folder / "fig5.png", columns=4, limits=(0, 1), labels=("batch size", "inlier share"),
-        bar="converged", form="{:.0%}".format,
-        colours="viridis_r",
+    honest = [PaperHonest(m, ggd if m == "SGGD" else slow) for m in NAMES]
+    cells = [[Cell(n=n, steps=n, share=s, batch=b) for b in batches] for s in shares]
+    runs = sweep(job, cells, [*printed, *honest, AUTO], seeds, "squares")
+    draw_squares(
+        job,
+        f"Fig. 5: share of runs that end below d² = 1e-2. N = {n}, D = 20, r = 2, T = N, "
+        f"ε = {EPSILON}, δ = 1/√N. ε in squares: the true cost of the printed steps",
+        [*pair_up(printed, honest), None, AUTO], cells, lambda m, c: success(runs, m, c),
+        xs=batches, ys=shares, labels=("batch size", "inlier share"), limits=(0, 1),
+        bar="converged", form="{:.0%}".format, colours="viridis_r",
     )  # fmt: skip
     above = [j for j, b in enumerate(batches) if b > 2]
-    least = {m.title: least_share(tables[m], shares, above) for m in methods}
-    p, h = [least[m.title] for m in printed], [least[m.title] for m in honest]
-    claims = [
-        Claim("dp-SGGD converges for almost all inlier shares at batches above 2",
-              f"from a share of: printed {p[0]}, honest {h[0]}", h[0] is not None and h[0] <= 0.1),
-        Claim("dp-SGD-REAP converges from an inlier share of 0.6",
-              f"printed {p[1]}, honest {h[1]}", h[1] is not None and h[1] <= 0.6),
-        Claim("dp-SMD-REAP converges from an inlier share of 0.2",
-              f"printed {p[2]}, honest {h[2]}", h[2] is not None and h[2] <= 0.2),
-    ]  # fmt: skip
-    line = (
-        f"least inlier share that mostly converges (B > 2), SGGD/SGD-REAP/SMD-REAP: paper "
-        f"all/0.6/0.2, printed rerun {p[0]}/{p[1]}/{p[2]} at true epsilon {min(true):.1g} to "
-        f"{max(true):.1g}, honest {h[0]}/{h[1]}/{h[2]}, auto {least[AUTO.title]}; "
-        f"{sum(c.holds for c in claims)} of 3 claims survive"
-    )
-    return save(folder, "fig5", list(csv_rows(runs)), claims, line, least_inlier_share=least,
-                true_epsilon=dict(zip(batches, true)),
-                runs_stopped_at={"SGGD": ggd, "printed REAP": reap,
-                                 "honest REAP": slow})  # fmt: skip
+
+    def least(method):
+        found = np.array([[success(runs, method, cell) for cell in row] for row in cells])
+        return least_share(found, shares, above)
+
+    p, h = ({m.method: least(m) for m in group} for group in (printed, honest))
+    claims = judge(p, h)
+    true = [cell.true_epsilon("SGGD") for cell in cells[0]]
+    ends = {f"B = {c.batch}": c for c in (cells[0][0], cells[0][-1])}
+    job.finish(
+        "least inlier share that mostly converges (B > 2), SGGD/SGD-REAP/SMD-REAP: paper "
+        f"all/0.6/0.2, printed rerun {'/'.join(said(s) for s in p.values())} at true epsilon "
+        f"{min(true):.1g} to {max(true):.1g}, with correct noise "
+        f"{'/'.join(said(s) for s in h.values())}, auto {said(least(AUTO))}; "
+        f"{sum(c.holds for c in claims)} of 3 claims survive",
+        list(csv_rows(runs)), claims, costs=cell_costs(printed, ends),
+        notes=[
+            f"{seeds} repetitions (the paper: 50); inlier shares {', '.join(map(str, shares))}",
+            f"dp-SGGD is stopped after {ggd} steps of {n}, dp-REAP after {reap} as printed and "
+            f"{slow} with correct noise: longer runs may converge where these do not",
+            "auto has no batches: one run stands for all batch sizes",
+            "'almost all' inlier shares is read as from 0.1 on",
+        ],
+        least_inlier_share={"printed": p, "honest": h, "auto": least(AUTO)},
+        true_epsilon=dict(zip(batches, true)),
+    )  # fmt: skip

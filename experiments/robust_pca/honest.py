@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from common import Watch, checkpoints, error_of
-
 from veilspan import RobustPCA
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
@@ -20,6 +18,8 @@ from veilspan.solvers.reaper import ReaperDescent
 from veilspan.solvers.schedules import STEP, DecreasingSteps, PaperSteps
 from veilspan.solvers.subspace import SubspaceTask
 from veilspan.solvers.subspace_table import subspace_solver
+
+from .common import Watch, checkpoints, error_of
 
 #: Far below the default: with exact inliers residuals shrink to 1e-12 before rounding matters.
 EXACT_GUARD = 1e-12

@@ -34,12 +34,16 @@ class People:
     source: str
 
 
-def load_people(folder, n_loci):
-    """From the published files if there are any, else from a rough map."""
+def load_people(data, n_loci, n_people=1387, n_outliers=1000):
+    """From the published files if the data folder has them, else from a rough map."""
+    folder = published_folder(data)
     if folder is None:
-        made = make_gene_map(n_loci=n_loci, random_state=0)
+        made = make_gene_map(n_people, n_outliers, n_loci, random_state=0)
         place = made.place[~made.is_outlier]
-        return People(made.counts, made.frequencies, made.is_outlier, place, "simulated people")
+        source = "simulated people"
+        if data is not None:
+            source += " (no files of Novembre et al. in the data folder)"
+        return People(made.counts, made.frequencies, made.is_outlier, place, source)
     scores, place = read_published(folder)
     rng = np.random.default_rng(0)
     outliers = rng.uniform(-0.5, 0.5, (1000, 30))
@@ -49,11 +53,18 @@ def load_people(folder, n_loci):
     return People(counts, half, is_outlier, place, "Novembre et al. (2008), stylised")
 
 
+def published_folder(data):
+    """The folder with the published files: a data folder, its ``novembre2008``, or ``None``."""
+    places = [] if data is None else [data / "novembre2008", data]
+    for place in places:
+        if (place / "PCA.txt").is_file() and any(place.glob("*.eigs")):
+            return place
+    return None
+
+
 def read_published(folder):
     """Scaled coordinates of every person, and places with longitudes shrunk to the map."""
     files = sorted(folder.glob("*.eigs"))
-    if not files or not (folder / "PCA.txt").exists():
-        raise SystemExit(f"{folder} holds no *.eigs and PCA.txt of Novembre et al. (2008)")
     first, *lines = (line.split() for line in files[0].read_text().splitlines())
     values = np.array(first[1:], dtype=float)
     scores = np.array([line[2 : 2 + len(values)] for line in lines], dtype=float)

@@ -1,14 +1,17 @@
-"""What the phase diagrams share: columns of methods run over cells of settings."""
+"""What the phase diagrams share: methods run over cells of settings, several times each."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 
 import numpy as np
-from common import EPSILON, RANK, paper_batch, paper_delta, short, track
-from costs import true_epsilon
-from honest import our_solver, paper_solver, run_honest
-from printed import run_printed
 
 from veilspan.datasets import make_haystack
+
+from ..values import number
+from .common import EPSILON, RANK, TOLERANCE, paper_batch, paper_delta
+from .costs import start_cost, steps_cost, true_epsilon
+from .honest import our_solver, paper_solver, run_honest
+from .printed import run_printed
 
 
 @dataclass(frozen=True)
@@ -33,16 +36,18 @@ class Cell:
     def size(self):
         return self.batch or paper_batch(self.n, self.steps, self.epsilon)
 
-    def table(self, seed):
-        return make_haystack(
-            self.n, self.d, self.rank, inlier_share=self.share, noise=0.0, random_state=seed
-        )
+    @property
+    def setting(self):
+        """What the cost of a printed method depends on, as ``costs.py`` takes it."""
+        return self.n, self.steps, self.epsilon, self.budget["delta"], self.size
 
     def true_epsilon(self, method):
-        budget = self.budget
-        return true_epsilon(
-            method, self.n, self.steps, budget["epsilon"], budget["delta"], self.size
-        )
+        return true_epsilon(method, *self.setting)
+
+
+@lru_cache(maxsize=1)  # one after another, all methods see the same table
+def table(n, d, rank, share, seed):
+    return make_haystack(n, d, rank, inlier_share=share, noise=0.0, random_state=seed)
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,10 @@ class Printed:
         """Not private at the stated epsilon: minibatch noise, or the Wishart start."""
         return self.method.startswith("S") or "REAP" not in self.method
 
+    def seen(self, cell):
+        """The setting as far as it matters to the method."""
+        return cell
+
     def run(self, cell, data, seed):
         setting = {"steps": cell.steps, "batch": cell.size, "stop": self.stop}
         return run_printed(self.method, data, seed=seed, **setting, **cell.budget)[0]
@@ -78,6 +87,9 @@ class PaperHonest:
     def title(self):
         return f"dp-{self.method} honest, paper's steps"
 
+    def seen(self, cell):
+        return cell
+
     def run(self, cell, data, seed):
         solver = paper_solver(self.method, cell.steps, cell.size / cell.n)
         return run_honest(solver, data, seed=seed, stop=self.stop, **cell.budget)[0]
@@ -94,6 +106,10 @@ class Ours:
     def title(self):
         return "auto (honest)" if self.method == "auto" else f"dp-{self.method} honest, 40 steps"
 
+    def seen(self, cell):
+        """Neither the paper's steps nor its batches: squares that differ in them share a run."""
+        return replace(cell, steps=0, batch=None)
+
     def run(self, cell, data, seed):
         solver = "auto" if self.method == "auto" else our_solver(self.method)
         return run_honest(solver, data, seed=seed, **cell.budget)[0]
@@ -102,15 +118,52 @@ class Ours:
 AUTO = Ours("auto")
 
 
-def sweep(cells, methods, seeds, label):
-    """Curves by (method, cell), one per seed; all methods see the same tables."""
+@dataclass(frozen=True)
+class Outcome:
+    """What is kept of one run; ``reached`` is nan where the tolerance was never seen."""
+
+    final: float
+    steps: float
+    cpu: float
+    reached: float
+
+    @classmethod
+    def of(cls, curve):
+        return cls(curve.final, float(curve.steps[-1]), curve.cpu, curve.time_to())
+
+
+#: Outcomes by folder, scale and run. Figs. 2 and 7-9 show the same runs; a command that draws
+#: several of them computes each run once.
+_KNOWN = {}
+
+
+def outcome(job, method, cell, seed):
+    """One run, or what is known of it."""
+    key = [repr(method), repr(method.seen(cell)), seed]
+    known = (str(job.out), job.scale, *key)
+    if known not in _KNOWN:
+
+        def compute():
+            data = table(cell.n, cell.d, cell.rank, cell.share, seed)
+            return asdict(Outcome.of(method.run(cell, data, seed)))
+
+        kept = job.cell(key, compute)
+        _KNOWN[known] = Outcome(**{name: number(value) for name, value in kept.items()})
+    return _KNOWN[known]
+
+
+def sweep(job, cells, methods, seeds, label):
+    """Outcomes by (method, cell), one per seed; all methods see the same tables."""
     runs = {}
-    for cell in track(cells, label):
+    for cell in job.track(flat(cells), label):
         for seed in range(seeds):
-            data = cell.table(seed)
             for method in methods:
-                runs.setdefault((method, cell), []).append(method.run(cell, data, seed))
+                runs.setdefault((method, cell), []).append(outcome(job, method, cell, seed))
     return runs
+
+
+def flat(cells):
+    return [cell for row in cells for cell in row]
 
 
 def middle(runs, method, cell):
@@ -118,29 +171,29 @@ def middle(runs, method, cell):
     return float(np.median([run.final for run in runs[method, cell]]))
 
 
-def table_of(cells, number):
-    """A number for every cell of a nested list."""
-    return np.array([[number(cell) for cell in row] for row in cells])
+def squares_reached(runs, methods, cells):
+    """By title: number of squares whose median error is below the tolerance."""
+    return {
+        m.title: sum(middle(runs, m, c) <= TOLERANCE for c in flat(cells)) for m in methods
+    }  # fmt: skip
 
 
-def notes_of(cells, method):
-    """The true epsilon under every square of a printed method."""
-    if not isinstance(method, Printed):
-        return None
-    return [[f"ε {short(cell.true_epsilon(method.method))}" for cell in row] for row in cells]
-
-
-def panels_of(cells, methods, number):
-    return [
-        (table_of(cells, lambda cell, m=m: number(m, cell)), m.title, m.bad, notes_of(cells, m))
-        for m in methods
+def cell_costs(methods, cells):
+    """Costs of the printed methods in some cells by name, and of their start."""
+    printed = [m.method for m in methods if isinstance(m, Printed)]
+    costs = [
+        steps_cost(m, *cell.setting, where=where) for m in printed for where, cell in cells.items()
     ]
+    if any(m.endswith("GGD") for m in printed):
+        cell = next(iter(cells.values()))
+        costs.append(start_cost(**cell.budget))
+    return costs
 
 
 def csv_rows(runs):
-    for (method, cell), curves in runs.items():
+    for (method, cell), outcomes in runs.items():
         printed = isinstance(method, Printed)
-        for seed, run in enumerate(curves):
+        for seed, run in enumerate(outcomes):
             yield {
                 "method": method.title, "n": cell.n, "d": cell.d, "r": cell.rank,
                 "inlier_share": cell.share, "epsilon": cell.epsilon,
@@ -148,6 +201,6 @@ def csv_rows(runs):
                 "true_epsilon_of_steps": (
                     f"{cell.true_epsilon(method.method):.4g}" if printed else cell.epsilon
                 ),
-                "log10_d2": round(run.final, 4), "steps_taken": int(run.steps[-1]),
-                "cpu_seconds": round(run.cpu, 4), "seconds_to_1e-2": round(run.time_to(), 4),
+                "log10_d2": round(run.final, 4), "steps_taken": int(run.steps),
+                "cpu_seconds": round(run.cpu, 4), "seconds_to_1e-2": round(run.reached, 4),
             }  # fmt: skip

@@ -7,11 +7,12 @@ factor 4. Corrected, because nothing would run otherwise: the sign of (2.1), the
 """
 
 import numpy as np
-from common import Watch, checkpoints, error_of
-from costs import noise_std
 
 from veilspan.solvers.reaper import project_capped_simplex
 from veilspan.solvers.spectral import leading_eigenvectors
+
+from .common import Watch, checkpoints, error_of
+from .costs import noise_std
 
 METHODS = ("GGD", "GD-REAP", "MD-REAP", "SGGD", "SGD-REAP", "SMD-REAP")
 

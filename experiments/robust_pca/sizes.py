@@ -1,36 +1,63 @@
 """Figures 2, 7, 8 and 9: one set of runs over N and D with T = 2N steps, summed up in four ways."""
 
-from functools import lru_cache
-
 import numpy as np
-from common import EPSILON, RANK, TOLERANCE, Claim, save
-from phase import AUTO, Cell, Ours, PaperHonest, Printed, csv_rows, middle, panels_of, sweep
+
+from ..job import Claim
+from .common import EPSILON, RANK, TOLERANCE
+from .costs import is_private
+from .phase import AUTO, Cell, Ours, PaperHonest, Printed, cell_costs, csv_rows, flat, middle, sweep
+from .squares import ERRORS, draw_squares, pair_up
 
 SETTING = f"r = {RANK}, half inliers, T = 2N, ε = {EPSILON}, δ = 1/√N"
+NAMES = ("GGD", "GD-REAP", "MD-REAP")
+CLEAR = 0.5  # decades by which one method has to be ahead of another
 
 
-class Sweep:
-    """The runs and the methods in them, so that figures can pick."""
+class Sizes:
+    """The squares of these figures, their methods, and what came out (``runs``)."""
 
-    def __init__(self, quick):
+    def __init__(self, job):
         # GGD: 2^-20 or 2^-32 of the first step size is left. REAP: the printed full-batch noise
         # drowns everything from the first step on; a minibatch iterate settles within hundreds.
-        ggd, reap, sreap = (1000, 20, 100) if quick else (1600, 60, 500)
+        ggd, reap, sreap = job.pick((20, 5, 5), (1000, 20, 60), (1600, 60, 500))
         self.stops = {"GGD": ggd, "full-batch REAP": reap, "minibatch REAP": sreap}
         self.printed = {m: Printed(m, ggd) for m in ("GGD", "SGGD")}
         self.printed |= {m: Printed(m, reap) for m in ("GD-REAP", "MD-REAP")}
         self.printed["SGD-REAP"] = Printed("SGD-REAP", sreap)
         self.paper = {m: PaperHonest(m, ggd) for m in ("GGD", "SGGD")}
         self.ours = {m: Ours(m) for m in ("GGD", "GD-REAP", "MD-REAP", "SGD-REAP")}
-        self.ns = (500, 2000) if quick else (500, 1000, 2000, 4000, 8000)
-        self.ds = (10, 50, 150) if quick else (10, 20, 50, 100, 200)
+        self.ns = job.pick((100, 200), (500, 2000), (500, 1000, 2000, 4000, 8000))
+        self.ds = job.pick((5, 10), (10, 50, 150), (10, 20, 50, 100, 200))
+        self.seeds = job.pick(1, 1, 3)
         self.cells = [[Cell(n=n, d=d, steps=2 * n) for d in self.ds] for n in self.ns]
-        methods = [*self.printed.values(), *self.paper.values(), *self.ours.values(), AUTO]
-        cells = [cell for row in self.cells for cell in row]
-        self.runs = sweep(cells, methods, 1 if quick else 3, "Figs. 2, 7-9, sizes")
+        self.runs = {}
+
+    @property
+    def three(self):
+        """What Figs. 7-9 show: the full-batch methods as printed (left) and honest (right)."""
+        left = [*(self.printed[m] for m in NAMES), self.paper["GGD"]]
+        return pair_up(left, [*(self.ours[m] for m in NAMES), AUTO])
+
+    @property
+    def four(self):
+        """What Fig. 2 shows: two stochastic methods as well; the right column is honest."""
+        p, h, o = self.printed, self.paper, self.ours
+        left = [p["GGD"], p["SGGD"], p["GD-REAP"], p["SGD-REAP"], o["GGD"]]
+        return pair_up(left, [h["GGD"], h["SGGD"], o["GD-REAP"], o["SGD-REAP"], AUTO])
+
+    def measure(self, job, methods):
+        self.runs = sweep(job, self.cells, methods, self.seeds, "sizes")
+
+    def draw(self, job, text, methods, number, **options):
+        draw_squares(job, f"{job.item.label}: {text}. {SETTING}. Red: not private; ε in squares: "
+                     "true cost of the steps", methods, self.cells, number, xs=self.ds, ys=self.ns,
+                     labels=("D", "N"), **options)  # fmt: skip
 
     def mean(self, method, cell):
         return float(np.mean([run.final for run in self.runs[method, cell]]))
+
+    def median(self, method, cell):
+        return middle(self.runs, method, cell)
 
     def works(self, method, cell):
         return self.mean(method, cell) <= TOLERANCE
@@ -41,37 +68,30 @@ class Sweep:
         return max([cell.d for cell in row if self.works(method, cell)], default=0)
 
     def failures(self, method, cell):
-        return float(np.mean([np.isnan(run.time_to()) for run in self.runs[method, cell]]))
+        return float(np.mean([np.isnan(run.reached) for run in self.runs[method, cell]]))
 
     def time(self, method, cell):
-        times = [run.time_to() for run in self.runs[method, cell]]
+        times = [run.reached for run in self.runs[method, cell]]
         return float("nan") if np.isnan(times).all() else float(np.nanmedian(times))
 
-    def panels(self, methods, number):
-        return panels_of(self.cells, methods, number)
+    def share(self, true):
+        """Share of the squares for which something is true."""
+        return float(np.mean([true(cell) for cell in flat(self.cells)]))
 
-    @property
-    def three(self):
-        """What Figs. 7-9 show: the full-batch methods, twice, and ours."""
-        names = ("GGD", "GD-REAP", "MD-REAP")
-        return [
-            *(self.printed[m] for m in names), self.paper["GGD"],
-            *(self.ours[m] for m in names), AUTO,
-        ]  # fmt: skip
-
-
-@lru_cache(maxsize=1)
-def measured(quick):
-    return Sweep(quick)
-
-
-def draw(found, methods, number, title, path, columns, **options):
-    from plots import heat_grid
-
-    panels = found.panels(methods, number)
-    heat_grid(
-        panels, found.ds, found.ns, title, path, columns=columns, labels=("D", "N"), **options
-    )
+    def finish(self, job, methods, line, rows, claims, **facts):
+        ends = {f"N = {row[0].n}": row[0] for row in (self.cells[0], self.cells[-1])}
+        words = ", ".join(f"{name} after {k}" for name, k in self.stops.items())
+        job.finish(
+            line, rows, claims, costs=cell_costs(methods, ends),
+            notes=[
+                f"{self.seeds} repetitions (the paper: 50)",
+                f"long runs are stopped where the rest cannot matter: {words} steps",
+                "as printed: all constants c of the noise are taken as 1",
+                "Figs. 2 and 7-9 show the same runs; drawn by one command they are computed once, "
+                "and the CPU seconds are those of the first figure",
+            ],
+            **facts,
+        )  # fmt: skip
 
 
 def milliseconds(log_seconds):
@@ -79,120 +99,159 @@ def milliseconds(log_seconds):
     return f"{time:.1f}" if time < 10 else f"{time:,.0f}"
 
 
-def facts(found):
-    return {"epsilon": EPSILON, "delta": "1/sqrt(N)", "printed_runs_stopped_at": found.stops}
-
-
-def run_fig2(folder, quick, data=None):
-    found = measured(quick)
+def judge_fig2(found):
+    """Claims of Fig. 2: privacy, a stochastic advantage, nonconvex before convex."""
     p, h, o = found.printed, found.paper, found.ours
-    methods = [p["GGD"], p["SGGD"], p["GD-REAP"], p["SGD-REAP"], o["GGD"],
-               h["GGD"], h["SGGD"], o["GD-REAP"], o["SGD-REAP"], AUTO]  # fmt: skip
-    title = f"Fig. 2: log10 d², mean. {SETTING}. Red: not private; ε: true cost of steps"
-    draw(found, methods, found.mean, title, folder / "fig2.png", 5, limits=(-22, 1), bar="log10 d²")
-    reach = {m.title: {n: found.largest(m, n) for n in found.ns} for m in methods}
-    n = 2000
+    n = 2000 if 2000 in found.ns else found.ns[-1]
     printed = found.largest(p["GGD"], n), found.largest(p["SGGD"], n)
     honest = found.largest(h["GGD"], n), found.largest(h["SGGD"], n)
-    cells = [cell for row in found.cells for cell in row]
-    wins = np.mean([found.mean(h["SGGD"], c) < found.mean(h["GGD"], c) - 0.5 for c in cells])
-    both = [c for c in cells if found.works(h["GGD"], c)]
-    convex = np.mean([found.mean(h["GGD"], c) < found.mean(o["GD-REAP"], c) for c in cells])
-    good = np.mean([found.works(AUTO, c) for c in cells])
+    wins = found.share(lambda c: found.mean(h["SGGD"], c) < found.mean(h["GGD"], c) - CLEAR)
+    convex = found.share(lambda c: found.mean(h["GGD"], c) < found.mean(o["GD-REAP"], c))
+    equal = found.share(lambda c: found.mean(o["GGD"], c) < found.mean(o["GD-REAP"], c))
+    good = found.share(lambda c: found.works(AUTO, c))
     true = [row[0].true_epsilon("SGGD") for row in found.cells]
-    claims = [
-        Claim("dp-SGGD is (0.8, 1/sqrt(N))-private",
-              f"epsilon {min(true):.2g} to {max(true):.2g} over the sizes", False),
-        Claim("the stochastic method works for much larger D, because it needs less noise",
-              f"largest D below 1e-2, N = {n}: printed GGD/SGGD {printed[0]}/{printed[1]}; honest "
-              f"{honest[0]}/{honest[1]}; honest SGGD ahead by 0.5 in {wins:.0%} of the squares",
-              honest[1] > honest[0] and wins > 0.5),
-        Claim("the nonconvex methods outperform the convex ones",
-              f"honest: dp-GGD (paper's steps) below dp-GD-REAP (40 steps) in {convex:.0%} of the "
-              f"squares, in {len(both)} of {len(cells)} it works at all", convex > 0.9),
+    return [
+        Claim(f"dp-SGGD is ({EPSILON}, 1/sqrt(N))-private (Theorem 6)",
+              f"its steps have epsilon {min(true):.2g} to {max(true):.2g} over the sizes",
+              all(is_private("SGGD", *row[0].setting) for row in found.cells)),
+        Claim("the stochastic method works for much larger D, because it needs less noise (Fig. 2)",
+              f"largest D below 1e-2, N = {n}: printed GGD/SGGD {printed[0]}/{printed[1]}; with "
+              f"correct noise {honest[0]}/{honest[1]}, SGGD ahead by {CLEAR} decades in {wins:.0%} "
+              "of the squares", honest[1] > honest[0] and wins > 0.5),
+        Claim("the nonconvex methods outperform the convex ones (Fig. 2)",
+              f"with correct noise: dp-GGD with the paper's steps below dp-GD-REAP with 40 in "
+              f"{convex:.0%} of the squares; 40 steps each: {equal:.0%}", convex > 0.9),
+        Claim("auto is below 1e-2 in every square", f"in {good:.0%} of them", good == 1.0,
+              who="ours"),
     ]  # fmt: skip
+
+
+def run_fig2(job):
+    found = Sizes(job)
+    found.measure(job, found.four)
+    found.draw(job, "mean log10 d² over N and D", found.four, found.mean, **ERRORS)
+    claims = judge_fig2(found)
+    reach = {m.title: {n: found.largest(m, n) for n in found.ns} for m in found.four}
     line = (
-        f"the stochastic advantage {'survives' if claims[1].holds else 'vanishes'}: largest D at "
-        f"N = {n} printed GGD/SGGD {printed[0]}/{printed[1]} (SGGD epsilon {min(true):.1g} to "
-        f"{max(true):.1g}), honest {honest[0]}/{honest[1]}; auto is below 1e-2 in {good:.0%} of "
-        f"the squares; nonconvex beats convex in {convex:.0%}"
+        f"the stochastic advantage {'survives' if claims[1].holds else 'vanishes'} "
+        f"({claims[1].measured}); auto is below 1e-2 {claims[3].measured}; nonconvex before "
+        f"convex {'holds' if claims[2].holds else 'does not hold'} ({claims[2].measured})"
     )
-    return save(folder, "fig2", list(csv_rows(found.runs)), claims, line, largest_d=reach,
-                **facts(found))  # fmt: skip
+    found.finish(job, found.four, line, list(csv_rows(found.runs)), claims, largest_d=reach)
 
 
-def run_fig7(folder, quick, data=None):
-    found = measured(quick)
-    title = f"Fig. 7: log10 d², median. {SETTING}. Red: not private; ε in squares: true cost"
+def judge_fig7(corners):
+    """Claims from (error where D is small and N large, error in the other corner) by method."""
 
-    def number(method, cell):
-        return middle(found.runs, method, cell)
+    def claim(group, how):
+        words = "; ".join(f"dp-{name} {a:.1f}/{b:.1f}" for name, (a, b) in group.items())
+        return Claim(
+            "dp-GD-REAP, dp-MD-REAP and dp-GGD work well where D is small and N is large "
+            f"(appendix, Fig. 7), {how}", f"log10 d² in the best/worst corner: {words}",
+            all(good <= TOLERANCE for good, _ in group.values()),
+        )  # fmt: skip
 
-    draw(found, found.three, number, title, folder / "fig7.png", 4, limits=(-22, 1), bar="log10 d²")
+    return [
+        claim(corners["printed"], "as printed"),
+        claim(corners["ours"], "with correct noise and 40 steps"),
+    ]
+
+
+def run_fig7(job):
+    found = Sizes(job)
+    found.measure(job, found.three)
+    found.draw(job, "median log10 d² over N and D", found.three, found.median, **ERRORS)
+
+    def corner(method):
+        return found.median(method, found.cells[-1][0]), found.median(method, found.cells[0][-1])
+
     corners = {
-        m.title: (number(m, found.cells[-1][0]), number(m, found.cells[0][-1])) for m in found.three
+        "printed": {m: corner(found.printed[m]) for m in NAMES},
+        "ours": {m: corner(found.ours[m]) for m in NAMES},
     }
-    ok = {name: good <= TOLERANCE for name, (good, _) in corners.items()}
-    printed = [ok[m.title] for m in found.three[:3]]
-    honest = [ok[m.title] for m in found.three[3:]]
-    words = "; ".join(f"{name} {a:.1f}/{b:.1f}" for name, (a, b) in corners.items())
-    claim = Claim("dp-GD-REAP, dp-MD-REAP and dp-GGD work well where D is small and N is large",
-                  f"best/worst corner: {words}", all(printed))  # fmt: skip
+    claims = judge_fig7(corners)
+    counts = [sum(a <= TOLERANCE for a, _ in group.values()) for group in corners.values()]
+    auto = corner(AUTO)
     line = (
-        f"good for small D and large N: {sum(printed)} of 3 methods as printed (full-batch REAP "
-        f"has needless noise), {sum(honest)} of {len(honest)} honest ones; auto "
-        f"{corners[AUTO.title][0]:.1f} to {corners[AUTO.title][1]:.1f}"
+        f"good for small D and large N: {counts[0]} of 3 methods as printed (full-batch REAP has "
+        f"needless noise), {counts[1]} of 3 with correct noise and 40 steps; auto {auto[0]:.1f} "
+        f"in that corner, {auto[1]:.1f} in the worst"
     )
-    rows = [row for row in csv_rows(found.runs) if row["method"] in corners]
-    return save(folder, "fig7", rows, [claim], line, corners=corners, **facts(found))
+    titles = {m.title for m in found.three}
+    rows = [row for row in csv_rows(found.runs) if row["method"] in titles]
+    found.finish(job, found.three, line, rows, claims, corners=corners, auto=auto)
 
 
-def run_fig8(folder, quick, data=None):
-    found = measured(quick)
-    title = f"Fig. 8: CPU milliseconds to d² = 1e-2, start included. {SETTING}"
-    draw(found, found.three, lambda m, c: np.log10(found.time(m, c)), title, folder / "fig8.png", 4,
-         limits=(-3, 1.5), bar="log10 seconds", form=milliseconds)  # fmt: skip
-    cells = [cell for row in found.cells for cell in row]
-    never = {m.title: sum(np.isnan(found.time(m, c)) for c in cells) for m in found.three}
-    ratios = [found.time(found.ours["GGD"], c) / found.time(AUTO, c) for c in cells]
-    ratio = float(np.nanmedian(ratios))
-    same = never[found.printed["GGD"].title] <= never[found.printed["GD-REAP"].title]
-    claim = Claim("dp-GGD reaches the tolerance in more squares than the convex methods",
-                  f"squares never reached: {never}", same)  # fmt: skip
+def judge_least(printed, ours, what, form):
+    """Whether dp-GGD has less of something than the convex methods, as printed and honest."""
+    claims = []
+    for how, group in (("as printed", printed), ("with correct noise and 40 steps", ours)):
+        words = ", ".join(f"dp-{name} {form(value)}" for name, value in group.items())
+        least = group["GGD"] < min(group["GD-REAP"], group["MD-REAP"])
+        claims.append(Claim(f"{what}, {how}", words, least, who="ours"))
+    return claims
+
+
+READING = "(our reading of Sec. 6, advantages of dp-GGD; the text claims nothing of this figure)"
+
+
+def run_fig8(job):
+    found = Sizes(job)
+    found.measure(job, found.three)
+    found.draw(job, "CPU milliseconds to d² = 1e-2, start included", found.three,
+               lambda m, c: np.log10(found.time(m, c)), limits=(-3, 1.5), bar="log10 seconds",
+               form=milliseconds)  # fmt: skip
+    cells = flat(found.cells)
+
+    def never(method):
+        return sum(bool(np.isnan(found.time(method, c))) for c in cells)
+
+    printed = {m: never(found.printed[m]) for m in NAMES}
+    ours = {m: never(found.ours[m]) for m in NAMES}
+    claims = judge_least(
+        printed,
+        ours,
+        f"dp-GGD leaves fewer squares in which 1e-2 is never seen than REAP {READING}",
+        str,
+    )
+    both = [(found.time(AUTO, c), found.time(found.ours["GGD"], c)) for c in cells]
+    ratios = [a / b for a, b in both if np.isfinite(a) and np.isfinite(b)]
+    ratio = f"{np.median(ratios):.2g} times as long as" if ratios else "not comparable with what"
     line = (
-        f"squares of {len(cells)} in which 1e-2 is never seen: printed dp-GGD "
-        f"{never[found.printed['GGD'].title]}, dp-GD-REAP {never[found.printed['GD-REAP'].title]}, "
-        f"dp-MD-REAP {never[found.printed['MD-REAP'].title]}; honest 40 steps dp-GGD "
-        f"{never[found.ours['GGD'].title]}, dp-GD-REAP {never[found.ours['GD-REAP'].title]}; auto "
-        f"{never[AUTO.title]}, whose whole fit takes {1 / ratio:.2g} times as long as dp-GGD needs"
+        f"squares of {len(cells)} in which 1e-2 is never seen, dp-GGD/GD-REAP/MD-REAP: printed "
+        f"{'/'.join(map(str, printed.values()))}, with correct noise and 40 steps "
+        f"{'/'.join(map(str, ours.values()))}; auto {never(AUTO)}, whose whole fit takes "
+        f"{ratio} dp-GGD needs to get there"
     )
     rows = [
         {"method": m.title, "n": c.n, "d": c.d, "seconds_to_1e-2": found.time(m, c)}
         for m in found.three
         for c in cells
     ]
-    return save(folder, "fig8", rows, [claim], line, never=never, **facts(found))
+    counts = {m.title: never(m) for m in found.three}
+    found.finish(job, found.three, line, rows, claims, squares_never_reached=counts)
 
 
-def run_fig9(folder, quick, data=None):
-    found = measured(quick)
-    title = f"Fig. 9: share of repetitions that never see d² = 1e-2. {SETTING}"
-    draw(found, found.three, found.failures, title, folder / "fig9.png", 4, limits=(0, 1),
-         bar="share of failures", form="{:.0%}".format)  # fmt: skip
-    cells = [cell for row in found.cells for cell in row]
-    share = {m.title: float(np.mean([found.failures(m, c) for c in cells])) for m in found.three}
-    first = share[found.printed["GGD"].title]
-    convex = min(share[found.printed[m].title] for m in ("GD-REAP", "MD-REAP"))
-    claim = Claim("dp-GGD fails least", f"failures over all squares: {share}", first < convex)
+def run_fig9(job):
+    found = Sizes(job)
+    found.measure(job, found.three)
+    found.draw(job, "share of repetitions that never see d² = 1e-2", found.three, found.failures,
+               limits=(0, 1), bar="share of failures", form="{:.0%}".format)  # fmt: skip
+    share = {m.title: found.share(lambda c, m=m: found.failures(m, c)) for m in found.three}
+    printed = {m: share[found.printed[m].title] for m in NAMES}
+    ours = {m: share[found.ours[m].title] for m in NAMES}
+    claims = judge_least(
+        printed, ours, f"dp-GGD fails less often than REAP {READING}", "{:.0%}".format
+    )
     line = (
-        f"failures over all squares: printed dp-GGD {first:.0%} (its start is not private), "
-        f"printed REAP at least {convex:.0%}; honest 40 steps dp-GGD "
-        f"{share[found.ours['GGD'].title]:.0%}, dp-GD-REAP "
-        f"{share[found.ours['GD-REAP'].title]:.0%}, auto {share[AUTO.title]:.0%}"
+        "failures over all squares, dp-GGD/GD-REAP/MD-REAP: printed "
+        f"{'/'.join(f'{v:.0%}' for v in printed.values())} (the start of dp-GGD is not private), "
+        f"with correct noise and 40 steps {'/'.join(f'{v:.0%}' for v in ours.values())}, auto "
+        f"{share[AUTO.title]:.0%}"
     )
     rows = [
         {"method": m.title, "n": c.n, "d": c.d, "failures": found.failures(m, c)}
         for m in found.three
-        for c in cells
+        for c in flat(found.cells)
     ]
-    return save(folder, "fig9", rows, [claim], line, failures=share, **facts(found))
+    found.finish(job, found.three, line, rows, claims, failures=share)

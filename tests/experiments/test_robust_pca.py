@@ -1,47 +1,265 @@
-"""The smallest figure of the robust PCA experiment runs, and its verdict can be read."""
+"""The robust PCA figures: verdicts come out both ways, small runs end and go on after a break."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
+import math
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib")
 
-RUN = Path(__file__).resolve().parents[2] / "experiments" / "robust_pca" / "run.py"
-
-if not RUN.exists():  # the source distribution holds tests without experiments
-    pytest.skip("experiments are not here", allow_module_level=True)
-
-
-def call(*arguments):
-    environment = {**os.environ, "MPLBACKEND": "Agg"}
-    return subprocess.run(
-        [sys.executable, RUN, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=300,
-    )
+from veilspan_experiments.robust_pca import (
+    common,
+    costs,
+    fig1,
+    fig3,
+    fig4,
+    fig5,
+    fig6,
+    people,
+    phase,
+    sizes,
+)
 
 
-def test_a_quick_figure_states_what_survives(tmp_path):
-    done = call("fig6", "--quick", "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
-    verdict = json.loads((tmp_path / "fig6.json").read_text())
-    assert done.stdout.strip() == f"fig6: {verdict['verdict']}"
-    assert {"claim", "measured", "holds"} == set(verdict["claims"][0])
-    # The honest default recovers every subspace of this figure; the printed REAP noise does not.
-    squares = verdict["squares_below_tolerance"]
-    assert squares["auto (honest)"] == 4
-    assert squares["dp-GD-REAP as printed"] == 0
-    assert (tmp_path / "fig6.png").stat().st_size > 10_000
-    assert (tmp_path / "fig6.csv").read_text().startswith("method,n,d,r,")
+@pytest.fixture
+def no_pictures(monkeypatch):
+    """Pictures take longer than these runs; other tests draw."""
+    for module in (fig4, fig5, fig6, sizes):
+        monkeypatch.setattr(module, "draw_squares", lambda *_, **__: None)
+    monkeypatch.setattr(fig1, "draw", lambda *_: None)
 
 
-def test_an_unknown_figure_is_named(tmp_path):
-    done = call("fig10", "--out", tmp_path)
-    assert done.returncode == 2
-    assert "no such figure: fig10" in done.stderr
+def record_of(job):
+    return json.loads(job.file("json").read_text())
+
+
+def holds(claims):
+    return [claim.holds for claim in claims]
+
+
+# Costs
+
+
+def test_the_printed_costs_are_those_of_the_setting_of_fig1():
+    setting = fig1.setting_of(2000)
+    minibatch = costs.steps_cost("SGGD", *setting)
+    assert (minibatch.claimed, minibatch.neighbors) == (0.8, "replace-one")
+    assert 1e5 < minibatch.true < 1.5e5
+    assert "N/B = 100" in minibatch.why
+    full = costs.steps_cost("GGD", *setting, where="here")
+    assert full.method == "dp-GGD, steps, here"
+    assert 0.5 < full.true < 0.8
+    start = costs.start_cost(0.8, setting[3])
+    assert start.true == math.inf
+    assert "not private at any epsilon" in start.why
+
+
+def test_the_proof_about_the_start_says_where_it_shows_nothing():
+    with pytest.raises(ValueError, match="shows nothing"):
+        costs.start_cost(0.1, 0.1)
+
+
+def test_the_least_delta_of_the_start_is_that_of_a_simulation():
+    # One row is added to none: the release W exceeds x x^T / n unless x^T W^-1 x / n > 1.
+    rng = np.random.default_rng(0)
+    n, d, epsilon, draws = 10, 4, 0.8, 20_000
+    factors = rng.standard_normal((draws, d, d + 1)) * np.sqrt(3 / (2 * n * epsilon))
+    inverse = np.linalg.inv(factors @ factors.transpose(0, 2, 1))[:, 0, 0]
+    found = np.mean(inverse / n > 1)
+    # Hoeffding: false alarm with probability 2 exp(-2 * 20000 * 0.02^2) < 3e-7.
+    assert abs(found - costs.wishart_delta(epsilon)) < 0.02
+
+
+def test_no_printed_method_with_minibatches_or_start_is_private_and_reap_is():
+    setting = fig1.setting_of(2000)
+    private = {m: costs.is_private(m, *setting) for m in ("GGD", "SGGD", "SGD-REAP", "GD-REAP")}
+    assert private == {"GGD": False, "SGGD": False, "SGD-REAP": False, "GD-REAP": True}
+
+
+# Verdicts on made-up numbers
+
+
+def curve(errors):
+    steps = np.linspace(0, 2000, len(errors))
+    return common.Curve(steps, np.array(errors, dtype=float), steps / 1000, float(errors[-1]))
+
+
+def line_to(end, points=201):
+    return curve([*np.linspace(0, end, points), end])
+
+
+def test_fig1_judges_curves():
+    def judged(ggd, sggd, reap):
+        curves = {(kind, m): [line_to({"GGD": ggd, "SGGD": sggd}.get(m, reap))]
+                  for kind in ("printed", "honest") for m in fig1.METHODS}  # fmt: skip
+        return holds(fig1.judge(curves, 2000))
+
+    # privacy (two claims), linear, stochastic first, nonconvex first, convex ahead early (two)
+    assert judged(-20, -22, -4) == [False, False, True, True, True, False, False]
+    assert judged(-20, -20, -30) == [False, False, True, False, False, True, True]
+
+
+def test_a_curve_comes_back_from_a_file():
+    kept = json.loads(json.dumps(line_to(-3.0, 5).kept(), default=list))
+    again = common.Curve.again(kept)
+    assert again.time_to(-2.0) == line_to(-3.0, 5).time_to(-2.0)
+    assert math.isnan(again.time_to(-9.0))
+
+
+def test_fig3_judges_correlations():
+    def judged(corrected, other, auto):
+        match = {fig3.CORRECTED: corrected, fig3.WISHART: other, fig3.PLAIN: 0.9,
+                 "dp-GGD printed": other, "dp-SGGD printed": 0.85, "dp-SGD-REAP": 0.8,
+                 "auto": auto, "auto, δ = 1e-6": auto}  # fmt: skip
+        return holds(fig3.judge(match, {"dp-SGD-REAP printed": 0.8}, 0.5, 1e5, 10_000))
+
+    assert judged(0.8, 0.6, 0.8) == [True, True, None, True]
+    assert judged(0.6, 0.8, 0.6) == [False, False, None, False]
+
+
+def test_fig4_judges_transitions():
+    left, right = fig4.methods_of(None, None)
+    titles = [m.title for m in (*left, *right)]
+
+    def judged(falls, squares):
+        return holds(fig4.judge(dict(zip(titles, falls)), dict(zip(titles, squares)), 6))
+
+    assert judged([8, 1, 1, 8, 1, 1, 1, 1], [3] * 7 + [5]) == [True, True, True]
+    assert judged([2, 1, 1, 1, 9, 1, 2, 1], [6] * 7 + [5]) == [False, False, False]
+    assert fig4.steepest([0, -1, -5, -4]) == 4
+
+
+def test_fig5_judges_least_shares():
+    printed = dict.fromkeys(fig5.NAMES, 0.1)
+    good = {"SGGD": 0.1, "SGD-REAP": 0.6, "SMD-REAP": 0.2}
+    bad = {"SGGD": 0.2, "SGD-REAP": None, "SMD-REAP": 0.4}
+    assert holds(fig5.judge(printed, good)) == [True] * 3
+    assert holds(fig5.judge(printed, bad)) == [False] * 3
+    table = np.array([[0.0, 0.0], [1.0, 1.0], [0.2, 0.2], [0.6, 0.6]])
+    assert fig5.least_share(table, (0.1, 0.2, 0.4, 0.6), [0, 1]) == 0.6
+    assert fig5.least_share(table[:1], (0.1,), [0, 1]) is None
+
+
+def test_fig6_and_fig7_judge_corners():
+    good, bad = dict.fromkeys(sizes.NAMES, (-3.0, 0.5)), dict.fromkeys(sizes.NAMES, (-1.0, -3.0))
+    assert holds(fig6.judge(good, bad, 4, 4)) == [True, False, True]
+    assert holds(fig6.judge(bad, good, 3, 4)) == [False, True, False]
+    assert holds(sizes.judge_fig7({"printed": good, "ours": bad})) == [True, False]
+
+
+def made_up(job, finals):
+    """The squares of Fig. 2 with one run of the same error everywhere, by method."""
+    found = sizes.Sizes(job)
+    found.runs = {
+        (m, c): [phase.Outcome(finals(m), 5, 0.1, math.nan)]
+        for m in found.four
+        for c in phase.flat(found.cells)
+    }
+    return found
+
+
+def test_fig2_judges_squares(tiny_job):
+    job = tiny_job("robust-pca-fig2")
+    ours = sizes.Sizes(job)
+    table = {ours.paper["GGD"]: -1.0, ours.paper["SGGD"]: -4.0, ours.ours["GD-REAP"]: 0.0}
+    found = made_up(job, lambda m: table.get(m, -3.0))
+    assert holds(sizes.judge_fig2(found)) == [False, True, True, True]
+    assert found.largest(ours.paper["GGD"], found.ns[-1]) == 0
+    same = made_up(job, lambda m: -1.0)
+    assert holds(sizes.judge_fig2(same)) == [False, False, False, False]
+
+
+def test_figs_8_and_9_judge_who_has_least():
+    first = {"GGD": 1, "GD-REAP": 2, "MD-REAP": 2}
+    tie = {"GGD": 1, "GD-REAP": 2, "MD-REAP": 1}
+    assert holds(sizes.judge_least(first, tie, "x", str)) == [True, False]
+
+
+# Small runs
+
+
+def test_a_small_run_goes_on_after_a_break(tiny_job, no_pictures, monkeypatch):
+    whole = tiny_job("robust-pca-fig6")
+    fig6.run(whole)
+    rows, count = whole.file("csv").read_text(), len(phase._KNOWN)
+    phase._KNOWN.clear()
+    done = []
+    solve = phase.run_honest
+
+    def breaks(*arguments, **options):
+        if len(done) == 6:
+            raise KeyboardInterrupt
+        done.append(1)
+        return solve(*arguments, **options)
+
+    monkeypatch.setattr(phase, "run_honest", breaks)
+    with pytest.raises(KeyboardInterrupt):
+        fig6.run(tiny_job("robust-pca-fig6"))
+    phase._KNOWN.clear()
+    monkeypatch.setattr(phase, "run_honest", solve)
+    again = tiny_job("robust-pca-fig6")
+    assert again._cells.resumed > 6
+    fig6.run(again)
+    assert count > again._cells.resumed
+
+    def errors(text):  # CPU times differ from run to run
+        return [line.split(",")[:12] for line in text.splitlines()]
+
+    assert errors(again.file("csv").read_text()) == errors(rows)
+    record = record_of(again)
+    assert record["facts"]["squares_below_tolerance"]["auto (honest)"] == 4
+    assert {"dp-GGD, steps", "dp-GD-REAP", "dp-MD-REAP", "Wishart start of dp-(S)GGD"} == {
+        cost["method"] for cost in record["costs"]
+    }
+    assert record["costs"][-1]["true"] == "inf"
+
+
+def test_figures_of_the_same_runs_compute_them_once(tiny_job, no_pictures, monkeypatch):
+    sizes.run_fig7(tiny_job("robust-pca-fig7"))
+
+    def never(*_, **__):
+        raise AssertionError("computed again")
+
+    monkeypatch.setattr(phase, "run_honest", never)
+    monkeypatch.setattr(phase, "run_printed", never)
+    for name, run in (("robust-pca-fig8", sizes.run_fig8), ("robust-pca-fig9", sizes.run_fig9)):
+        job = tiny_job(name)
+        run(job)
+        assert record_of(job)["claims"][0]["who"] == "ours"
+
+
+def test_fig3_draws_a_map_of_few_people(tiny_job, tmp_path, monkeypatch):
+    # Calibrated noise takes seconds each, and is tested where it is made.
+    plan = SimpleNamespace(events=[None, SimpleNamespace(noise_multiplier=5.0)])
+    monkeypatch.setattr(fig3, "plan_for", lambda *_: plan)
+    basis = np.eye(20)[:, :2]
+    monkeypatch.setattr(fig3, "run_honest", lambda *_, **__: (None, basis))
+    job = tiny_job("robust-pca-fig3", data=tmp_path)
+    fig3.run(job)
+    record = record_of(job)
+    assert record["source"].startswith("simulated people (no files")
+    assert record["claims"][2]["holds"] is None
+    assert (tmp_path / "robust-pca-fig3.png").stat().st_size > 10_000
+    assert not job.file("cells.jsonl").exists()
+
+
+@pytest.mark.parametrize("inside", ["novembre2008", "."])
+def test_published_files_are_found_in_both_places(tmp_path, inside):
+    folder = tmp_path / inside
+    folder.mkdir(exist_ok=True)
+    rng = np.random.default_rng(0)
+    values = " ".join(str(v) for v in np.linspace(4, 1, 20))
+    names = [f"p{k}" for k in range(6)]
+    lines = [" ".join([n, n, *map(str, rng.standard_normal(20))]) for n in names]
+    (folder / "x.eigs").write_text("\n".join([f"#eigvals: {values}", *lines]))
+    places = [
+        "ID\ta\tb\tlongitude\tlatitude",
+        *(f"{n}\t-\t-\t{k}\t50" for k, n in enumerate(names)),
+    ]
+    (folder / "PCA.txt").write_text("\n".join(places))
+    found = people.load_people(tmp_path, 30)
+    assert found.source.startswith("Novembre")
+    assert found.counts.shape == (1006, 30)
+    assert found.place[5, 0] == pytest.approx(5 * people.SHRINK)
