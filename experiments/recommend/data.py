@@ -1,8 +1,6 @@
 """Ratings for the recommendation experiments: users x items, a part of the ratings held out.
 
-    python experiments/recommend/data.py [--data FOLDER]
-
-prints what is there. Below FOLDER these are read: ``jester-1/jester1.npz`` and
+Below the folder of ``--data`` these are read: ``jester-1/jester1.npz`` and
 ``movielens-1m/ml1m.npz`` (arrays ``user``, ``item``, ``rating``), ``movielens-100k/u.data``,
 ``movielens-latest-small/ratings_small.csv.gz`` and ``bookcrossing/BX-Book-Ratings.csv.xz``. The
 synthetic matrices need nothing.
@@ -12,12 +10,10 @@ look at the data: these experiments take that list as published by somebody else
 things would know what sells. It is neither private nor charged, and the same for all methods.
 """
 
-import argparse
 import csv
 import gzip
 import lzma
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from scipy import sparse
@@ -114,27 +110,27 @@ def synthetic(n_users=50_000, n_items=400, cap=80, seed=0, held_out=HELD_OUT):
 
 def jester(folder, seed=0, most_items=MOST_ITEMS):
     """Jester-1: 24,983 users, 100 jokes, from [-10, 10] rescaled to [0, 5] as in the paper."""
-    with np.load(folder / "jester-1" / "jester1.npz") as file:
+    with np.load(folder / FILES["jester"]) as file:
         user, item, rating = file["user"], file["item"], (file["rating"] / 100.0 + 10) / 4
     args = ("jester", user, item, rating, (0.0, 5.0))
     return split(*args, cap=100, most_items=most_items, seed=seed)
 
 
 def movielens_1m(folder, seed=0, most_items=MOST_ITEMS):
-    with np.load(folder / "movielens-1m" / "ml1m.npz") as file:
+    with np.load(folder / FILES["movielens-1m"]) as file:
         user, item, rating = file["user"], file["item"], file["rating"]
     args = ("movielens-1m", user, item, rating, (1.0, 5.0))
     return split(*args, cap=80, most_items=most_items, seed=seed)
 
 
 def movielens_100k(folder, seed=0, most_items=MOST_ITEMS):
-    user, item, rating, _ = np.loadtxt(folder / "movielens-100k" / "u.data", dtype=int).T
+    user, item, rating, _ = np.loadtxt(folder / FILES["movielens-100k"], dtype=int).T
     args = ("movielens-100k", user, item, rating, (1.0, 5.0))
     return split(*args, cap=80, most_items=most_items, seed=seed, held_out=0.05)
 
 
 def movielens_small(folder, seed=0, most_items=MOST_ITEMS):
-    path = folder / "movielens-latest-small" / "ratings_small.csv.gz"
+    path = folder / FILES["movielens-small"]
     with gzip.open(path, "rt") as file:
         lines = list(csv.reader(file))[1:]
     user, item, rating = (np.array([float(line[k]) for line in lines]) for k in range(3))
@@ -145,7 +141,7 @@ def movielens_small(folder, seed=0, most_items=MOST_ITEMS):
 
 def bookcrossing(folder, seed=0, most_items=1000):
     """Explicit ratings 1 to 10; most users rated one or two of the books kept."""
-    path = folder / "bookcrossing" / "BX-Book-Ratings.csv.xz"
+    path = folder / FILES["bookcrossing"]
     with lzma.open(path, "rt", encoding="latin1") as file:
         lines = [line for line in csv.reader(file, delimiter=";") if line[2].isdigit()]
     rating = np.array([int(line[2]) for line in lines])
@@ -155,6 +151,14 @@ def bookcrossing(folder, seed=0, most_items=1000):
     return split(*args, cap=80, most_items=most_items, seed=seed)
 
 
+#: the file of each set, below the folder
+FILES = {
+    "jester": "jester-1/jester1.npz",
+    "movielens-1m": "movielens-1m/ml1m.npz",
+    "movielens-100k": "movielens-100k/u.data",
+    "movielens-small": "movielens-latest-small/ratings_small.csv.gz",
+    "bookcrossing": "bookcrossing/BX-Book-Ratings.csv.xz",
+}
 #: what can be read from a folder
 LOADERS = {
     "jester": jester,
@@ -165,23 +169,16 @@ LOADERS = {
 }
 
 
+def available(folder, names):
+    """Those of the sets whose files are in the folder; none without a folder."""
+    return [name for name in names if folder is not None and (folder / FILES[name]).is_file()]
+
+
 def describe(data):
+    """One sentence of sizes."""
     per_user = np.diff(data.train.indptr)
     return (
         f"{data.name}: {data.shape[0]:,} users x {data.shape[1]:,} items, "
         f"{data.train.nnz:,} ratings (median {np.median(per_user):.0f} a user, at most {data.cap} "
         f"enter the global step), {data.test.nnz:,} held out"
     )
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, help="folder with the files named above")
-    options = parser.parse_args()
-    print(describe(synthetic()))
-    for load in LOADERS.values() if options.data else ():
-        print(describe(load(options.data)))
-
-
-if __name__ == "__main__":
-    main()

@@ -4,19 +4,22 @@ import time
 import warnings
 
 import numpy as np
-import peers
-import printed
-from data import pairs
 
 from veilspan.estimators.recommend import MatrixCompletion
 from veilspan.privacy.errors import NotPrivateWarning
 from veilspan.solvers.completion_rule import AutoCompletion
 from veilspan.solvers.completion_table import SOLVERS
 
+from ..environments import PeerUnavailable
+from ..values import number
+from . import peers, printed
+from .data import pairs
+
 DELTA = 1e-6
+DEFAULT = "default (auto)"
 #: ours, by the label in the figures; a solver that this version lacks is left out
 SOLVER_OF = {
-    "default (auto)": AutoCompletion(),
+    DEFAULT: AutoCompletion(),
     "item bias alone": AutoCompletion(first_share=1.0),
     "covariance": "covariance",
     "frank-wolfe, corrected": "frank-wolfe",
@@ -24,8 +27,10 @@ SOLVER_OF = {
     "als": "als",
 }
 OURS = tuple(k for k, s in SOLVER_OF.items() if not isinstance(s, str) or s in SOLVERS)
-PRINTED = ("frank-wolfe as printed", "svd as printed")
+FRANK_WOLFE, SVD = "frank-wolfe as printed", "svd as printed"
+PRINTED = (FRANK_WOLFE, SVD)
 TWIN = "default without noise"
+USER_MEAN = "user mean"
 
 
 def relation(data):
@@ -33,10 +38,10 @@ def relation(data):
     return "replace-one" if data.name == "synthetic" else "add-remove"
 
 
-def ours(data, name, epsilon, seed, components=None):
+def ours(data, solver, epsilon, seed, components=None):
     """RMSE of a solver of the library; all of a user's ratings serve her own predictions."""
     model = MatrixCompletion(
-        SOLVER_OF[name],
+        SOLVER_OF.get(solver, solver) if isinstance(solver, str) else solver,
         rating_range=data.rating_range,
         max_ratings_per_user=data.cap,
         n_components=components and min(components, data.shape[1]),
@@ -78,45 +83,82 @@ def user_mean(data):
     return data.rmse(means[pairs(data.test)[0]])
 
 
-def without_privacy(data, seed, with_peers):
-    """Methods that know no epsilon: label to RMSE."""
-    found = {
-        "user mean": user_mean(data),
-        TWIN: ours(data, "default (auto)", np.inf, seed),
-        "plain ALS, not private": peers.plain_als(data),
-    }
-    if with_peers and data.name != "synthetic":
-        for name in peers.NAMES:
-            rmse = peers.surprise(data, name)
-            found |= {} if rmse is None else {f"{name}, not private": rmse}
-    return found
-
-
-def measure(data, epsilons, seed, *, quick=False, with_peers=False):
-    """All methods on one split: one record each."""
-    rows = []
-
-    def record(method, epsilon, true, call):
-        start = time.process_time()
-        rmse = call()
-        rows.append(
-            {
-                "data": data.name, "users": data.shape[0], "items": data.shape[1],
-                "relation": relation(data), "method": method, "epsilon": epsilon,
-                "true_epsilon": float(f"{true:.4g}"), "seed": seed,
-                "rmse": round(rmse, 5), "cpu": round(time.process_time() - start, 2),
-            }
-        )  # fmt: skip
-
-    for name, rmse in without_privacy(data, seed, with_peers).items():
-        record(name, np.inf, np.inf, lambda rmse=rmse: rmse)
-    for epsilon in epsilons:
+def plan(epsilons, quick):
+    """Every method with its epsilon: label, nominal epsilon and the function of data and seed."""
+    yield USER_MEAN, np.inf, lambda data, seed: user_mean(data)
+    yield TWIN, np.inf, lambda data, seed: ours(data, DEFAULT, np.inf, seed)
+    yield "plain ALS, not private", np.inf, lambda data, seed: peers.plain_als(data)
+    for e in epsilons:
         for name in OURS:
-            record(name, epsilon, epsilon, lambda n=name, e=epsilon: ours(data, n, e, seed))
+            yield name, e, lambda data, seed, n=name, e=e: ours(data, n, e, seed)
         for name in PRINTED:
-            kind = "svd" if name.startswith("svd") else "frank-wolfe"
-            true = printed.true_epsilon(epsilon, DELTA, relation(data), kind)
-            record(
-                name, epsilon, true, lambda n=name, e=epsilon: as_printed(data, n, e, seed, quick)
-            )
+            yield name, e, lambda data, seed, n=name, e=e: as_printed(data, n, e, seed, quick)
+
+
+def true_epsilon(method, epsilon, neighbors):
+    """What a method truly has: the nominal epsilon for ours, exact accounting for print."""
+    if method not in PRINTED:
+        return epsilon
+    kind = "svd" if method == SVD else "frank-wolfe"
+    return printed.true_epsilon(epsilon, DELTA, neighbors, kind)
+
+
+def row_of(data, label, method, epsilon, seed, call):
+    """Measure one method on one split: a record."""
+    start = time.process_time()
+    rmse = call(data, seed)
+    true = true_epsilon(method, epsilon, relation(data))
+    return {
+        "data": label, "users": data.shape[0], "items": data.shape[1],
+        "relation": relation(data), "method": method, "epsilon": epsilon,
+        "true_epsilon": float(f"{true:.4g}"), "seed": seed,
+        "rmse": round(rmse, 5), "cpu": round(time.process_time() - start, 2),
+    }  # fmt: skip
+
+
+def measure(job, label, load, methods, seed):
+    """Records of all methods on one split; those of an interrupted run are not done again.
+
+    ``load`` is called only if a record is missing.
+    """
+    held = []
+
+    def data():
+        if not held:
+            held.append(load(seed))
+        return held[0]
+
+    rows = []
+    for method, epsilon, call in job.track(list(methods), f"{label}, seed {seed}"):
+        key = [label, seed, method, epsilon]
+        row = job.cell(
+            key, lambda m=method, e=epsilon, c=call: row_of(data(), label, m, e, seed, c)
+        )
+        rows.append(row | {k: number(row[k]) for k in ("epsilon", "true_epsilon")})
     return rows
+
+
+def measure_peers(job, label, load):
+    """Records of other libraries on the first split, and why some are missing."""
+    methods = [(f"{name}, not private", np.inf, lambda data, seed, n=name: peers.surprise(data, n))
+               for name in peers.NAMES]  # fmt: skip
+    try:
+        return measure(job, label, load, methods, 0), []
+    except PeerUnavailable as error:
+        job.say(str(error))
+        return [], [f"scikit-surprise is missing for {label}: {error}"]
+
+
+def summary(rows):
+    """(data, method, epsilon) to mean, standard deviation, true epsilon."""
+    cells = {}
+    for row in rows:
+        cells.setdefault((row["data"], row["method"], row["epsilon"]), []).append(row)
+    return {
+        key: (
+            float(np.mean([r["rmse"] for r in cell])),
+            float(np.std([r["rmse"] for r in cell], ddof=1)) if len(cell) > 1 else 0.0,
+            cell[0]["true_epsilon"],
+        )
+        for key, cell in cells.items()
+    }

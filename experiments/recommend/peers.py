@@ -1,52 +1,34 @@
-"""Methods without privacy that others would use, on the same split.
+"""Methods without privacy that others would use, on the same split."""
 
-scikit-surprise runs in an environment of its own under ``.venvs/peers`` (made on first use; where
-it cannot be made the reason is printed and the rows are left out). Inside it this file is called as
-
-    python peers.py FILE NAME
-
-where FILE holds the training triples and the held-out pairs.
-"""
-
-import json
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
+from scipy import sparse
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+from ..environments import ask
+from .data import pairs
+
 PACKAGES = ["scikit-surprise==1.1.5", "numpy"]
 NAMES = {"surprise SVD": "SVD", "surprise baseline": "BaselineOnly"}
 
 
 def surprise(data, name):
-    """Held-out RMSE of an algorithm of scikit-surprise with its own defaults, or ``None``."""
-    sys.path.insert(0, str(BENCHMARKS))
-    from data import pairs
+    """Held-out RMSE of an algorithm of scikit-surprise with its own defaults.
 
-    from _peers import PeerUnavailable, peer_environ, peer_python
-
-    try:
-        python = peer_python("surprise", PACKAGES)
-    except PeerUnavailable as error:
-        print(f"  {name} left out: {error}", file=sys.stderr)
-        return None
+    It runs in an environment of its own (``surprise_inside.py``); raises ``PeerUnavailable``.
+    """
+    script = Path(__file__).with_name("surprise_inside.py")
+    user, item = pairs(data.train)
+    held_user, held_item = pairs(data.test)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "ratings.npz"
-        user, item = pairs(data.train)
-        held_user, held_item = pairs(data.test)
         np.savez(
             file, user=user, item=item, rating=data.train.data, held_user=held_user,
             held_item=held_item, rating_range=data.rating_range,
         )  # fmt: skip
-        command = [str(python), __file__, str(file), NAMES[name]]
-        done = subprocess.run(command, env=peer_environ(), capture_output=True, text=True)
-    if done.returncode:
-        print(f"  {name} failed: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
-        return None
-    return data.rmse(np.array(json.loads(done.stdout)))
+        found = ask("surprise", PACKAGES, script, NAMES[name], {"file": str(file)})
+    return data.rmse(np.array(found))
 
 
 def plain_als(data, rank=8, penalty=8.0, rounds=8):
@@ -54,9 +36,6 @@ def plain_als(data, rank=8, penalty=8.0, rounds=8):
 
     Both sides in dense blocks: for up to a few thousand items and some ten thousand users.
     """
-    from data import pairs
-    from scipy import sparse
-
     user, item = pairs(data.train)
     n_users, n_items = data.shape
     middle = float(np.mean(data.rating_range))
@@ -84,27 +63,3 @@ def ridge(values, seen, factors, penalty):
     outer = (factors[:, :, None] * factors[:, None, :]).reshape(len(factors), -1)
     gram = (seen @ outer).reshape(-1, rank, rank) + penalty * np.eye(rank)
     return np.linalg.solve(gram, (values @ factors)[..., None])[..., 0]
-
-
-def inside(file, name):
-    """Run in the environment of scikit-surprise, which holds neither pandas nor this package."""
-    import surprise as library
-
-    with np.load(file) as ratings:
-        train = list(zip(*(ratings[k].tolist() for k in ("user", "item", "rating"))))
-        held = list(zip(*(ratings[k].tolist() for k in ("held_user", "held_item"))))
-        scale = tuple(ratings["rating_range"].tolist())
-
-    class Triples(library.Dataset):
-        def __init__(self):
-            super().__init__(library.Reader(rating_scale=scale))
-
-    rows = [(str(u), str(i), r, None) for u, i, r in train]
-    trainset = Triples().construct_trainset(rows)
-    options = {"random_state": 0} if name == "SVD" else {"verbose": False}
-    model = getattr(library, name)(**options).fit(trainset)
-    print(json.dumps([model.predict(str(u), str(i)).est for u, i in held]))
-
-
-if __name__ == "__main__":
-    inside(*sys.argv[1:])

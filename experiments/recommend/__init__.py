@@ -1,0 +1,1 @@
+"""Private recommendations: the figures and tables of Jain, Thakkar & Thakurta (2018)."""
