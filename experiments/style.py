@@ -50,7 +50,6 @@ BASELINE = Role(GREY, (0, (1, 1)), "")  # chance, bias alone, a bound
 _STYLE = {
     "font.size": 9.5,
     "axes.titlesize": 10,
-    "axes.titleweight": "medium",
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.edgecolor": "#444444",
@@ -82,6 +81,7 @@ def panels(rows: int, columns: int, width: float = 3.4, height: float = 2.9, **m
 def title(figure: Any, text: str) -> None:
     """A title over all panels, broken to the width of the figure."""
     per_line = int(11.5 * figure.get_figwidth())  # letters of this size
+    text = text.replace(" = ", "\u00a0=\u00a0")  # "N = 200" stays on one line
     figure.suptitle("\n".join(wrap(text, per_line)))
 
 
