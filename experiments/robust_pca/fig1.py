@@ -71,7 +71,7 @@ def rows_of(curves):
 
 
 def draw(job, n, curves):
-    figure, axes = panels(4, 2, width=3.7, height=2.55, sharey=True)
+    figure, axes = panels(4, 2, width=3.7, height=2.4)
     names = {"printed": "as printed", "honest": "correct noise, charged start"}
     for i, (kind, xs) in enumerate((k, x) for k in names for x in ("steps", "seconds")):
         for j, group in enumerate((METHODS[:3], METHODS[3:])):
@@ -84,10 +84,11 @@ def draw(job, n, curves):
             ax.set_title(f"{what}, {names[kind]}", color=NOT_PRIVATE if bad else "black")
             ax.set_xlabel("iteration" if xs == "steps" else "CPU seconds")
             ax.set_ylabel("" if j else "log10 d²")
+            # Room for the legend below the curves.
+            ax.set_ylim(-45 if xs == "steps" else -28, 2)
+            ax.set_yticks(range(-25, 1, 5))
             if xs == "steps":
                 ax.legend(loc="lower left", handlelength=2.4, fontsize=8)
-    axes[0][0].set_ylim(-42, 2)  # room for the legend below the curves
-    axes[0][0].set_yticks(range(-25, 1, 5))
     title(
         figure,
         f"Fig. 1: error along the iterations and over time. N = {n}, D = {D}, r = {RANK}, half "

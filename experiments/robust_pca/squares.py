@@ -18,13 +18,17 @@ def draw_squares(job, text, methods, cells, number, *, xs, ys, labels, bar, **op
     """Squares of ``number(method, cell)`` for all methods (or gaps), two panels in a row."""
     rows = len(methods) // 2
     figure, axes = panels(rows, 2, width=3.7, height=1.1 + 0.33 * max(len(ys), 3))
-    for ax, method in zip(axes.flat, methods, strict=True):
+    for k, (ax, method) in enumerate(zip(axes.flat, methods, strict=True)):
         if method is None:
             ax.set_axis_off()
             continue
         values = np.array([[number(method, cell) for cell in row] for row in cells])
         image = heat(ax, values, xs, ys, method.title, labels=labels, bad=method.bad,
                      notes=notes_of(method, cells), **options)  # fmt: skip
+        if k % 2 and methods[k - 1] is not None:
+            ax.set_ylabel("")  # said by the panel on the left
+        if k + 2 < len(methods) and methods[k + 2] is not None:
+            ax.set_xlabel("")  # said by the panel below
     figure.colorbar(image, ax=axes, label=bar, shrink=min(1, 1.6 / rows), aspect=25, pad=0.02)
     title(figure, text)
     job.picture(figure)
