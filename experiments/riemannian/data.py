@@ -1,8 +1,6 @@
 """Data for Figure 3 of Utpala, Han, Jawanpuria & Mishra (2023): images, digits and mammals.
 
-    python experiments/riemannian/data.py [--data FOLDER] [--cache FOLDER]
-
-prints what is there. Below FOLDER any of these files are used, in whatever subfolder of the name
+Below the folder given by ``--data`` any of these files are used, in whatever subfolder of the name
 given; what is missing is generated, and ``source`` says which:
 
 - ``pathmnist.npz`` (MedMNIST), or ``fashion-mnist/*-ubyte.gz`` in its place;
@@ -20,20 +18,21 @@ and have the paper's 11 x 11.
 bound, known without looking at the digits.
 """
 
-import argparse
 import gzip
 import lzma
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from embeddings import PUBLIC_RADIUS, embedding, quality
 
 from veilspan.datasets import make_tree
-from veilspan.features import covariance_descriptors, descriptor_bounds
+from veilspan.features import covariance_descriptors
+
+from .embeddings import PUBLIC_RADIUS, embedding
 
 RIDGE = 1e-6
 FALLBACK_ROWS = 1000  # of each generated class
+PARTS, KINDS = ("train", "t10k"), ("images-idx3", "labels-idx1")  # of MNIST's file names
 #: Left out by Nickel & Kiela (2017), whose 1,180 nodes and 6,540 pairs the paper uses.
 LEFT_OUT = ("tusker", "female_mammal")
 
@@ -63,16 +62,17 @@ class Points:
     points: np.ndarray
     radius: float
     source: str
+    name: str
 
 
 def descriptors(data=None, limit=None, ridge=RIDGE):
     """Two sets of covariance descriptors; ``limit`` keeps the first images of each."""
-    chosen = images(data)
+    chosen = images(data, limit)
     matrices = tuple(covariance_descriptors(part[:limit], ridge) for part in chosen.sets)
     return TwoSets(matrices, chosen.names, chosen.source)
 
 
-def images(data=None):
+def images(data=None, limit=None):
     """Two classes of images: tissue (in colour), clothes (grey) or generated textures (in colour).
 
     The train and test parts are taken together, as the sizes in the paper suggest.
@@ -82,18 +82,18 @@ def images(data=None):
             parts = [(file[f"{p}_images"], file[f"{p}_labels"].ravel()) for p in ("train", "test")]
         pixels, labels = map(np.concatenate, zip(*parts))
         return two_classes(pixels, labels, ("adipose tissue", "background"), "PathMNIST")
-    if folder := find(data, "fashion-mnist"):
+    if folder := find_images(data, "fashion-mnist"):
         names = ("T-shirts", "trousers")
         return two_classes(*read_idx_folder(folder), names, "Fashion-MNIST, grey")
-    return textures(FALLBACK_ROWS)
+    return textures(limit or FALLBACK_ROWS)
 
 
 def digits(data=None, limit=None):
     """Zeros and ones as rows of 784 pixels with length at most 1."""
-    if folder := find(data, "mnist"):
+    if folder := find_images(data, "mnist"):
         chosen = two_classes(*read_idx_folder(folder), ("zeros", "ones"), "MNIST")
     else:
-        chosen = blobs(FALLBACK_ROWS)
+        chosen = blobs(limit or FALLBACK_ROWS)
     rows = tuple(part[:limit].reshape(len(part[:limit]), -1) / (255.0 * 28) for part in chosen.sets)
     return TwoSets(rows, chosen.names, chosen.source)
 
@@ -102,10 +102,11 @@ def mammals(data=None, cache=None):
     """Points of the mammals of WordNet by Poincaré embedding, or a generated tree as it is."""
     if find_nouns(data) is None:
         made = make_tree(3.9, 5, 10, edge_length=2.0)
-        return Points(made.points, made.edge_length * made.depth.max(), "generated tree")
+        radius = made.edge_length * made.depth.max()
+        return Points(made.points, radius, "generated tree", "tree")
     tree = hierarchy(data)
     points = embedding(tree.pairs, len(tree.names), cache)
-    return Points(points, PUBLIC_RADIUS, tree.source)
+    return Points(points, PUBLIC_RADIUS, tree.source, "mammals")
 
 
 def hierarchy(data=None):
@@ -128,8 +129,15 @@ def find(data, name):
         return None
     folder = Path(data)
     if not folder.is_dir():
-        raise SystemExit(f"{folder} is not a folder")
+        raise ValueError(f"{folder} is not a folder.")
     return next(iter(sorted(folder.rglob(name))), None)
+
+
+def find_images(data, name):
+    """The folder of an MNIST-like set if all of its four files are there."""
+    folder = find(data, name)
+    parts = [f"{part}-{kind}-ubyte.gz" for part in PARTS for kind in KINDS]
+    return folder if folder and all((folder / part).is_file() for part in parts) else None
 
 
 def find_nouns(data):
@@ -138,10 +146,9 @@ def find_nouns(data):
 
 def read_idx_folder(folder):
     """Images and labels of the train and test files of an MNIST-like folder."""
-    kinds = ("images-idx3", "labels-idx1")
     return (
-        np.concatenate([read_idx(folder / f"{part}-{kind}-ubyte.gz") for part in ("train", "t10k")])
-        for kind in kinds
+        np.concatenate([read_idx(folder / f"{part}-{kind}-ubyte.gz") for part in PARTS])
+        for kind in KINDS
     )
 
 
@@ -239,47 +246,3 @@ def blobs(n, size=28, seed=0):
     stroke = np.hypot(across[n:], np.maximum(np.abs(along[n:]) - radius, 0))
     sets = tuple((255 * np.exp(-((d / 0.05) ** 2))).astype(np.uint8) for d in (ring, stroke))
     return TwoSets(sets, ("rings", "strokes"), "generated blobs")
-
-
-# ---------------------------------------------------------------- what is there
-
-
-def describe(data, cache):
-    found = descriptors(data)
-    for name, matrices in zip(found.names, found.sets):
-        values = np.linalg.eigvalsh(matrices)
-        mean = np.exp(np.mean(np.log(values), axis=0))
-        print(
-            f"{found.source}, {name}: {matrices.shape}, eigenvalues {values.min():.1e} to "
-            f"{values.max():.1e}, typically {mean[0]:.1e} to {mean[-1]:.1e}"
-        )
-    k = found.sets[0].shape[1]
-    low, high = descriptor_bounds(RIDGE, channels=k - 8)
-    print(f"public bounds of the eigenvalues: {low:.1e} to {high:.3f}")
-    found = digits(data)
-    for name, rows in zip(found.names, found.sets):
-        longest = np.linalg.norm(rows, axis=1).max()
-        print(f"{found.source}, {name}: {rows.shape}, longest row {longest:.3f}")
-    tree = hierarchy(data)
-    print(f"{tree.source}: {len(tree.names)} nodes, {len(tree.pairs)} pairs")
-    chosen = mammals(data, cache)
-    far = 2 * np.arctanh(np.linalg.norm(chosen.points, axis=1))
-    print(
-        f"{chosen.source}: {chosen.points.shape}, distance to the origin {far.mean():.2f} on "
-        f"average, {far.max():.2f} at most, public radius {chosen.radius:.2f}"
-    )
-    if find_nouns(data):
-        rank, precision = quality(chosen.points, tree.pairs)
-        print(f"mean rank of ancestors {rank:.2f}, MAP {precision:.3f}")
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, help="folder with the files named above")
-    parser.add_argument("--cache", type=Path, help="folder for trained embeddings")
-    options = parser.parse_args()
-    describe(options.data, options.cache)
-
-
-if __name__ == "__main__":
-    main()

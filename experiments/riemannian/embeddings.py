@@ -1,19 +1,12 @@
 """Poincaré embeddings of a hierarchy (Nickel & Kiela 2017), in NumPy.
 
-    python experiments/riemannian/embeddings.py [--data FOLDER] [--cache FOLDER]
-
-Embeds the transitive closure of the mammals of WordNet, or of a generated tree if no folder is
-given, and prints how well ancestors are found among all nodes.
-
 The experiments treat the embedding as public preprocessing: privacy is counted from the points on.
 That is right for a public dictionary. If the hierarchy itself were about people, the embedding
 would have been trained on all of their rows, each point would depend on everybody, and a private
 mean of the points would protect nobody: the training would have to be private.
 """
 
-import argparse
 import hashlib
-import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -155,30 +148,3 @@ def embedding(pairs, n_nodes, cache=None, settings=None):
         np.savez_compressed(path, points=points)
     with np.load(path) as stored:
         return stored["points"]
-
-
-def main():
-    from data import hierarchy
-
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, help="folder with data.noun.xz of WordNet 3.0")
-    parser.add_argument("--cache", type=Path, help="folder for trained points")
-    for name, value in asdict(Settings()).items():
-        parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
-    options = vars(parser.parse_args())
-    tree = hierarchy(options.pop("data"))
-    cache = options.pop("cache")
-    begun = time.process_time()
-    points = embedding(tree.pairs, len(tree.names), cache, Settings(**options))
-    seconds = time.process_time() - begun
-    rank, precision = quality(points, tree.pairs)
-    print(
-        f"{tree.source}: {len(tree.names)} nodes, {len(tree.pairs)} pairs; {seconds:.0f} s of CPU; "
-        f"mean rank {rank:.2f}, MAP {precision:.3f}, farthest point at "
-        f"{2 * np.arctanh(np.linalg.norm(points, axis=1).max()):.2f}, root at "
-        f"{2 * np.arctanh(np.linalg.norm(points[0])):.2f}"
-    )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,38 +1,114 @@
 """Figure 3 of Utpala, Han, Jawanpuria & Mishra (2023): excess risk against gradient calls.
 
-    python experiments/riemannian/fig3.py [--quick] [--data DIR] [--cache DIR] [--out DIR] [--tune]
-
 RGD, RSGD and RSVRG run at settings that were tuned with the truth in hand (``tuned.py``), the
 library's default with none. All spend the same privacy, counted exactly (replace-one, delta 1e-6),
 and start at the same public point. A gradient call is one row's gradient at one point: n for a step
 of RGD, q n for one of RSGD, n for an anchor of RSVRG and 2 q n for its inner steps; the default's
 histograms of gradient norms count like gradients, and so does its opening.
-
-Writes ``fig3.csv`` (medians and quartiles along the paths), ``fig3.json`` (what is claimed, what
-was measured) and ``fig3.png``. Settings come from ``fig3_tuned.json`` where it knows the problem;
-otherwise, or with --tune, they are searched for. Without --data rows are generated.
 """
 
-import argparse
-import csv
-import json
-from pathlib import Path
+import itertools
+from functools import partial
 
 import numpy as np
-from fig3_problems import all_problems
-from paths import plot_paths
-from tuned import EPSILONS, SOLVERS, tune_all
-from verdicts import judge
 
 from veilspan import CalibratedDescent
 
-FOLDER = Path(__file__).resolve().parent
-RESULTS = FOLDER.parent / "results" / "riemannian"
+from .data import find_nouns, hierarchy
+from .embeddings import quality
+from .fig3_problems import all_problems
+from .paths import plot_paths
+from .tuned import EPSILONS, SOLVERS, found_how, settings_for
+from .verdicts import claims, summaries, verdict
+
 DEFAULT = "default"
-RUNS, CHECKPOINTS = 5, 9
-FIRST_SEED = 1000  # neither the default nor the tuned settings were chosen on these
-UNTUNED = ({}, None, "no tuning")
-QUICK_ROWS, QUICK_RUNS, QUICK_THIN, QUICK_EPSILONS = 1000, 3, 16, (0.5,)
+CHECKPOINTS, QUICK_ROWS = 9, 600
+FIRST_SEED = 2000  # the search for settings used others
+NOTES = (
+    "All solvers spend the same exact budget (replace-one, delta = 1e-6) from the same public "
+    "start. Excess risk is the paper's F: mean squared distance, or minus w^T A w.",
+    "In full runs RGD, RSGD and RSVRG have the best of 48 to 80 settings per problem, found by "
+    "looking at the excess risk, which nobody could do with private rows; tuned for the excess at "
+    "the end, not for calls. Some winners are at the edge of the grid.",
+    "The default has no setting that depends on the rows of a fit, but its constants were chosen "
+    "while looking at these real sets: there it has seen the exam.",
+    "Differences from the paper: RSVRG noises its full gradient once an epoch and clips the "
+    "difference of gradients; batches are Poisson samples of 1 to 10 % of the rows instead of "
+    "single rows; noise comes from exact accounting instead of closed forms.",
+    "Mammals: the mean of the embedding is almost at the origin, the public start, and 1,180 rows "
+    "are few; low excess there shows caution rather than optimisation. The embedding is treated as "
+    "public.",
+    "Images: without the tissue images of the paper, grey clothes are used, as 9 x 9 descriptors; "
+    "generated textures are in colour, 11 x 11.",
+)
+
+
+def run(job):
+    epsilons = job.pick(EPSILONS[-1:], EPSILONS[-1:], EPSILONS)
+    problems = all_problems(job.data, job.out / "cache", job.pick(60, QUICK_ROWS, None))
+    settings, searched = settings_for(job, problems, epsilons)
+    rows = measure(job, problems, settings, job.pick(2, 3, 5), epsilons)
+    plot_paths(job, rows)
+    table = summaries(rows)
+    sources = list(dict.fromkeys(problem.source for problem in problems))
+    return job.finish(
+        verdict(table, job.full), rows, claims(table, job.full), source="; ".join(sources),
+        notes=[*NOTES, *scale_notes(job)], cells=table, searched=searched,
+        problems=[{"problem": p.name, "rows": len(p.rows), "source": p.source} for p in problems],
+        embedding=embedding_facts(job, problems[-1]),
+    )  # fmt: skip
+
+
+def scale_notes(job):
+    if job.full:
+        return []
+    return [
+        f"One epsilon, {QUICK_ROWS} generated rows of a class, {job.pick(2, 3, 5)} runs and 2 to 4 "
+        "settings per solver: too few rows to be far from noise, and too few settings to call a "
+        "solver tuned. The cells show that everything runs; they judge no solver."
+    ]
+
+
+def embedding_facts(job, problem):
+    """How well the embedding finds ancestors, where it was trained on WordNet."""
+    if find_nouns(job.data) is None:
+        return None
+    rank, precision = quality(problem.rows, hierarchy(job.data).pairs)
+    return {"mean_rank": rank, "mean_average_precision": precision}
+
+
+def measure(job, problems, settings, runs, epsilons):
+    """One row per problem, epsilon, solver and checkpoint."""
+    listed = list(itertools.product(problems, epsilons, (*SOLVERS, DEFAULT)))
+    rows = []
+    for problem, epsilon, name in job.track(listed, "paths"):
+        setting = settings.get((problem.name, name, epsilon))
+        paths = []
+        for seed in range(FIRST_SEED, FIRST_SEED + runs):
+            compute = partial(follow, problem, name, setting, epsilon, seed)
+            paths.append(job.cell([problem.name, epsilon, name, seed], compute))
+        spread = np.quantile([path["excess"] for path in paths], (0.25, 0.5, 0.75), axis=0)
+        words = describe(setting, problem.bound)
+        for calls, low, middle, high in zip(paths[0]["calls"], *spread):
+            rows.append({
+                "problem": problem.name, "epsilon": epsilon, "solver": name,
+                "calls": round(calls), "passes": round(calls / len(problem.rows), 3),
+                "excess": float(f"{middle:.4g}"), "lower_quartile": float(f"{low:.4g}"),
+                "upper_quartile": float(f"{high:.4g}"), "runs": runs, "setting": words,
+                "source": problem.source,
+            })  # fmt: skip
+    return rows
+
+
+def follow(problem, name, setting, epsilon, seed):
+    """Gradient calls and excess risk along one run, at no more than ``CHECKPOINTS`` iterates."""
+    solver = CalibratedDescent() if setting is None else SOLVERS[name](**setting["options"])
+    clip = None if setting is None else setting["clip"]
+    run = problem.solve(solver, epsilon, clip, seed)
+    points = [entry["point"] for entry in run.trace] + [run.point]
+    chosen = np.unique(np.linspace(0, len(points) - 1, CHECKPOINTS).round().astype(int))
+    calls = call_counts(name, solver, run, len(problem.rows))[chosen]
+    return {"calls": calls, "excess": [problem.excess(points[i]) for i in chosen]}
 
 
 def call_counts(name, solver, run, n):
@@ -53,88 +129,9 @@ def call_counts(name, solver, run, n):
     return np.arange(length + 1) * n * solver.rate
 
 
-def seeds(runs):
-    return range(FIRST_SEED, FIRST_SEED + runs)
-
-
-def follow(problem, name, solver, epsilon, clip, seed):
-    """Gradient calls and excess risk along one run, at no more than ``CHECKPOINTS`` iterates."""
-    run = problem.solve(solver, epsilon, clip, seed)
-    points = [entry["point"] for entry in run.trace] + [run.point]
-    chosen = np.unique(np.linspace(0, len(points) - 1, CHECKPOINTS).round().astype(int))
-    calls = call_counts(name, solver, run, len(problem.rows))[chosen]
-    return calls, np.array([problem.excess(points[i]) for i in chosen])
-
-
-def measure(problems, settings, runs, epsilons=EPSILONS):
-    """One row per problem, epsilon, solver and checkpoint."""
-    rows = []
-    for problem in problems:
-        for epsilon in epsilons:
-            for name in (*SOLVERS, DEFAULT):
-                options, clip, how = settings.get((problem.name, name, epsilon), UNTUNED)
-                solver = SOLVERS[name](**options) if name in SOLVERS else CalibratedDescent()
-                paths = [follow(problem, name, solver, epsilon, clip, seed) for seed in seeds(runs)]
-                spread = np.quantile([excess for _, excess in paths], (0.25, 0.5, 0.75), axis=0)
-                words = describe(options, clip, problem.bound, how)
-                for calls, low, middle, high in zip(paths[0][0], *spread):
-                    rows.append({
-                        "problem": problem.name, "epsilon": epsilon, "solver": name,
-                        "calls": round(calls), "passes": round(calls / len(problem.rows), 3),
-                        "excess": float(f"{middle:.4g}"), "lower_quartile": float(f"{low:.4g}"),
-                        "upper_quartile": float(f"{high:.4g}"), "runs": runs, "setting": words,
-                        "source": problem.source,
-                    })  # fmt: skip
-    return rows
-
-
-def describe(options, clip, bound, how):
+def describe(setting, bound):
     """A setting in words, and how it was found."""
-    if not options:
-        return how
-    chosen = {**options, "clip": float(f"{clip * bound:.3g}")}
-    return " ".join(f"{k}={v:g}" for k, v in chosen.items()) + f" ({how})"
-
-
-def settings_for(problems, quick, again):
-    """Options, clip and how found: stored if known for these problems, otherwise by a search."""
-    stored = FOLDER / "fig3_tuned.json"
-    rows = json.loads(stored.read_text()) if stored.exists() and not again else []
-    if not {problem.name for problem in problems} <= {row["problem"] for row in rows}:
-        rows = tune_all(problems, QUICK_THIN, QUICK_EPSILONS) if quick else tune_all(problems)
-    return {
-        (r["problem"], r["solver"], r["epsilon"]): (r["options"], r["clip"], found_how(r))
-        for r in rows
-    }
-
-
-def found_how(row):
-    """Whether a stored setting was searched for on its own problem or taken from another's."""
-    return f"tuned with the truth of {row['from']}" if "from" in row else "tuned with the truth"
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="few rows, runs and settings")
-    parser.add_argument("--data", type=Path, help="folder with the files named in data.py")
-    parser.add_argument("--cache", type=Path, help="folder for trained embeddings")
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    parser.add_argument("--tune", action="store_true", help="search for settings again")
-    options = parser.parse_args()
-    problems = all_problems(options.data, options.cache, QUICK_ROWS if options.quick else None)
-    # Settings stored for all rows are not the best ones for a few.
-    settings = settings_for(problems, options.quick, options.tune or options.quick)
-    few = (QUICK_RUNS, QUICK_EPSILONS)
-    rows = measure(problems, settings, *(few if options.quick else (RUNS, EPSILONS)))
-    options.out.mkdir(parents=True, exist_ok=True)
-    with (options.out / "fig3.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    verdict = judge(rows)
-    (options.out / "fig3.json").write_text(json.dumps(verdict, indent=1) + "\n")
-    plot_paths(rows, options.out / "fig3.png")
-
-
-if __name__ == "__main__":
-    main()
+    if setting is None:
+        return "no tuning"
+    chosen = {**setting["options"], "clip": float(f"{setting['clip'] * bound:.3g}")}
+    return " ".join(f"{k}={v:g}" for k, v in chosen.items()) + f" ({found_how(setting)})"

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from data import RIDGE, descriptors, digits, mammals
 
 from veilspan import (
     Budget,
@@ -22,6 +21,8 @@ from veilspan import (
 )
 from veilspan.features import descriptor_bounds
 from veilspan.geometry import SPD, Ball, PoincareBall, Sphere
+
+from .data import RIDGE, descriptors, digits, mammals
 
 DELTA = 1e-6
 
@@ -84,7 +85,8 @@ class Problem:
 
 def all_problems(data=None, cache=None, limit=None):
     """The five panels: two sets of descriptors, two of digits, the mammals."""
-    return [*means_of_descriptors(data, limit), *eigenvectors(data, limit), hyperbolic(data, cache)]
+    means, vectors = means_of_descriptors(data, limit), eigenvectors(data, limit)
+    return [*means, *vectors, hyperbolic(data, cache, limit)]
 
 
 def means_of_descriptors(data, limit):
@@ -117,10 +119,10 @@ def eigenvectors(data, limit):
     ]  # fmt: skip
 
 
-def hyperbolic(data, cache):
+def hyperbolic(data, cache, limit=None):
     """Mean of embedded mammals. Public: the radius of the ball in which they were trained."""
     found = mammals(data, cache)
     manifold = PoincareBall(found.points.shape[1])
     ball = Ball(manifold, manifold.reference_point, found.radius)
-    return Problem("Poincaré mean, mammals", FrechetLoss(manifold), found.points, ball.center,
-                   ball.radius, ball, found.source)  # fmt: skip
+    return Problem(f"Poincaré mean, {found.name}", FrechetLoss(manifold), found.points[:limit],
+                   ball.center, ball.radius, ball, found.source)  # fmt: skip

@@ -1,58 +1,58 @@
-"""Picture of Figure 3: one row of panels per problem, one column per epsilon."""
+"""Picture of Figure 3: one panel per problem and epsilon."""
 
-import matplotlib as mpl
 import numpy as np
 
-mpl.use("Agg")
-import matplotlib.pyplot as plt
+from ..style import BLUE, ORANGE, OURS, PURPLE, Role, panels, title
 
-#: solver: (label, colour, marker); colours that stay apart for colour-blind readers.
 STYLES = {
-    "RGD": ("RGD, tuned with the truth", "#0072B2", "o"),
-    "RSGD": ("RSGD, tuned with the truth", "#E69F00", "s"),
-    "RSVRG": ("RSVRG, tuned with the truth", "#CC79A7", "D"),
-    "default": ("veilspan's default, no tuning", "#D55E00", "*"),
+    "RGD": ("RGD, tuned with the truth", Role(BLUE, "--", "s")),
+    "RSGD": ("RSGD, tuned with the truth", Role(ORANGE, "-.", "^")),
+    "RSVRG": ("RSVRG, tuned with the truth", Role(PURPLE, (0, (3, 1, 1, 1)), "D")),
+    "default": ("veilspan's default, no tuning", OURS),
 }
 
 
-def plot_paths(rows, path):
-    problems = list(dict.fromkeys(row["problem"] for row in rows))
-    epsilons = sorted({row["epsilon"] for row in rows})
-    figure, axes = plt.subplots(
-        len(problems), len(epsilons), figsize=(4.6 * len(epsilons), 2.7 * len(problems)),
-        layout="constrained", squeeze=False, sharey="row",
-    )  # fmt: skip
-    for (i, j), ax in np.ndenumerate(axes):
-        for solver, (label, colour, marker) in STYLES.items():
-            chosen = [
-                row
-                for row in rows
-                if (row["problem"], row["epsilon"], row["solver"])
-                == (problems[i], epsilons[j], solver)
-            ]
-            passes, middle, low, high = (
-                [row[key] for row in chosen]
-                for key in ("passes", "excess", "lower_quartile", "upper_quartile")
-            )
-            size = 11 if marker == "*" else 4
-            # Dotted: tuned on another problem, see the title.
-            line = ":" if "truth of" in chosen[-1]["setting"] else "-"
-            ax.plot(passes, middle, line, color=colour, marker=marker, markersize=size, label=label)
-            ax.fill_between(passes, low, high, color=colour, alpha=0.15, linewidth=0)
-        ax.set_yscale("log")
-        ax.grid(alpha=0.25)
-        ax.set_title(f"{problems[i]}, ε = {epsilons[j]}", fontsize=10)
-        if i == len(problems) - 1:
+def plot_paths(job, rows):
+    cells = list(dict.fromkeys((row["problem"], row["epsilon"]) for row in rows))
+    columns = 3 if len({epsilon for _, epsilon in cells}) == 3 else 2
+    count = -(-len(cells) // columns)
+    figure, axes = panels(count, columns, width=6.8 / columns + 0.6, height=2.35)
+    for k, ax in enumerate(axes.flat):
+        if k >= len(cells):
+            ax.axis("off")
+            continue
+        draw(ax, rows, *cells[k])
+        if k + columns >= len(cells):
             ax.set_xlabel("gradient calls / n")
-        if j == 0:
+        if k % columns == 0:
             ax.set_ylabel("excess risk")
-    figure.legend(
-        *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False
-    )
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    if axes.size > len(cells):
+        axes.flat[-1].legend(handles, labels, loc="center")
+    else:
+        figure.legend(handles, labels, loc="outside lower center", ncols=2)
     borrowed = any("truth of" in row["setting"] for row in rows)
-    figure.suptitle(
-        "Excess risk along the path at equal privacy: medians, quartiles (lower is better)"
-        + ("; dotted: tuned on another problem" if borrowed else "")
+    title(
+        figure,
+        "Excess risk along the path at equal privacy: medians and quartiles (lower is better)"
+        + ("; thin: tuned on another problem" if borrowed else ""),
     )
-    figure.savefig(path, dpi=100)
-    plt.close(figure)
+    job.picture(figure)
+
+
+def draw(ax, rows, problem, epsilon):
+    for solver, (label, role) in STYLES.items():
+        chosen = [
+            row
+            for row in rows
+            if (row["problem"], row["epsilon"], row["solver"]) == (problem, epsilon, solver)
+        ]
+        passes, middle, low, high = (
+            np.array([row[key] for row in chosen])
+            for key in ("passes", "excess", "lower_quartile", "upper_quartile")
+        )
+        thin = "truth of" in chosen[-1]["setting"]
+        ax.plot(passes, middle, **role.line(label=label, linewidth=0.8 if thin else 1.7))
+        ax.fill_between(passes, low, high, color=role.color, alpha=0.15, linewidth=0)
+    ax.set_yscale("log")
+    ax.set_title(f"{problem}, ε = {epsilon}", fontsize=9)

@@ -4,23 +4,22 @@ Nobody could choose them so with private rows: the search looks at the excess ri
 no privacy for it. The paper tunes like this (appendix C); here it is what the default, which looks
 at nothing that it has not paid for, is held against. Each solver has about 50 settings per problem.
 
-    python experiments/riemannian/tuned.py [--data DIR] [--cache DIR] [--out DIR]
-
-repeats the search (about 20 minutes of CPU) and writes ``fig3_tuned.json``, which the figure reads.
+What was found is kept in ``fig3_tuned.json``; the figure searches only for what is not in it.
 """
 
-import argparse
 import itertools
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from fig3_problems import DELTA, all_problems
-from scipy.optimize import brentq
 
 from veilspan import RGD, RSGD, RSVRG, Budget, LeadingSubspace
 
+from .fig3_problems import DELTA
+
+STORED = Path(__file__).with_name("fig3_tuned.json")
 EPSILONS = (0.1, 0.3, 0.5)
 SOLVERS = {"RGD": RGD, "RSGD": RSGD, "RSVRG": RSVRG}
 #: Clips as fractions of the public bound, steps as multiples of :func:`natural_step`.
@@ -67,7 +66,7 @@ def grid(problem, name):
     ]
 
 
-def tune(problem, name, thin=1, epsilons=EPSILONS):
+def tune(problem, name, epsilons=EPSILONS, thin=1):
     """Best setting per epsilon: all at the middle epsilon, the better ones at each, on more seeds.
 
     Screening uses every seventh row and seven times the mu, hence the same noise on means; the
@@ -88,8 +87,9 @@ def tune(problem, name, thin=1, epsilons=EPSILONS):
 
     settings = grid(problem, name)[::thin]
     if thin > 1:  # a quick look
-        return {e: best(1, settings, problem, e, SEEDS[:1])[0] for e in epsilons}
-    screened = best(SCREENED, settings, few, looser[epsilons[len(epsilons) // 2]], SEEDS[:1])
+        return {epsilon: best(1, settings, problem, epsilon, SEEDS[:1])[0] for epsilon in epsilons}
+    middle = looser[epsilons[len(epsilons) // 2]]
+    screened = best(SCREENED, settings, few, middle, SEEDS[:1])
     winners = []
     for epsilon in epsilons:
         some = best(COMPARED, screened, few, looser[epsilon], SEEDS[:2])
@@ -100,30 +100,39 @@ def tune(problem, name, thin=1, epsilons=EPSILONS):
 
 def epsilon_of_mu(mu):
     """The epsilon at which a budget has this mu."""
+    from scipy.optimize import brentq
+
     return float(brentq(lambda epsilon: Budget(epsilon, DELTA).mu - mu, 1e-4, 100.0))
 
 
-def tune_all(problems, thin=1, epsilons=EPSILONS, report=lambda line: None):
-    """Rows of settings, as the JSON file holds them."""
-    rows = []
-    for name, problem in itertools.product(SOLVERS, problems):
-        for epsilon, (options, clip) in tune(problem, name, thin, epsilons).items():
-            rows.append({"problem": problem.name, "solver": name, "epsilon": epsilon,
-                         "clip": clip, "options": options})  # fmt: skip
-            report(rows[-1])
-    return rows
+def search(problem, name, epsilons, thin):
+    """Rows of settings, as ``fig3_tuned.json`` holds them."""
+    return [
+        {"problem": problem.name, "solver": name, "epsilon": epsilon, "clip": clip,
+         "options": options}
+        for epsilon, (options, clip) in tune(problem, name, epsilons, thin).items()
+    ]  # fmt: skip
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path)
-    parser.add_argument("--cache", type=Path)
-    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent)
-    options = parser.parse_args()
-    rows = tune_all(all_problems(options.data, options.cache), report=print)
-    options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "fig3_tuned.json").write_text(json.dumps(rows, indent=1) + "\n")
+def settings_for(job, problems, epsilons):
+    """All settings by (problem, solver, epsilon), and those that had to be searched for.
+
+    A solver is searched for whole on a problem if the file lacks any of its epsilons.
+    """
+    found = {key_of(row): row for row in json.loads(STORED.read_text(encoding="utf-8"))}
+    searched = []
+    for problem, name in job.track(list(itertools.product(problems, SOLVERS)), "settings"):
+        if any((problem.name, name, epsilon) not in found for epsilon in epsilons):
+            look = partial(search, problem, name, epsilons, job.pick(40, 24, 1))
+            searched += job.cell(["search", problem.name, name], look)
+    found |= {key_of(row): row for row in searched}
+    return found, searched
 
 
-if __name__ == "__main__":
-    main()
+def key_of(row):
+    return row["problem"], row["solver"], row["epsilon"]
+
+
+def found_how(row):
+    """Whether a setting was searched for on its own problem or taken from another's."""
+    return f"tuned with the truth of {row['from']}" if "from" in row else "tuned with the truth"

@@ -1,54 +1,22 @@
 """Figure 3 of the manifold experiments: gradient calls, verdicts, and the small run."""
 
 import csv
-import importlib
 import json
 import math
-import os
-import subprocess
-import sys
-from pathlib import Path
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from veilspan_experiments.riemannian import fig3, fig3_problems, tuned, verdicts
 
-from veilspan import RGD, RSGD, RSVRG, GaussianEvent
-
-pytest.importorskip("matplotlib")
-
-FOLDER = Path(__file__).resolve().parents[2] / "experiments" / "riemannian"
-
-if not (FOLDER / "fig3.py").exists():  # the source distribution holds tests without experiments
-    pytest.skip("experiments are not here", allow_module_level=True)
-
-MODULES = ("data", "embeddings", "fig3", "fig3_problems", "paths", "tuned", "verdicts")
+from veilspan import RGD, RSGD, RSVRG, FrechetLoss, GaussianEvent
+from veilspan.geometry import SPD
 
 
-@pytest.fixture(scope="module")
-def scripts():
-    """The scripts as modules, which find each other as when they are run."""
-    sys.path.insert(0, str(FOLDER))
-    try:
-        yield SimpleNamespace(**{name: importlib.import_module(name) for name in MODULES})
-    finally:
-        sys.path.remove(str(FOLDER))
-        for name in MODULES:  # other experiments have modules of the same name
-            sys.modules.pop(name, None)
-
-
-def run(*arguments):
-    return subprocess.run(
-        [sys.executable, str(FOLDER / "run.py"), *map(str, arguments)],
-        capture_output=True, text=True, env={**os.environ, "MPLBACKEND": "Agg"}, timeout=300,
-    )  # fmt: skip
-
-
-def test_gradient_calls_are_counted_as_the_paper_counts_them(scripts):
+def test_gradient_calls_are_counted_as_the_paper_counts_them():
     def counted(name, solver, length):
-        return list(
-            scripts.fig3.call_counts(name, solver, SimpleNamespace(trace=[0] * length), 100)
-        )
+        return list(fig3.call_counts(name, solver, SimpleNamespace(trace=[0] * length), 100))
 
     assert counted("RGD", RGD(steps=3), 3) == [0, 100, 200, 300]
     assert counted("RSGD", RSGD(steps=2, batch_rate=0.1), 2) == [0, 10, 20]
@@ -56,17 +24,17 @@ def test_gradient_calls_are_counted_as_the_paper_counts_them(scripts):
     assert counted("RSVRG", svrg, 4) == [0, 120, 140, 260, 280]
 
 
-def test_the_default_pays_for_its_histograms_too(scripts):
+def test_the_default_pays_for_its_histograms_too():
     names = ["opening, scale", "opening", "step 1, scale", "step 1", "step 2, scale", "step 2"]
     made = SimpleNamespace(
         trace=[0, 0], plan=SimpleNamespace(events=[GaussianEvent(n) for n in names])
     )
-    assert list(scripts.fig3.call_counts("default", None, made, 10)) == [20, 40, 60]
+    assert list(fig3.call_counts("default", None, made, 10)) == [20, 40, 60]
 
 
-def test_excess_is_that_of_the_paper(scripts):
+def test_excess_is_that_of_the_paper():
     """Twice the mean loss: mean squared distances, and minus w^T A w."""
-    spd, _, eigen, _, tree = scripts.fig3_problems.all_problems(limit=30)
+    spd, _, eigen, _, tree = fig3_problems.all_problems(limit=30)
     start = np.mean(spd.loss.manifold.dist(spd.start, spd.rows) ** 2)
     assert math.isclose(spd.risk(spd.start), start)
     moment = eigen.rows.T @ eigen.rows / len(eigen.rows)
@@ -80,19 +48,19 @@ def test_excess_is_that_of_the_paper(scripts):
         assert np.all(lengths <= problem.bound)  # the bound is public, and holds at the start
 
 
-def test_grids_have_about_as_many_settings(scripts):
-    spd, _, eigen, _, tree = scripts.fig3_problems.all_problems(limit=30)
+def test_grids_have_about_as_many_settings():
+    spd, _, eigen, _, tree = fig3_problems.all_problems(limit=30)
     for problem in (spd, eigen, tree):
-        for name, solver in scripts.tuned.SOLVERS.items():
-            settings = scripts.tuned.grid(problem, name)
+        for name, solver in tuned.SOLVERS.items():
+            settings = tuned.grid(problem, name)
             assert 48 <= len(settings) <= 80
             assert all(solver(**options) and 0 < clip <= 1 for options, clip in settings)
 
 
-def test_screening_keeps_the_noise_on_means(scripts):
-    budget = scripts.tuned.Budget(0.3, scripts.fig3_problems.DELTA)
-    looser = scripts.tuned.epsilon_of_mu(7 * budget.mu)
-    assert math.isclose(scripts.tuned.Budget(looser, scripts.fig3_problems.DELTA).mu, 7 * budget.mu)
+def test_screening_keeps_the_noise_on_means():
+    budget = tuned.Budget(0.3, fig3_problems.DELTA)
+    looser = tuned.epsilon_of_mu(7 * budget.mu)
+    assert math.isclose(tuned.Budget(looser, fig3_problems.DELTA).mu, 7 * budget.mu)
 
 
 def made_rows(default, svrg):
@@ -105,50 +73,126 @@ def made_rows(default, svrg):
     ]
 
 
-def test_verdicts_can_go_either_way(scripts, capsys):
-    good = scripts.verdicts.judge(made_rows(default=1.4, svrg=0.5))
-    assert good["cells"][0]["default_over_best"] == 2.8  # the best is RSVRG's 0.5
-    assert any("wins by more than 10% in 1 of 1" in line for line in good["verdict"])
-    bad = scripts.verdicts.judge(made_rows(default=1.4, svrg=3.0))
-    assert bad["cells"][0]["default_over_best"] == 1.4
-    assert any("wins by more than 10% in 0 of 1" in line for line in bad["verdict"])
-    assert any("RGD in 0, RSGD in 1, RSVRG in 0; that near" in line for line in bad["verdict"])
-    assert "made at 0.1" in good["verdict"][-1]
-    assert capsys.readouterr().out.splitlines() == good["verdict"] + bad["verdict"]
+def judged(**final):
+    claims = verdicts.claims(verdicts.summaries(made_rows(**final)))
+    return [claim.holds for claim in claims]
 
 
-def test_a_borrowed_setting_is_said_to_be_one_and_judges_no_solver(scripts):
-    assert scripts.fig3.found_how({"from": "another"}) == "tuned with the truth of another"
-    assert scripts.fig3.found_how({}) == "tuned with the truth"
+def test_verdicts_can_go_either_way():
+    # One cell that is of no kind: nothing to say of means, eigenvectors or the ball.
+    assert judged(default=0.7, svrg=0.5) == [True, False, None, None, None, True]
+    assert judged(default=0.8, svrg=0.5) == [True, False, None, None, None, False]
+    assert judged(default=1.4, svrg=3.0) == [False, False, None, None, None, True]
+    assert "wins by more than 10% in 1 of 1" in verdicts.verdict(
+        verdicts.summaries(made_rows(default=1.4, svrg=0.5))
+    )
+
+
+@pytest.mark.parametrize(("kind", "place"), [("SPD", 2), ("eigenvector", 3), ("Poincaré", 4)])
+def test_verdicts_of_a_kind_can_go_either_way(kind, place):
+    def holds(svrg, calls):
+        rows = made_rows(default=1.0, svrg=svrg)
+        for row in rows:
+            row["problem"] = f"{kind} made"
+            if row["solver"] == "RSVRG" and row["passes"]:
+                row["passes"] = calls
+        return verdicts.claims(verdicts.summaries(rows))[place].holds
+
+    assert holds(svrg=1.0, calls=0.5)
+    assert not holds(svrg=3.0, calls=0.5)
+
+
+def test_few_settings_judge_nothing():
+    table = verdicts.summaries(made_rows(default=1.4, svrg=0.5))
+    assert {claim.holds for claim in verdicts.claims(table, tuned=False)} == {None}
+
+
+def test_a_borrowed_setting_is_said_to_be_one_and_judges_no_solver():
+    assert tuned.found_how({"from": "another"}) == "tuned with the truth of another"
+    assert tuned.found_how({}) == "tuned with the truth"
     rows = made_rows(default=1.4, svrg=30.0)
     for row in rows:
         if row["solver"] == "RSVRG":
             row["setting"] = "x (tuned with the truth of another)"
-    verdict = scripts.verdicts.judge(rows)["verdict"]
-    assert any("not compared below: 1 cells" in line for line in verdict)
-    assert not any("variance reduction" in line for line in verdict)
+    claims = verdicts.claims(verdicts.summaries(rows))
+    assert [claim.holds for claim in claims[:-1]] == [None] * 5
+    assert claims[-1].holds
 
 
-def test_the_small_run_compares_all_four_everywhere(tmp_path):
-    done = run("fig3", "--quick", "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
-    with (tmp_path / "fig3.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    assert len({row["problem"] for row in rows}) == 5
+@dataclass
+class MadeProblem:
+    """Its excess is known from the setting alone: the distance of the step from 0.6."""
+
+    name: str
+    rows: np.ndarray
+    loss = FrechetLoss(SPD(2))
+
+    def solve(self, solver, epsilon, clip, seed):
+        return SimpleNamespace(point=(solver.step, clip))
+
+    def excess(self, point):
+        return abs(point[0] - 0.6) + abs(point[1] - 0.2)
+
+
+@pytest.mark.parametrize("rows", [10, 3000])
+def test_the_search_finds_the_best_setting(rows):
+    problem = MadeProblem("SPD made", np.zeros((rows, 2, 2)))
+    for options, clip in tuned.tune(problem, "RGD", (0.1, 0.5)).values():
+        assert (options["step"], clip) == (0.6, 0.2)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Two problems and a search that takes the first setting of the grid."""
+    problems = fig3_problems.all_problems(limit=40)[2:4]
+    monkeypatch.setattr(fig3, "all_problems", lambda *_: problems)
+
+    def first(problem, name, epsilons, thin):
+        options, clip = tuned.grid(problem, name)[0]
+        return [{"problem": problem.name, "solver": name, "epsilon": epsilon, "clip": clip,
+                 "options": options} for epsilon in epsilons]  # fmt: skip
+
+    monkeypatch.setattr(tuned, "search", first)
+    return problems
+
+
+def read(job):
+    with job.file("csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_small_run_compares_all_four_and_goes_on_after_a_break(tiny_job, small, monkeypatch):
+    job = tiny_job("riemannian-fig3")
+    follow, count = fig3.follow, iter(range(100))
+
+    def tired(*arguments):
+        if next(count) == 5:
+            raise KeyboardInterrupt
+        return follow(*arguments)
+
+    monkeypatch.setattr(fig3, "follow", tired)
+    with pytest.raises(KeyboardInterrupt):
+        fig3.run(job)
+    again = tiny_job("riemannian-fig3")
+    assert again._cells.resumed == 5 + 6  # paths and searches
+    fig3.run(again)
+    rows = read(again)
+    monkeypatch.setattr(fig3, "follow", follow)
+    whole = tiny_job("riemannian-fig3", fresh=True)
+    fig3.run(whole)
+    assert read(whole) == rows
     assert {row["solver"] for row in rows} == {"RGD", "RSGD", "RSVRG", "default"}
     for row in rows:
         assert ("tuned with the truth" in row["setting"]) == (row["solver"] != "default")
         assert row["source"].startswith("generated")
-    verdict = json.loads((tmp_path / "fig3.json").read_text())
-    assert done.stdout.splitlines() == verdict["verdict"]
-    assert len(verdict["cells"]) == 5
-    # A thousand rows or so are noise for most: only that nobody leaves the room is checked here.
-    for cell in verdict["cells"]:
-        assert all(0 <= value <= 2 * cell["start"] for value in cell["final"].values()), cell
-    assert (tmp_path / "fig3.png").stat().st_size > 30_000
+    record = json.loads(whole.file("json").read_text())
+    assert len(record["facts"]["cells"]) == len(small)
+    assert {claim["holds"] for claim in record["claims"]} == {None}
+    assert whole.file("png").stat().st_size > 20_000
 
 
-def test_an_unknown_figure_is_named(tmp_path):
-    done = run("fig4", "--out", tmp_path)
-    assert done.returncode == 2
-    assert "no such figure: fig4" in done.stderr
+def test_stored_settings_cover_the_real_sets():
+    rows = json.loads(tuned.STORED.read_text(encoding="utf-8"))
+    keys = {tuned.key_of(row) for row in rows}
+    assert len(keys) == len(rows) == 45
+    assert {epsilon for _, _, epsilon in keys} == set(tuned.EPSILONS)

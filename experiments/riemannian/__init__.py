@@ -1,0 +1,1 @@
+"""Utpala, Han, Jawanpuria & Mishra (2023): private optimisation on manifolds."""
