@@ -102,12 +102,16 @@ def measure(suite: Suite, options: argparse.Namespace) -> list[dict[str, Any]] |
 
 
 def run_suites(chosen: list[Suite], options: argparse.Namespace) -> dict[str, Any]:
-    """Ratios by suite, ``None`` for those that failed."""
-    found = {}
+    """Ratios by suite, ``None`` for those that failed; after Ctrl-C those that were done."""
+    found: dict[str, Any] = {}
     for number, suite in enumerate(chosen, 1):
         say(f"[{number}/{len(chosen)}] {suite.name} ...")
         start = time.monotonic()
-        found[suite.name] = measure(suite, options)
+        try:
+            found[suite.name] = measure(suite, options)
+        except KeyboardInterrupt:
+            say("interrupted: what was measured so far is kept.")
+            break
         outcome = "FAILED" if found[suite.name] is None else f"{len(found[suite.name])} ratios"
         say(f"[{number}/{len(chosen)}] {suite.name}: {outcome}, {time.monotonic() - start:.0f} s")
     return found
@@ -234,9 +238,9 @@ def main(arguments: list[str] | None = None) -> int:
     limits = measure_limits().as_dict()
     print_run(done, limits)
     print_comparison(found, broken)
-    failed = [name for name in suites if name not in done]
+    failed = [suite.name for suite in chosen if suite.name not in done]
     if failed:
-        note(f"FAILED, see above: {', '.join(failed)}.")
+        note(f"Without an answer, see above: {', '.join(failed)}.")
     keep(scale, done, limits, update=options.update_baseline)
     return REGRESSED if found.regressions else FAILED if failed else 0
 
