@@ -14,6 +14,7 @@ PAPER = {
     "SGD-REAP": ("dp-SGD-REAP converges from an inlier share of 0.6", 0.6),
     "SMD-REAP": ("dp-SMD-REAP converges from an inlier share of 0.2", 0.2),
 }
+SETTLED = 600  # steps after which runs of REAP count as ended
 
 
 def success(runs, method, cell):
@@ -28,16 +29,22 @@ def least_share(table, shares, columns):
     return shares[first] if first < len(shares) else None
 
 
-def judge(printed, honest):
-    """Claims from the least inlier shares (or ``None``) by method, as printed and honest."""
+def judge(printed, honest, reap_steps):
+    """Claims from the least inlier shares (or ``None``) by method, as printed and honest.
+
+    Runs of REAP that were stopped early can show that it converges, but not that it does not.
+    """
     claims = []
     for name, (words, share) in PAPER.items():
         found = honest[name]
-        claims.append(Claim(
-            f"{words} (appendix, Fig. 5)",
-            f"from a share of: printed {said(printed[name])}, with correct noise {said(found)}",
-            found is not None and found <= share,
-        ))  # fmt: skip
+        measured = (
+            f"from a share of: printed {said(printed[name])}, with correct noise {said(found)}"
+        )
+        holds = found is not None and found <= share
+        if not holds and "REAP" in name and reap_steps < SETTLED:
+            measured += f"; not judged from {reap_steps} steps, after which it still improves"
+            holds = None
+        claims.append(Claim(f"{words} (appendix, Fig. 5)", measured, holds))
     return claims
 
 
@@ -50,7 +57,7 @@ def run(job):
     batches = job.pick((5, 10), (20, 50), (1, 2, 5, 10, 20, 50))
     n = job.pick(200, 2000, 2000)
     seeds = job.pick(1, 1, 5)
-    ggd, reap, slow = job.pick((20, 5, 5), (600, 200, 150), (1000, 1000, 600))
+    ggd, reap, slow = job.pick((20, 5, 5), (600, 200, 150), (1000, 1000, SETTLED))
     printed = [Printed(m, ggd if m == "SGGD" else reap) for m in NAMES]
     honest = [PaperHonest(m, ggd if m == "SGGD" else slow) for m in NAMES]
     cells = [[Cell(n=n, steps=n, share=s, batch=b) for b in batches] for s in shares]
@@ -70,7 +77,8 @@ def run(job):
         return least_share(found, shares, above)
 
     p, h = ({m.method: least(m) for m in group} for group in (printed, honest))
-    claims = judge(p, h)
+    claims = judge(p, h, slow)
+    judged = [claim.holds for claim in claims if claim.holds is not None]
     true = [cell.true_epsilon("SGGD") for cell in cells[0]]
     ends = {f"B = {c.batch}": c for c in (cells[0][0], cells[0][-1])}
     job.finish(
@@ -78,7 +86,7 @@ def run(job):
         f"all/0.6/0.2, printed rerun {'/'.join(said(s) for s in p.values())} at true epsilon "
         f"{min(true):.1g} to {max(true):.1g}, with correct noise "
         f"{'/'.join(said(s) for s in h.values())}, auto {said(least(AUTO))}; "
-        f"{sum(c.holds for c in claims)} of 3 claims survive",
+        f"{sum(judged)} of {len(judged)} claims that can be judged survive",
         list(csv_rows(runs)), claims, costs=cell_costs(printed, ends),
         notes=[
             f"{seeds} repetitions (the paper: 50); inlier shares {', '.join(map(str, shares))}",

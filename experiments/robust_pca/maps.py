@@ -32,7 +32,7 @@ def draw_maps(job, people, shown, own, match, true, n_loci, n_scores):
     }
     figure, axes = panels(4, 3, width=2.45, height=2.35)
     colours = corner_colours(people.place)
-    draw_points(axes[0][0], people.place, people.place, colours, size=14)
+    draw_points(axes[0][0], people.place, people.place, colours, size=8)
     axes[0][0].set_title("where they live\n", fontsize=9)
     for ax, (name, points) in zip(axes.flat[1:], {**shown, **own}.items(), strict=True):
         draw_points(ax, points, people.place, colours, size=4)

@@ -135,8 +135,9 @@ def test_fig5_judges_least_shares():
     printed = dict.fromkeys(fig5.NAMES, 0.1)
     good = {"SGGD": 0.1, "SGD-REAP": 0.6, "SMD-REAP": 0.2}
     bad = {"SGGD": 0.2, "SGD-REAP": None, "SMD-REAP": 0.4}
-    assert holds(fig5.judge(printed, good)) == [True] * 3
-    assert holds(fig5.judge(printed, bad)) == [False] * 3
+    assert holds(fig5.judge(printed, good, 5)) == [True] * 3
+    assert holds(fig5.judge(printed, bad, fig5.SETTLED)) == [False] * 3
+    assert holds(fig5.judge(printed, bad, 5)) == [False, None, None]
     table = np.array([[0.0, 0.0], [1.0, 1.0], [0.2, 0.2], [0.6, 0.6]])
     assert fig5.least_share(table, (0.1, 0.2, 0.4, 0.6), [0, 1]) == 0.6
     assert fig5.least_share(table[:1], (0.1,), [0, 1]) is None
