@@ -236,12 +236,13 @@ def main(arguments: list[str] | None = None) -> int:
         done = measure_again(done, found, options)
         found = compare(done, before)
     limits = measure_limits().as_dict()
-    print_run(done, limits)
-    print_comparison(found, broken)
+    if done:
+        print_run(done, limits)
+        print_comparison(found, broken)
+        keep(scale, done, limits, update=options.update_baseline)
     failed = [suite.name for suite in chosen if suite.name not in done]
     if failed:
         note(f"Without an answer, see above: {', '.join(failed)}.")
-    keep(scale, done, limits, update=options.update_baseline)
     return REGRESSED if found.regressions else FAILED if failed else 0
 
 

@@ -59,8 +59,8 @@ def exponents(rows: list[dict]) -> tuple[Exponent, Exponent]:
 
 
 def time_claim(sweep: Sweep, found: Exponent) -> Claim:
-    bound = "at most " if sweep.at_most else ""
-    text = f"time of {sweep.model} grows as {sweep.variable}^{bound}{sweep.time:g}: {sweep.why}"
+    law = "at most as" if sweep.at_most else "as"
+    text = f"time of {sweep.model} grows {law} {sweep.variable}^{sweep.time:g}: {sweep.why}"
     return Claim(text, words(found), judged(found, sweep.time, at_most=sweep.at_most), "ours")
 
 
