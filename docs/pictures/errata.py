@@ -16,24 +16,28 @@ def with_noise_share(share: float) -> float:
 
 
 def minibatches() -> float:
+    """Fig. 1 of the robust PCA paper."""
     delta = 1 / math.sqrt(2000)
     std = 0.01 * math.sqrt(2000 * math.log(1 / delta)) / (0.8 * 2000)
     return epsilon_spent([SampledGaussianEvent("step", 0.01, 20 * std, 2000)], delta)
 
 
 def sum_with_noise_of_a_mean() -> float:
+    """dp-GD-REAP with eq. (4.1) as it stands."""
     steps, delta = 4000, 1 / math.sqrt(2000)
     std = math.sqrt(32 * steps) * math.log(steps / delta) / (0.8 * 2000)
     return epsilon_of(math.sqrt(2 * steps) / std, delta)
 
 
 def variance_reduced(n: int) -> float:
+    """Theorem 4.1 at 10 n steps, c = 1."""
     std = math.sqrt(10 * n * math.log(1 / DELTA)) / n
     event = SampledGaussianEvent("step", 1 / n, std, 10 * n)
     return epsilon_spent([event], DELTA, neighbors="add-remove")
 
 
 def completion(nominal: float, moved: float) -> float:
+    """The noise of Algorithm 1 for a user who moves the matrix so far (L = 1)."""
     return epsilon_of(moved * nominal / math.sqrt(64 * math.log(1 / DELTA)), DELTA)
 
 
