@@ -90,6 +90,8 @@ ITEMS = (
          "recommend.crossover", uses="MovieLens-1M, BookCrossing (recommend/data.py)"),
     Item("erm-accuracy", "ours", "Accuracy", "test accuracy of every linear solver",
          "erm.tables", uses="a9a, adult, census-income, covertype (erm/sets.py)", peers=True),
+    Item("erm-regression", "ours", "Regression", "R^2 of every solver of linear regressions",
+         "erm.regression"),
     Item("scaling", "ours", "Scaling", "time and memory against n, D, r, users, items",
          "scaling.run"),
     Item("peers", "ours", "Peers", "accuracy, time, memory and audit beside other libraries",
