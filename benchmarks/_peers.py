@@ -65,33 +65,6 @@ def diffprivlib_sampler(draws: int) -> dict[str, float]:
     return {"claimed": claimed, "drawn": float(drawn.mean()), "error": spread, "draws": draws}
 
 
-def diffprivlib_logistic(
-    file: str, epsilons: list[float], strengths: list[float], seed: int
-) -> list[dict[str, Any]]:
-    """Coefficients and CPU seconds for each epsilon and C, on rows inside the unit ball."""
-    import warnings
-
-    import numpy as np
-    from diffprivlib.models import LogisticRegression
-
-    warnings.simplefilter("ignore")  # on convergence: more iterations are allowed than usual
-    with np.load(file) as table:
-        rows, signs = table["rows"], table["signs"]
-    found = []
-    for epsilon in epsilons:
-        for strength in strengths:
-            model = LogisticRegression(
-                epsilon=epsilon, data_norm=1.0, C=strength, fit_intercept=False, max_iter=200,
-                random_state=seed,
-            )  # fmt: skip
-            start = time.process_time()
-            model.fit(rows, signs)
-            cpu = time.process_time() - start
-            theta = model.coef_[0].tolist()
-            found.append({"epsilon": epsilon, "C": strength, "cpu": cpu, "theta": theta})
-    return found
-
-
 def _within(limit: int, work: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
     """Result of ``work`` in a forked child that may use ``limit`` CPU seconds; else ``None``."""
     import multiprocessing
@@ -125,6 +98,5 @@ if __name__ == "__main__":
     questions = {
         "diffprivlib-pca": diffprivlib_pca,
         "diffprivlib-sampler": diffprivlib_sampler,
-        "diffprivlib-logistic": diffprivlib_logistic,
     }
     print(json.dumps(questions[sys.argv[1]](**json.loads(sys.argv[2]))))

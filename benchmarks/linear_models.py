@@ -12,11 +12,8 @@ is made on first use.
 """
 
 import argparse
-import json
 import resource
-import subprocess
 import sys
-import tempfile
 import time
 import tracemalloc
 from itertools import pairwise
@@ -28,12 +25,12 @@ from threadpoolctl import threadpool_limits
 
 from _limits import Limits
 from _limits import measure as measure_limits
-from _peers import PeerUnavailable, peer_environ, peer_python
+from _peers import PeerUnavailable
 from _report import met, note, ratio, save, say, seconds, show
+from veilspan.cli.experiments import experiment
 from veilspan.estimators.linear_classification import LogisticRegression
 from veilspan.solvers.linear_gd import GradientDescent
 
-PEER_PACKAGES = ["diffprivlib==0.6.6", "scikit-learn==1.7.2", "numpy<2.4"]
 EPSILONS = (0.1, 1.0)
 PEER, SLOWEST = "diffprivlib 0.6.6", 1.0  # goal: the ratio ours / theirs
 MOST_BEYOND = 256  # megabytes that a fit may hold beyond the table
@@ -73,21 +70,12 @@ def model(epsilon: float, rows: int, **changes: object) -> LogisticRegression:
 
 def peer_times(table: sparse.csr_array, signs: np.ndarray, repeats: int) -> dict[float, float]:
     """Least CPU seconds of diffprivlib at each epsilon, on dense rows inside the unit ball."""
+    rows = np.hstack([table.toarray(), np.ones((table.shape[0], 1))]) / np.sqrt(ATTRIBUTES + 1)
     try:
-        python = peer_python("diffprivlib", PEER_PACKAGES)
+        fits = experiment("erm.peers").logistic_fits(rows, signs, EPSILONS, [1.0] * repeats, 0)
     except PeerUnavailable as reason:
         say(f"without {PEER}: {reason}")
         return {}
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "rows.npz"
-        rows = np.hstack([table.toarray(), np.ones((table.shape[0], 1))])
-        np.savez(file, rows=rows / np.sqrt(ATTRIBUTES + 1), signs=signs)
-        settings = {"file": str(file), "epsilons": EPSILONS, "strengths": [1.0] * repeats}
-        question = json.dumps({**settings, "seed": 0})
-        script = Path(__file__).with_name("_peers.py")
-        command = [str(python), str(script), "diffprivlib-logistic", question]
-        done = subprocess.run(command, env=peer_environ(), stdout=subprocess.PIPE, check=True)
-    fits = json.loads(done.stdout)
     return {e: min(fit["cpu"] for fit in fits if fit["epsilon"] == e) for e in EPSILONS}
 
 

@@ -64,12 +64,14 @@ def scaled(split):
     return Scaled(split, mapped, signs, row_map, theta, made.risk(theta))
 
 
-def plain(rows, signs, ridge):
+def plain(rows, signs, ridge, tolerance=1e-4):
     """Logistic regression of scikit-learn, constant column included in the rows."""
     from sklearn.linear_model import LogisticRegression
 
     solver = "newton-cholesky" if rows.shape[0] > 5 * rows.shape[1] else "lbfgs"
-    model = LogisticRegression(C=1 / ridge, fit_intercept=False, max_iter=2000, solver=solver)
+    model = LogisticRegression(
+        C=1 / ridge, fit_intercept=False, max_iter=2000, solver=solver, tol=tolerance
+    )
     return model.fit(rows, signs).coef_[0]
 
 

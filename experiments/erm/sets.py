@@ -1,8 +1,6 @@
 """Classification tables for the experiments on linear models, each with bounds known without them.
 
-    python experiments/erm/sets.py [--data FOLDER]
-
-prints what is there. Below FOLDER these are read: ``a9a/a9a.gz``, ``a9a/a9a.t.gz``,
+Below the folder of ``--data`` these are read: ``a9a/a9a.gz``, ``a9a/a9a.t.gz``,
 ``adult/adult.parquet``, ``census-income-kdd/census-income.{data,test}.gz``,
 ``covertype/covtype.npz``. The other sets come with scikit-learn or are generated.
 
@@ -12,11 +10,9 @@ documentation of the sets, and read off the files here only because that is shor
 is taken from the rows; values outside their range are clipped to it.
 """
 
-import argparse
 import gzip
 import io
 import subprocess
-import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,7 +20,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+from ..environments import peer_environ, peer_python
+
 PARQUET = ["pyarrow", "pandas"]
 TEST_PART = 0.2
 
@@ -192,9 +189,6 @@ def one_hot(frame, numbers, logarithmic):
 
 def parquet_as_csv(file):
     """Read a parquet file in an environment of its own: nothing else here needs that reader."""
-    sys.path.insert(0, str(BENCHMARKS))
-    from _peers import peer_environ, peer_python
-
     code = "import pandas, sys; pandas.read_parquet(sys.argv[1]).to_csv(sys.stdout, index=False)"
     command = [str(peer_python("parquet", PARQUET)), "-c", code, str(file)]
     done = subprocess.run(command, env=peer_environ(), capture_output=True, text=True, check=True)
@@ -220,14 +214,3 @@ def describe(split):
         f"{split.name}: {rows:,} x {columns} training rows, {len(split.test[1]):,} test rows, "
         f"{max(positive, 1 - positive):.3f} of them in the larger class. Bounds: {split.bounds}."
     )
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path)
-    for make in sources(parser.parse_args().data).values():
-        print(describe(make(seed=0)))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,96 +1,95 @@
-"""What the tables show, in words: goals met, goals missed.
+"""What the accuracies show: goals met, goals missed. All of them are goals of ours."""
 
-python experiments/erm/verdicts.py FILE     prints the verdicts of a tables.csv again
-"""
-
-import csv
 import math
-import sys
-from pathlib import Path
 
-import sets
-from tables import (
-    AUTO,
-    EPSILONS,
-    FIXED,
-    GOALS,
-    HINDSIGHT,
-    PEER,
-    PLAIN,
-    SOLVERS,
-    best_of_peer,
-    summary,
-)
+from ..job import Claim
+from . import sets
+from .tables import AUTO, EPSILONS, FIXED, GOALS, HINDSIGHT, PEER, PLAIN, SOLVERS
 
 
-def show(found, epsilons=EPSILONS):
-    """Print a table for each set and the verdicts."""
-    cells = summary(found)
-    for name in dict.fromkeys(row["data"] for row in found):
-        print_table(name, cells, found, epsilons)
-    print()
-    goals(cells, epsilons)
-    against_the_peer(cells, epsilons)
-    hindsight(found, epsilons)
+def judge(found, cells, epsilons=EPSILONS):
+    """All claims."""
+    return [
+        *goals(cells, epsilons), *against_the_peer(cells, epsilons), *hindsight(found, epsilons)
+    ]  # fmt: skip
 
 
-def print_table(name, cells, found, epsilons):
-    sizes = next((row["rows"], row["columns"]) for row in found if row["data"] == name)
-    print(f"\n{name}: {int(sizes[0]):,} rows x {sizes[1]} columns; accuracy +- standard error / ")
-    print("excess risk at epsilon " + ", ".join(f"{epsilon:g}" for epsilon in epsilons))
-    for method in dict.fromkeys(key[1] for key in cells if key[0] == name):
-        texts, seeds = [], 0
-        for epsilon in [*epsilons, float("inf")]:
-            if (name, method, epsilon) in cells:
-                accuracy, error, excess, seeds = cells[name, method, epsilon]
-                spread = "         " if seeds == 1 else f"+- {error:.4f}"
-                texts.append(f"{accuracy:.4f} {spread} / {excess:7.4f}")
-        print(f"  {method:26} {'   '.join(texts)}   ({seeds} seeds)")
+def series(cells, name, method, epsilons):
+    """Accuracies of a method on a set, in the order of epsilon."""
+    keys = [(name, method, epsilon) for epsilon in epsilons]
+    return " / ".join(f"{cells[key][0]:.3f}" if key in cells else "-" for key in keys)
+
+
+def accuracy_table(cells, names, epsilons):
+    """Accuracy, standard error, excess and seeds by set and method, for the record."""
+    return [
+        {"data": name, "method": method, "epsilon": epsilon, "accuracy": cell[0],
+         "standard_error": cell[1], "excess": cell[2], "seeds": cell[3]}
+        for (name, method, epsilon), cell in cells.items()
+        if name in names and epsilon in (*epsilons, math.inf)
+    ]  # fmt: skip
 
 
 def goals(cells, epsilons):
     """The figures that the default has to reach."""
+    found = []
     for name, wanted in GOALS.items():
-        for epsilon, goal in zip(EPSILONS, wanted):
-            method = AUTO if name == "a9a" else FIXED
-            if epsilon not in epsilons or (name, method, epsilon) not in cells:
-                continue
-            accuracy, error, _, _ = cells[name, method, epsilon]
-            word = "met" if round(accuracy, 3) >= goal else "MISSED"
-            print(
-                f"verdict: {name} at epsilon {epsilon:g}: {accuracy:.4f} +- {error:.4f}, "
-                f"goal {goal:.3f}: {word}"
-            )
+        method = AUTO if name == "a9a" else FIXED
+        judged = [
+            (epsilon, goal, cells[name, method, epsilon])
+            for epsilon, goal in zip(EPSILONS, wanted)
+            if epsilon in epsilons and (name, method, epsilon) in cells
+        ]
+        if not judged:
+            continue
+        missed = [epsilon for epsilon, goal, cell in judged if round(cell[0], 3) < goal]
+        where = "" if name == "a9a" else " on its fixed split"
+        text = ", ".join(f"{with_error(cell)} at {e:g}" for e, _, cell in judged)
+        text += f"; missed at epsilon {', '.join(f'{e:g}' for e in missed)}" if missed else ""
+        aims = " / ".join(f"{goal:.3f}" for _, goal, _ in judged)
+        found.append(
+            Claim(f"the default reaches {aims} on {name}{where}", text, not missed, who="ours")
+        )
+    return found
+
+
+def with_error(cell):
+    """Mean and, if there is one, its standard error."""
+    return f"{cell[0]:.4f}" + ("" if math.isnan(cell[1]) else f" +- {cell[1]:.4f}")
 
 
 def against_the_peer(cells, epsilons):
     """Ahead by more than one standard error, or both as good as without privacy."""
-    ahead, equal, behind, unjudged = [], [], [], []
+    places = {"ahead": [], "equal": [], "behind": [], "one seed": []}
     for name in dict.fromkeys(key[0] for key in cells):
         for epsilon in epsilons:
-            if (name, PEER, epsilon) not in cells:
-                continue
-            ours, theirs = cells[name, AUTO, epsilon], cells[name, PEER, epsilon]
-            # A single seed has no standard error: the other's counts alone.
-            error = math.hypot(*(cell[1] for cell in (ours, theirs) if cell[3] > 1))
-            top = cells[name, PLAIN, float("inf")]
-            where = f"{name} at {epsilon:g} ({ours[0]:.4f} against {theirs[0]:.4f})"
-            if ours[3] == theirs[3] == 1:
-                unjudged.append(where)
-            elif ours[0] - theirs[0] > error:
-                ahead.append(where)
-            elif min(ours[0], theirs[0]) >= top[0] - 0.005:
-                equal.append(where)
-            else:
-                behind.append(where)
-    print(
-        f"verdict: the default is ahead of diffprivlib with its best C by more than one standard "
-        f"error in {len(ahead)} of {len(ahead) + len(equal) + len(behind)} cells; both are within "
-        f"0.005 of the fit without privacy in {len(equal)}: {'; '.join(equal) or '-'}; "
-        f"neither: {'; '.join(behind) or '-'}"
-    )
-    if unjudged:
-        print(f"verdict: one seed, no standard error: {'; '.join(unjudged)}")
+            if (name, PEER, epsilon) in cells:
+                word, where = compared(cells, name, epsilon)
+                places[word].append(where)
+    judged = sum(len(places[word]) for word in ("ahead", "equal", "behind"))
+    if not any(places.values()):
+        return []
+    text = f"ahead in {len(places['ahead'])} of {judged} cells"
+    for word, says in (("equal", "both within 0.005 of the fit without privacy"),
+                       ("behind", "neither"), ("one seed", "one seed, not judged")):  # fmt: skip
+        text += f"; {says}: {', '.join(places[word])}" if places[word] else ""
+    claim = "the default is ahead of diffprivlib with its best C by more than a standard error, or "
+    claim += "both are as good as without privacy"
+    return [Claim(claim, text, not places["behind"] if judged else None, who="ours")]
+
+
+def compared(cells, name, epsilon):
+    """One of four words, and the figures."""
+    ours, theirs = cells[name, AUTO, epsilon], cells[name, PEER, epsilon]
+    # A single seed has no standard error: the other's counts alone.
+    error = math.hypot(*(cell[1] for cell in (ours, theirs) if cell[3] > 1))
+    top = cells[name, PLAIN, math.inf][0]
+    where = f"{name} at {epsilon:g} ({ours[0]:.4f} against {theirs[0]:.4f})"
+    if ours[3] == theirs[3] == 1:
+        return "one seed", where
+    if ours[0] - theirs[0] > error:
+        return "ahead", where
+    return ("equal" if min(ours[0], theirs[0]) >= top - 0.005 else "behind"), where
 
 
 def hindsight(found, epsilons):
@@ -101,6 +100,7 @@ def hindsight(found, epsilons):
         )
         for row in found
     }
+    claims = []
     for name in dict.fromkeys(row["data"] for row in found):
         gaps = [
             (gap, epsilon, solver)
@@ -113,11 +113,13 @@ def hindsight(found, epsilons):
             continue
         gap, epsilon, best = max(gaps)
         held_out = name.split(",")[0] in sets.HELD_OUT
-        word = ("met" if gap <= HINDSIGHT else "MISSED") if held_out else "chosen on this set"
-        print(
-            f"verdict: {name}: furthest behind the best of our solvers {gap:+.4f} "
-            f"({best} at epsilon {epsilon:g}), goal {HINDSIGHT}: {word}"
-        )
+        text = f"furthest behind {gap:+.4f} ({best} at epsilon {epsilon:g})"
+        text += "" if held_out else "; not judged: the rule was chosen on this set"
+        claims.append(
+            Claim(f"on {name} the default is at most {HINDSIGHT} behind the best of our solvers",
+                  text, gap <= HINDSIGHT if held_out else None, who="ours")
+        )  # fmt: skip
+    return claims
 
 
 def mean_gap(by_seed, name, solver, epsilon):
@@ -128,14 +130,3 @@ def mean_gap(by_seed, name, solver, epsilon):
         if key[:3] == (name, solver, epsilon)
     ]
     return sum(gaps) / len(gaps) if gaps else None
-
-
-def main():
-    with Path(sys.argv[1]).open() as file:
-        found = list(csv.DictReader(file))
-    epsilons = sorted({float(row["epsilon"]) for row in found} - {float("inf")})
-    show(best_of_peer(found), epsilons)
-
-
-if __name__ == "__main__":
-    main()
