@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import veilspan
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 LOADED = {("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("link", "href")}
+OUTSIDE = re.compile(r"(?:\w+:)?//")
 TOOLS = ("sphinx", "myst_parser", "furo", "sphinx_design", "sphinx_copybutton")
 
 
@@ -158,33 +160,42 @@ class Resources(HTMLParser):
         self.found += [value for name, value in attributes if (tag, name) in LOADED and value]
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
+def built(out):
+    """The site: one that is built already, or a new one."""
+    if "VEILSPAN_SITE" in os.environ:
+        return Path(os.environ["VEILSPAN_SITE"])
     if any(importlib.util.find_spec(tool) is None for tool in TOOLS):
         pytest.skip("needs the extra docs: python3 run.py docs builds the site")
-    out = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
-    built = subprocess.run(
+    done = subprocess.run(
         [*command, "-d", out / "doctrees", DOCS, out / "html"], capture_output=True, text=True
     )
-    assert built.returncode == 0, built.stderr[-4000:]
+    assert done.returncode == 0, done.stderr[-4000:]
     return out / "html"
 
 
-def test_nothing_is_loaded_from_elsewhere(site):
+def test_site(names, tmp_path):
+    """One test, so that parallel runs build the site once."""
+    site = built(tmp_path)
+    nothing_is_loaded_from_elsewhere(site)
+    the_reference_is_complete(site, names)
+    formulas_are_drawn_without_a_script(site)
+
+
+def nothing_is_loaded_from_elsewhere(site):
     pages = list(site.rglob("*.html"))
     assert len(pages) > 30
     for page in pages:
         reader = Resources()
         reader.feed(page.read_text())
         assert reader.found
-        outside = [url for url in reader.found if re.match(r"(?:\w+:)?//", url)]
+        outside = [url for url in reader.found if OUTSIDE.match(url)]
         assert not outside, f"{page.name}: {outside}"
     for sheet in site.rglob("*.css"):
         assert not re.search(r"(@import|url\()\s*[\"']?(https?:)?//", sheet.read_text()), sheet.name
 
 
-def test_the_reference_is_on_the_site(site, names):
+def the_reference_is_complete(site, names):
     for page, sections in names.pages().items():
         text = (site / "api" / f"{page}.html").read_text()
         for section in sections:
@@ -192,7 +203,15 @@ def test_the_reference_is_on_the_site(site, names):
                 assert f'id="{name}"' in text, name
 
 
-def test_formulas_are_drawn_without_a_script(site):
+def formulas_are_drawn_without_a_script(site):
     text = (site / "api" / "geometry.html").read_text()
     assert "<math" in text
     assert "mathjax" not in text.lower()
+
+
+def test_an_outside_resource_is_seen():
+    reader = Resources()
+    reader.feed('<script src="https://cdn.example/x.js"></script><a href="https://example"></a>')
+    assert [url for url in reader.found if OUTSIDE.match(url)] == ["https://cdn.example/x.js"]
+    assert OUTSIDE.match("//cdn.example/x.js")
+    assert not OUTSIDE.match("_static/x.js")

@@ -8,6 +8,7 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -41,6 +42,7 @@ def value_of(name: str) -> Any:
     return getattr(importlib.import_module(package), last)
 
 
+@cache
 def root_names() -> list[str]:
     """Return the public classes and functions of ``veilspan`` itself, by their full names."""
     return [
@@ -126,6 +128,7 @@ def _sections(*pairs: tuple[str, list[str]]) -> list[Section]:
 LINEAR = ("estimators.linear_classification", "estimators.linear_regression")
 
 
+@cache
 def pages() -> dict[str, list[Section]]:
     """Return all pages of the reference: their names, and what they hold."""
     linear = from_layer(*LINEAR)

@@ -62,7 +62,8 @@ def _table(full_names: tuple[str, ...]) -> list[str]:
 
 def _summary(value: Any) -> str:
     paragraph = (inspect.getdoc(value) or "").split("\n\n")[0]
-    return " ".join(paragraph.split())
+    # A role is looked up in the module of a docstring, which a table is not in.
+    return re.sub(r":\w+:`~?([^`]+)`", r"``\1``", " ".join(paragraph.split()))
 
 
 def _entry(name: str) -> list[str]:
@@ -158,6 +159,13 @@ def link_types(app: Sphinx, doctree: nodes.document) -> None:
             node.attributes.pop("refspecific", None)
 
 
+def name_fields(app: Sphinx, doctree: nodes.document) -> None:
+    """Call the attributes of a class by the name that our docstrings have for them."""
+    for node in doctree.findall(nodes.field_name):
+        if node.astext() == "Variables":
+            node[:] = [nodes.Text("Attributes")]
+
+
 def skip(app: Sphinx, what: str, name: str, thing: Any, skipped: bool, options: Any) -> bool | None:
     """Leave out what scikit-learn's mixins give to every estimator: it is documented there."""
     home = getattr(thing, "__module__", None) or ""
@@ -172,5 +180,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", docstrings.tidy, priority=400)
     app.connect("autodoc-skip-member", skip)
     app.connect("doctree-read", link_types)
+    app.connect("doctree-read", name_fields)
     app.connect("missing-reference", resolve)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

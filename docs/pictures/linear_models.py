@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression as Plain
 from veilspan import LogisticRegression
 
 EPSILONS = (0.03, 0.1, 0.3, 1.0, 3.0)
-ROWS = (300, 1000, 3000, 10_000, 30_000)
-SEEDS = range(4)
+ROWS = (300, 1000, 3000, 10_000, 20_000)
+SEEDS = range(3)
 
 
 def draw(style: Any) -> Any:
