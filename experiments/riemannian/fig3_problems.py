@@ -84,9 +84,9 @@ class Problem:
 
 
 def all_problems(data=None, cache=None, limit=None):
-    """The five panels: two sets of descriptors, two of digits, the mammals."""
+    """The five panels: two sets of descriptors, two of digits, the mammals (all of them)."""
     means, vectors = means_of_descriptors(data, limit), eigenvectors(data, limit)
-    return [*means, *vectors, hyperbolic(data, cache, limit)]
+    return [*means, *vectors, hyperbolic(data, cache)]
 
 
 def means_of_descriptors(data, limit):
@@ -119,10 +119,10 @@ def eigenvectors(data, limit):
     ]  # fmt: skip
 
 
-def hyperbolic(data, cache, limit=None):
+def hyperbolic(data, cache):
     """Mean of embedded mammals. Public: the radius of the ball in which they were trained."""
     found = mammals(data, cache)
     manifold = PoincareBall(found.points.shape[1])
     ball = Ball(manifold, manifold.reference_point, found.radius)
-    return Problem(f"Poincaré mean, {found.name}", FrechetLoss(manifold), found.points[:limit],
+    return Problem(f"Poincaré mean, {found.name}", FrechetLoss(manifold), found.points,
                    ball.center, ball.radius, ball, found.source)  # fmt: skip

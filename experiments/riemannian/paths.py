@@ -5,9 +5,9 @@ import numpy as np
 from ..style import BLUE, ORANGE, OURS, PURPLE, Role, panels, title
 
 STYLES = {
-    "RGD": ("RGD, tuned with the truth", Role(BLUE, "--", "s")),
-    "RSGD": ("RSGD, tuned with the truth", Role(ORANGE, "-.", "^")),
-    "RSVRG": ("RSVRG, tuned with the truth", Role(PURPLE, (0, (3, 1, 1, 1)), "D")),
+    "RGD": ("RGD", Role(BLUE, "--", "s")),
+    "RSGD": ("RSGD", Role(ORANGE, "-.", "^")),
+    "RSVRG": ("RSVRG", Role(PURPLE, (0, (3, 1, 1, 1)), "D")),
     "default": ("veilspan's default, no tuning", OURS),
 }
 
@@ -27,6 +27,8 @@ def plot_paths(job, rows):
         if k % columns == 0:
             ax.set_ylabel("excess risk")
     handles, labels = axes[0, 0].get_legend_handles_labels()
+    how = "tuned with the truth" if job.full else "best of a few settings"
+    labels = [f"{label}, {how}" if label in STYLES else label for label in labels]
     if axes.size > len(cells):
         axes.flat[-1].legend(handles, labels, loc="center")
     else:

@@ -80,8 +80,8 @@ def judged(**final):
 
 def test_verdicts_can_go_either_way():
     # One cell that is of no kind: nothing to say of means, eigenvectors or the ball.
-    assert judged(default=0.7, svrg=0.5) == [True, False, None, None, None, True]
-    assert judged(default=0.8, svrg=0.5) == [True, False, None, None, None, False]
+    assert judged(default=0.7, svrg=0.5) == [True, True, None, None, None, True]
+    assert judged(default=0.8, svrg=0.5) == [True, True, None, None, None, False]
     assert judged(default=1.4, svrg=3.0) == [False, False, None, None, None, True]
     assert "wins by more than 10% in 1 of 1" in verdicts.verdict(
         verdicts.summaries(made_rows(default=1.4, svrg=0.5))
