@@ -33,7 +33,7 @@ def memory_picture(fitted: Sequence[tuple]) -> Any:
 
 
 def _seconds(sweep: Any) -> str:
-    return "CPU seconds per release" if sweep.model == "RobustPCA" else "CPU seconds"
+    return "CPU s per release" if sweep.model == "RobustPCA" else "CPU seconds"
 
 
 def _picture(
