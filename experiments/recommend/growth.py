@@ -6,6 +6,7 @@ from scipy import sparse, stats
 from .data import Ratings
 
 CONFIDENCE = 0.95
+VAGUE = 0.4  # half width of an exponent beyond which nothing is judged
 
 
 def rank_one(n_users, n_items, per_user, seed, test_pairs=20_000):
@@ -93,3 +94,10 @@ def exponent(x, y):
     fit = stats.linregress(x, y)
     width = stats.t.ppf((1 + CONFIDENCE) / 2, len(x) - 2) * fit.stderr
     return float(fit.slope), float(width)
+
+
+def grows_no_faster(slope, width, promise):
+    """Whether an exponent is compatible with an upper bound; ``None`` if it is too vague to say."""
+    if not width <= VAGUE:  # nan too
+        return None
+    return bool(slope - width <= promise)

@@ -14,7 +14,7 @@ from veilspan.solvers.completion_frank_wolfe import FrankWolfeCompletion
 
 from ..job import Claim
 from ..values import number
-from .growth import exponent, needed, rank_one
+from .growth import exponent, grows_no_faster, needed, rank_one
 from .methods import DEFAULT, DELTA, ours
 from .printed import costs, frank_wolfe
 
@@ -26,6 +26,8 @@ CORRECTED, OURS, PLAIN = "corrected", "ours, default", "without privacy"
 STARTS = {PRINTED_T: (720, 1.25), PRINTED_2: (1100, 1), CORRECTED: (10, 1), OURS: (140, 1),
           PLAIN: (2, 1)}  # fmt: skip
 FLOOR = 1 / math.e  # of a matrix is left by steps 1/T, as T grows
+FEW_USERS_DRAWS = 10
+PLAIN_FROM = 16  # with three ratings a user alternating least squares gets stuck
 PROMISED, PROMISED_PLAIN = 5 / 4, 1.0
 
 
@@ -35,7 +37,17 @@ def rounds_of(n):
 
 
 def error(method, m, n, seed, epsilon=EPSILON):
-    """Root mean squared error over random pairs, over that of Y = 0."""
+    """Root mean squared error over random pairs, over that of Y = 0.
+
+    Without privacy a few users are enough and one matrix is unlike another: a median over many.
+    """
+    draws = FEW_USERS_DRAWS if method == PLAIN else 1
+    found = [error_once(method, m, n, draws * seed + k, epsilon) for k in range(draws)]
+    return float(np.median(found))
+
+
+def error_once(method, m, n, seed, epsilon):
+    """The same of one matrix."""
     data, norm = rank_one(m, n, round(math.sqrt(n)), seed)
     size = float(np.sqrt(np.mean(data.test.data**2)))
     if method in (PRINTED_T, PRINTED_2):
@@ -54,7 +66,7 @@ def error(method, m, n, seed, epsilon=EPSILON):
     return found / size
 
 
-def plain_rank_one(data, seed, rounds=100, penalty=1e-3):
+def plain_rank_one(data, seed, rounds=50, penalty=0.05):
     """Held-out RMSE of alternating least squares of rank one: stands in for a nuclear norm."""
     from .data import pairs
 
@@ -80,7 +92,8 @@ def measure(job):
     sizes = job.pick((9, 16, 25), (9, 25, 49, 100), (9, 25, 64, 196, 400, 900))
     seeds, most = job.pick(1, 2, 3), job.pick(20_000, 3_000_000, 12_000_000)  # ratings
     rows = []
-    cells = [(m, n, s) for n in sizes for m in STARTS for s in range(seeds)]
+    cells = [(m, n, s) for n in sizes for m in STARTS for s in range(seeds)
+             if n >= PLAIN_FROM or m != PLAIN]  # fmt: skip
     for method, n, seed in job.track(cells):
 
         def users(method=method, n=n, seed=seed):
@@ -125,10 +138,9 @@ def judge(rows, left):
         )  # fmt: skip
 
     def not_above(method, promise):
-        low = fits[method]["exponent"] - fits[method]["plus_minus"]
-        return None if np.isnan(low) else bool(low <= promise)
+        return grows_no_faster(fits[method]["exponent"], fits[method]["plus_minus"], promise)
 
-    private = [fits[m]["exponent"] + fits[m]["plus_minus"] for m in (CORRECTED, OURS)]
+    slower = [fits[m]["exponent"] + fits[m]["plus_minus"] for m in (CORRECTED, OURS)]
     return [
         Claim("Table 1: private Frank-Wolfe, m = omega(n^{5/4}) users are enough (judged: users "
               "needed do not grow faster)", said(PRINTED_T, PRINTED_2),
@@ -143,7 +155,7 @@ def judge(rows, left):
               bool(min(left.values()) < FLOOR)),
         Claim("the corrected Frank-Wolfe and our default grow slower than n^{5/4}",
               said(CORRECTED, OURS),
-              None if np.isnan(private).any() else bool(max(private) < PROMISED), who="ours"),
+              None if np.isnan(slower).any() else bool(max(slower) < PROMISED), who="ours"),
         fewer_claim(rows),
     ]  # fmt: skip
 

@@ -2,8 +2,8 @@ r"""Table 2 of Jain, Thakkar & Thakurta (2018): the error of a low-rank approxim
 
 Every entry is seen; Y* = u v^T has rank one and rows of length at most 1, so that |Y*|_F is at most
 sqrt(m) (here sqrt(m/3): |v| = 1, u uniform in [-1, 1]). The table promises |Y - Y*|_F of order
-(m^3 n)^{1/10} for private Frank-Wolfe and sqrt(mu (n^2 / m + m / n)) for private SVD, hiding epsilon,
-delta and logarithms. Measured are the printed algorithms and ours, over m and over n.
+(m^3 n)^{1/10} for private Frank-Wolfe and sqrt(mu (n^2 / m + m / n)) for private SVD, hiding
+epsilon, delta and logarithms. Measured are the printed algorithms and ours, over m and over n.
 """
 
 import math
@@ -11,12 +11,12 @@ import math
 import numpy as np
 from scipy import sparse
 
-from veilspan.solvers.completion_svd import SvdCompletion
+from veilspan.solvers.completion_svd import SVDCompletion
 
 from ..job import Claim
 from . import printed
 from .data import Ratings
-from .growth import exponent, spread
+from .growth import exponent, grows_no_faster, spread
 from .methods import DELTA, ours
 
 EPSILON = 1.0
@@ -60,7 +60,7 @@ def error(method, m, n, seed):
         rmse = printed.svd(data, epsilon=EPSILON, rank=1, **common)
     else:
         # Rows of length 1 without noise are public facts of this setting.
-        rmse = ours(data, SvdCompletion(row_norm=1.0, ridge=1e-3), EPSILON, seed, components=1)
+        rmse = ours(data, SVDCompletion(row_norm=1.0, ridge=1e-3), EPSILON, seed, components=1)
     return rmse * math.sqrt(m * n)
 
 
@@ -119,8 +119,7 @@ def judge(rows):
                          for m in methods)  # fmt: skip
 
     def not_above(method, over, promise):
-        low = fits[method, over][0] - fits[method, over][1]
-        return None if np.isnan(low) else bool(low <= promise)
+        return grows_no_faster(*fits[method, over], promise)
 
     sizes = sorted({(r["m"], r["n"]) for r in rows})
     bounds = {size: frank_wolfe_bound(*size) / math.sqrt(size[0]) for size in sizes}
