@@ -228,7 +228,8 @@ def _best(metric: Metric, means: list[float], cpu: list[list[float]]) -> int:
     top = means[metric.best(means)]
     if np.isnan(top):
         return 0
-    equal = [k for k, mean in enumerate(means) if abs(mean - top) <= 1e-6 * max(abs(top), 1e-3)]
+    close = max(1e-6 * abs(top), 1e-8)  # rounding
+    equal = [k for k, mean in enumerate(means) if abs(mean - top) <= close]
     return min(equal, key=lambda k: np.median(cpu[k]))
 
 

@@ -37,11 +37,12 @@ def run(job: Any) -> dict[str, Any]:
     tasks = all_tasks(job)[:: job.pick(5, 1, 1)]
     pairs = [(task, way) for task in tasks for way in task.ways
              if others or way.library in HERE]  # fmt: skip
-    rows = []
+    found = []
     with Workers() as workers:
-        verdicts = all_audits(job, workers, others)
         for task, way in job.track(pairs, "fits"):
-            rows += [finished(row, verdicts) for row in measured(job, workers, task, way)]
+            found += measured(job, workers, task, way)
+        verdicts = all_audits(job, workers, others)
+    rows = [finished(row, verdicts) for row in found]
     add_ratios(rows)
     pictures(job, rows)
     judged = claims(rows, verdicts)

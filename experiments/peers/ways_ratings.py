@@ -46,7 +46,7 @@ def implicit_als(
     rated = sparse.csr_array(
         (table["data"], table["indices"], table["indptr"]), shape=tuple(table["shape"])
     )
-    likes = sparse.csr_matrix(rated)
+    likes = sparse.csr_matrix(rated, copy=True)  # zeros are taken out in place
     likes.data = (likes.data >= liked).astype(np.float32)
     likes.eliminate_zeros()
     model = AlternatingLeastSquares(
