@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 TOLERANCE = 0.25
-LONG = 0.3  # seconds of repeats of one fit
 
 
 @dataclass(frozen=True)
@@ -53,8 +52,8 @@ def judged(found: Exponent, expected: float, *, at_most: bool = False) -> bool |
     return bool(gap <= TOLERANCE if at_most else abs(gap) <= TOLERANCE)
 
 
-def cpu_seconds(call: Callable[[], Any], repeats: int = 5, long: float = LONG) -> float:
-    """Least CPU seconds of a few calls, fewer of long ones."""
+def cpu_seconds(call: Callable[[], Any], repeats: int, long: float) -> float:
+    """Least CPU seconds of at most ``repeats`` calls, no more after ``long`` seconds of them."""
     best, spent = math.inf, 0.0
     for _ in range(repeats):
         start = time.process_time()

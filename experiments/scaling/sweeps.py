@@ -23,6 +23,7 @@ import numpy as np
 
 EPSILON, DELTA = 1.0, 1e-6
 RATINGS = 20  # of each user
+STREAM_BLOCK = 1_000  # rows that come at once
 
 
 @dataclass(frozen=True)
@@ -82,13 +83,13 @@ SWEEPS = (
     Sweep("RobustPCA", "r", (1, 100), (1, 50), {"n": 10_000, "D": 200}, 1, 1,
           "a release is at most a product of the rows with r directions, or one without r",
           {"n": 3_000}, at_most=True),
-    Sweep("FrechetMean", "n", (2_000, 200_000), (600, 20_000), {"d": 5}, 1, 0,
+    Sweep("FrechetMean", "n", (2_000, 200_000), (600, 15_000), {"d": 5}, 1, 0,
           "eigendecompositions of all points at each step"),
-    Sweep("FrechetMean", "d", (2, 200), (2, 40), {"n": 60}, 3, 2,
+    Sweep("FrechetMean", "d", (2, 200), (2, 40), {"n": 40}, 3, 2,
           "an eigendecomposition of each point takes d^3 operations", at_most=True),
     Sweep("MatrixCompletion", "users", (10_000, 1_000_000), (5_000, 200_000), {"items": 100}, 1, 0,
           "one covariance of all users, in blocks"),
-    Sweep("MatrixCompletion", "items", (40, 4_000), (40, 1_000), {"users": 20_000}, 2, 2,
+    Sweep("MatrixCompletion", "items", (40, 4_000), (40, 800), {"users": 20_000}, 2, 2,
           "a covariance has items^2 entries", {"users": 5_000}),
     Sweep("LogisticRegression", "n", (5_000, 500_000), (2_000, 60_000), {"D": 50}, 1, 0,
           "the same number of passes over the rows, in blocks"),
@@ -200,7 +201,14 @@ def _tracker(rows: int, n: int, d: int) -> Callable[[], Any]:
     basis = np.linalg.qr(rng.standard_normal((n, d)))[0].T
     table = rng.standard_normal((rows, d)) @ basis
     table += rng.standard_normal(table.shape) * (0.1 / math.sqrt(n))
-    return lambda: SubspaceTracker(d, random_state=0).partial_fit(table)
+
+    def follow() -> Any:
+        tracker = SubspaceTracker(d, random_state=0)
+        for start in range(0, rows, STREAM_BLOCK):
+            tracker.partial_fit(table[start : start + STREAM_BLOCK])
+        return tracker
+
+    return follow
 
 
 _MODELS: dict[str, Callable[..., Callable[[], Any]]] = {

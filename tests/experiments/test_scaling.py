@@ -120,11 +120,11 @@ def test_an_interrupted_run_goes_on(tiny_job, three, monkeypatch):
     """What was measured before the break is kept, not measured again."""
     real, calls = run.cpu_seconds, []
 
-    def breaks(fit, repeats):
+    def breaks(fit, *limits):
         calls.append(fit)
         if len(calls) == 5:
             raise KeyboardInterrupt
-        return real(fit, repeats)
+        return real(fit, *limits)
 
     monkeypatch.setattr(run, "cpu_seconds", breaks)
     with pytest.raises(KeyboardInterrupt):
