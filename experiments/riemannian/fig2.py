@@ -220,7 +220,8 @@ def clip_cost(cost, tau=STEP_CLIP, long=1e6):
 def verdict(found):
     renyi, exact = (gain(found, accounting, "printed") for accounting in ACCOUNTANTS)
     return (
-        f"The best alpha improves epsilon {renyi:.2f}x by the Rényi bound (printed: {PAPER_GAIN}x) and "
+        f"The best alpha improves epsilon {renyi:.2f}x by the Rényi bound (printed: "
+        f"{PAPER_GAIN}x) and "
         f"{exact:.2f}x by exact accounting, by which the printed noise costs (Poisson samples) "
         f"{share_of_claim(found):.2f} of the epsilon printed for alpha = 1/2."
     )
