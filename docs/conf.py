@@ -28,6 +28,7 @@ nitpicky = True
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
+myst_update_mathjax = False  # formulas are MathML
 highlight_language = "text"
 
 autodoc_typehints = "none"  # signatures stay readable; docstrings say the types
