@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from veilspan_experiments.environments import PeerUnavailable
 from veilspan_experiments.erm import (
     complexity,
     costs,
@@ -63,6 +64,7 @@ def test_a_tiny_table_writes_its_files(name, tiny_job, few_methods):
 
 def test_an_interrupted_regression_goes_on(tiny_job, monkeypatch):
     """The same rows as without an interruption, and finished parts are not computed again."""
+    monkeypatch.setattr(regression, "score", lambda *case: len(repr(case[2:])) / 100)
     job = tiny_job("erm-regression")
     regression.run(job)
     whole = job.file("csv").read_text()
@@ -83,6 +85,13 @@ def test_an_interrupted_regression_goes_on(tiny_job, monkeypatch):
     assert calls[1] == calls[2]
 
 
+def test_a_regression_without_noise_explains_what_there_is():
+    table = regression.normal_rows(2000, 5, 0, 0)
+    assert regression.score("LinearRegression", table, math.inf, "gd", 0) == pytest.approx(
+        0.64, abs=0.06
+    )
+
+
 def test_tiny_accuracies_are_judged(tiny_job, monkeypatch):
     monkeypatch.setattr(tables, "ONE_PASS", ("newton",))
     job = tiny_job("erm-accuracy")
@@ -92,6 +101,24 @@ def test_tiny_accuracies_are_judged(tiny_job, monkeypatch):
     assert any("Seeds of the default" in note for note in record["notes"])
     assert record["claims"][0]["claim"].startswith("the default reaches 0.940")
     assert job.file("png").stat().st_size > 10_000
+
+
+def test_missing_files_and_a_missing_library_are_said(tiny_job, tmp_path, monkeypatch):
+    """A set without its files is left out; without the other library ours is measured still."""
+    job = tiny_job("erm-accuracy", scale="full", data=tmp_path, peers=True)
+    monkeypatch.setattr(tables, "PLANS", {"digits": (1, 1, None), "a9a": (1, 1, None)})
+    monkeypatch.setattr(tables, "EPSILONS", (1.0,))
+    monkeypatch.setattr(tables, "SOLVERS", ("newton",))
+    makers = {"digits": sets.digits, "a9a": lambda seed: sets.a9a(tmp_path, seed)}
+    monkeypatch.setattr(sets, "sources", lambda folder: makers)
+
+    def unavailable(*settings):
+        raise PeerUnavailable("no network.")
+
+    monkeypatch.setattr(tables.peers, "diffprivlib", unavailable)
+    found, missing = tables.study(job)
+    assert {row["data"] for row in found} == {"digits >= 5"}
+    assert missing == ["a9a was left out: its files are not in the folder of --data."]
 
 
 # ---------------------------------------------------------------- sets and fits
@@ -225,7 +252,7 @@ def grid(methods, columns=(5, 20, 80)):
     return [
         {"method": name, "rows": n, "columns": p, "epsilon": 1.0, "seed": seed,
          "excess": excess(n, p), "accuracy": 0.8, "gradients": asked * n, "cpu": 0.1,
-         "curvature": 0.01}
+         "curvature": 0.01, "radius": 1.0, "nothing_learned": 0.7}
         for n, p in shapes for seed in range(2) for name, (excess, asked) in methods.items()
     ]  # fmt: skip
 
@@ -274,6 +301,8 @@ def test_the_claims_of_table_3_come_out_either_way():
     worst = grid(methods | {table3.OWN: (lambda n, p: p / 20, 500)})
     assert answers(table3.judge(best, fine)) == [True, True, True, True, True, False]
     assert answers(table3.judge(worst, leak)) == [False, False, False, False, False, True]
+    vacuous = [{**row, "radius": 1000.0} for row in worst]
+    assert answers(table3.judge(vacuous, leak))[:2] == [None, None]
 
 
 def cell(method, accuracy, epsilon=1.0, data="a9a", seed=0):
