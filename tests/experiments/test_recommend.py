@@ -18,6 +18,7 @@ from veilspan_experiments.recommend import (
     printed,
     table1,
     table2,
+    tuned,
 )
 
 
@@ -109,6 +110,20 @@ def test_the_catalogue_is_judged_by_its_numbers():
 
     assert [c.holds for c in crossover.judge(rows(0.9, 0.95))] == [True, True]
     assert [c.holds for c in crossover.judge(rows(0.9, 0.85))] == [False, False]
+
+
+def test_the_default_is_judged_beside_the_best_setting():
+    common = {"data": "films", "epsilon": 1.0, "true_epsilon": 1.0}
+    rows = [
+        {**common, "method": label, "rmse": 0.9 + 0.001 * k}
+        for k, (label, _, _) in enumerate(tuned.settings())
+    ]
+    assert len(rows) == 16
+    for default, holds in ((0.905, True), (0.95, False)):
+        (claim,), behind = tuned.judge([*rows, {**common, "method": "default (auto)",
+                                                "rmse": default}])  # fmt: skip
+        assert claim.holds is holds
+        assert list(behind.values()) == [pytest.approx(default - 0.9)]
 
 
 @pytest.mark.parametrize("module", [table1, table2])
