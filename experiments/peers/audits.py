@@ -168,7 +168,7 @@ def all_audits(job: Any, workers: Workers, others: bool) -> dict[str, list[Verdi
     """Verdicts by the keys that ways name; kept as they are finished."""
     runs = job.pick(4, 40, 1000)
     found: dict[str, Callable[[], Verdict]] = {}
-    names = [*our_models()] if job.scale != "tiny" else ["PCA", "MatrixCompletion"]
+    names = [*our_models()] if job.scale != "tiny" else ["PCA"]
     for name in names:
         share = 20 if name == "FrechetMean" else 2 if name.startswith("L") else 1  # slow fits
         found[f"ours {name}"] = lambda name=name, share=share: ours(name, max(2, runs // share))

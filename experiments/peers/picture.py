@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from matplotlib.ticker import NullFormatter
 
 from ..style import OURS as OUR_ROLE
 from ..style import PEER, panels
@@ -82,9 +83,11 @@ def _panel(ax: Any, rows: list[Row], column: str, scale: str) -> None:
         hollow = row["guarantee"] == "none"
         ax.plot(value, place, linestyle="", marker=role.marker, color=role.color, markersize=6.5,
                 markerfacecolor="white" if hollow else role.color, markeredgewidth=1.4)  # fmt: skip
-    if scale == "log" and shown and max(shown) < 12 * min(shown):  # room for two ticks
+    if scale == "log":
+        ax.xaxis.set_minor_formatter(NullFormatter())  # the labels between powers would overlap
+    if scale == "log" and shown and max(shown) < 30 * min(shown):  # room for two powers of ten
         middle = np.sqrt(max(shown) * min(shown))
-        ax.set_xlim(middle / 5, middle * 5)
+        ax.set_xlim(middle / 11, middle * 11)
     if scale == "linear":
         ax.margins(x=0.12)
     ax.tick_params(axis="y", length=0, labelsize=8)
