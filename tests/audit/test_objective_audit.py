@@ -12,6 +12,7 @@ from veilspan.audit.bounds import clopper_pearson_upper
 from veilspan.audit.replay import replay
 from veilspan.curator import objective, tilted
 from veilspan.curator.curator import Curator
+from veilspan.curator.executor import MemoryExecutor
 from veilspan.curator.objective import objective_event
 from veilspan.curator.rows import Rows
 from veilspan.privacy.noise import SeededNoise
@@ -71,6 +72,10 @@ def without_clipping(self, block, shrink, cap, theta):
     return scores, y, raw, raw
 
 
+def total_over(x, y):
+    return lambda part: MemoryExecutor(Rows(x, y)).total(part, 10, 256)
+
+
 class Unaware(tilted.TiltedObjective):
     """Minimises without lam; the audit's own recomputation has it."""
 
@@ -90,7 +95,7 @@ def test_replay_sees_a_minimum_without_lam(monkeypatch):
     honest = objective.minimise
 
     def forgetful(task, tilt, bounds):
-        lazy = Unaware(task._blocks, task.loss, replace(task.event, lam=1e-3), 3, 256)
+        lazy = Unaware(task._total, task.loss, replace(task.event, lam=1e-3), 3)
         return honest(lazy, tilt, bounds)
 
     monkeypatch.setattr(objective, "minimise", forgetful)
@@ -109,15 +114,16 @@ def test_rows_that_are_not_shortened_bend_the_objective_too_much(monkeypatch):
     event = objective_event(Logistic(), lam=1.0)
 
     def bend():
-        task = tilted.TiltedObjective(lambda: Rows(x, y).blocks(10), Logistic(), event, 1, 256)
+        task = tilted.TiltedObjective(total_over(x, y), Logistic(), event, 1)
         return float(task._times(np.zeros(1), np.ones(1))[0]) - event.lam
 
     assert bend() <= 2 * event.smoothness
 
     def not_shortened(self, part):
-        return sum(
-            part(block, np.ones(block.n_rows), self.event.clip / np.sqrt(block.squared_lengths))
-            for block in self._blocks()
+        return self._total(
+            lambda block: part(
+                block, np.ones(block.n_rows), self.event.clip / np.sqrt(block.squared_lengths)
+            )
         )
 
     monkeypatch.setattr(tilted.TiltedObjective, "_sum", not_shortened)
@@ -145,7 +151,7 @@ def released(factor, rows, event, runs, seed):
         for x, y in zip(rows[0][:, 0], rows[1]):
             gradient = gradient + x * loss.slope(x * middle, np.full(runs, y))
         low, high = np.where(gradient < 0, middle, low), np.where(gradient < 0, high, middle)
-    task = tilted.TiltedObjective(lambda: Rows(*rows).blocks(10), loss, event, 1, 256)
+    task = tilted.TiltedObjective(total_over(*rows), loss, event, 1)
     assert abs(task.row_gradient(low[:1])[0] + tilt[0]) < 1e-6, "not the mechanism that is shipped"
     return low
 

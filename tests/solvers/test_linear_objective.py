@@ -129,7 +129,7 @@ def test_conjugate_gradients_and_cholesky_find_the_same_minimum(monkeypatch):
 
 def objective_of(x, y, loss, lam=1.0, clip=1.0):
     event = objective_event(loss, lam=lam, clip=clip)
-    return TiltedObjective(lambda: iter([Block(x, y)]), loss, event, x.shape[1], 256)
+    return TiltedObjective(lambda part: part(Block(x, y)), loss, event, x.shape[1])
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=NAMES)

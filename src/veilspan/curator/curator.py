@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from veilspan.curator.executor import MemoryExecutor
+from veilspan.curator.executor import Executor, Sampling
 from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Rows
 from veilspan.curator.tape import Question, current_tape, fingerprint
@@ -98,7 +98,7 @@ class Curator:
         self.source = source
         self.noise = noise
         self._meter = meter_for(plan)
-        self._executor = MemoryExecutor(rows)
+        self._executor: Executor = rows.executor()
         self._steps = 0
 
     @property
@@ -158,7 +158,7 @@ class Curator:
             raise PrivacyError(f"{event!r} pays for a minimum, not for a sum.")
         sampling = None
         if isinstance(charged, SampledGaussianEvent):
-            sampling = (charged.sampling_rate, self.source.sampling_stream(self._steps))
+            sampling = Sampling(charged.sampling_rate, self.source, self._steps)
         self._steps += 1
         scale = self._scale(query, point, space, charged)
         exact = self._executor.clipped_sum(query, point, space, sampling)

@@ -1,9 +1,15 @@
-"""Where sums over rows run. This one walks through memory, a block at a time."""
+"""Where sums over rows run. This one walks through memory, a block at a time.
+
+An executor has three duties: the clipped sum of a query, the sum of another function of blocks (of
+the second door), and a bound on what float64 rounding adds to a sensitivity. What it returns is
+exact and stays with the curator.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,10 +18,67 @@ from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Block, Rows
 from veilspan.privacy.grid import MAX_ROWS, float_slack
 from veilspan.privacy.neighbors import Neighbors
+from veilspan.privacy.noise import NoiseSource, SamplingKey
 from veilspan.privacy.spaces import AnswerSpace
 
 BLOCK_BYTES = 4_000_000  # of working memory per block: small enough for the cache, see benchmarks/
 GROUP = 256  # blocks added up before they join the total: keeps the rounding error small
+MOST_BLOCK_ROWS = 65_536
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Poisson sampling of one step: each row takes part with probability ``rate``."""
+
+    rate: float
+    source: NoiseSource
+    step: int
+
+    def coins(self) -> np.random.Generator:
+        """Coins of the whole table, row after row."""
+        return self.source.sampling_stream(self.step)
+
+    def of_part(self, part: int) -> PartSampling:
+        """The same for a part of the table that is summed elsewhere."""
+        return PartSampling(self.rate, self.source.sampling_key(self.step, part))
+
+
+@dataclass(frozen=True)
+class PartSampling:
+    """Poisson sampling of one part of the rows, by a key of its own."""
+
+    rate: float
+    key: SamplingKey
+
+    def coins(self) -> np.random.Generator:
+        """Coins of the part, row after row."""
+        return self.key.coins()
+
+
+class Executor(Protocol):
+    """What the curator needs of the place where rows are."""
+
+    #: sums of parts that are added up beyond those of one table in memory
+    extra_terms: int
+
+    def rounding_slack(self, query: RowQuery, point: Any, neighbors: Neighbors) -> float:
+        """What float64 arithmetic may add to the sensitivity."""
+
+    def clipped_sum(
+        self, query: RowQuery, point: Any, space: AnswerSpace, sampling: Sampling | None = None
+    ) -> np.ndarray:
+        """Sum of all clipped contributions, in the coordinates of ``space``."""
+
+    def total(
+        self, part: Callable[[Block], np.ndarray], rows_per_block: int, group: int
+    ) -> np.ndarray:
+        """Sum of ``part`` over blocks."""
+
+
+def block_rows(query: RowQuery, point: Any, n_features: int) -> int:
+    """Rows per block: a public number, from the width of the table and the query."""
+    floats = max(1, query.row_floats(n_features, point))
+    return int(np.clip(BLOCK_BYTES // (8 * floats), 1, MOST_BLOCK_ROWS))
 
 
 def clip_weights(norms: np.ndarray, bound: float) -> np.ndarray:
@@ -32,18 +95,15 @@ def clip_weights(norms: np.ndarray, bound: float) -> np.ndarray:
 class MemoryExecutor:
     """Clipped sums over a table in memory, with bounded extra memory for any number of rows."""
 
+    extra_terms = 0
+
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
         self.n_features = rows.n_features
 
-    def blocks(self, rows_per_block: int) -> Iterator[Block]:
-        """The table, a block at a time, for sums that are not those of a query."""
-        return self._rows.blocks(rows_per_block)
-
     def block_rows(self, query: RowQuery, point: Any) -> int:
         """Rows per block: a public number, from the width of the table and the query."""
-        floats = max(1, query.row_floats(self.n_features, point))
-        return int(np.clip(BLOCK_BYTES // (8 * floats), 1, 65_536))
+        return block_rows(query, point, self.n_features)
 
     def rounding_slack(self, query: RowQuery, point: Any, neighbors: Neighbors) -> float:
         """What float64 arithmetic may add to the sensitivity (see ``privacy.grid``)."""
@@ -63,41 +123,40 @@ class MemoryExecutor:
         query: RowQuery,
         point: Any,
         space: AnswerSpace,
-        sampling: tuple[float, np.random.Generator] | None = None,
+        sampling: Sampling | PartSampling | None = None,
     ) -> np.ndarray:
         """Sum of all clipped contributions, in the coordinates of ``space``.
 
-        With ``sampling = (rate, coins)`` each row takes part with that probability,
-        independently (Poisson sampling).
+        With ``sampling`` each row takes part with its rate, independently (Poisson sampling).
         """
+        coins = None if sampling is None else sampling.coins()
+
+        def part(block: Block) -> Any:
+            if sampling is not None and coins is not None:
+                block = block.take(coins.random(block.n_rows) < sampling.rate)
+                if block.n_rows == 0:
+                    return 0.0
+            return space.embed(clipped_block_sum(query, block, point))
+
         # A warning about arithmetic could tell something of a row.
         with threads_for(self.n_features), np.errstate(all="ignore"):
-            return self._sum_blocks(query, point, space, sampling)
+            total = self.total(part, self.block_rows(query, point), GROUP)
+        return np.asarray(total + np.zeros(space.coordinates))
 
-    def _sum_blocks(
-        self,
-        query: RowQuery,
-        point: Any,
-        space: AnswerSpace,
-        sampling: tuple[float, np.random.Generator] | None,
-    ) -> np.ndarray:
-        total = np.zeros(space.coordinates)
-        subtotal = np.zeros(space.coordinates)
-        pending = 0
-        for block in self._rows.blocks(self.block_rows(query, point)):
-            if sampling is not None:
-                rate, coins = sampling
-                block = block.take(coins.random(block.n_rows) < rate)
-                if block.n_rows == 0:
-                    continue
-            subtotal += space.embed(clipped_block_sum(query, block, point))
-            pending += 1
-            if pending == GROUP:
-                total += subtotal
-                subtotal[:] = 0.0
-                pending = 0
-        total += subtotal
-        return total
+    def total(self, part: Callable[[Block], Any], rows_per_block: int, group: int) -> np.ndarray:
+        """Sum of ``part`` over blocks, added up in groups."""
+        return sum_in_groups(self._rows.blocks(rows_per_block), part, group)
+
+
+def sum_in_groups(blocks: Iterable[Block], part: Callable[[Block], Any], group: int) -> np.ndarray:
+    """Sum over blocks, ``group`` of them at a time: the order that rounding bounds count on."""
+    total: Any = 0.0
+    subtotal: Any = 0.0
+    for number, block in enumerate(blocks):
+        subtotal = subtotal + part(block)
+        if number % group == group - 1:
+            total, subtotal = total + subtotal, 0.0
+    return np.asarray(total + subtotal)
 
 
 def clipped_block_sum(query: RowQuery, block: Block, point: Any) -> Any:

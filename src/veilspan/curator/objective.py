@@ -17,7 +17,7 @@ theorem, its proof and the proof that what is computed is covered by it are in
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -161,16 +161,19 @@ class Tolerance:
         return self.fixed + self.growing * length
 
 
-def tolerance_of(event: ObjectiveEvent, rows: int, n_features: int, radius: float) -> Tolerance:
+def tolerance_of(
+    event: ObjectiveEvent, rows: int, n_features: int, radius: float, extra_terms: int = 0
+) -> Tolerance:
     r"""Rounding bounds from public numbers: rows at most n, p columns, k scores (u = 2^-53).
 
     A score is off by (p + 8) u |theta|; a slope by that times the smoothness, and by a few
     roundings of its own; adding n of them, a block of b at a time in groups of m, by
-    (b + m + n/(b m)) u n clip (Higham 2002, eq. 4.4). The tilt is rounded to its grid.
+    (b + m + n/(b m)) u n clip (Higham 2002, eq. 4.4), and ``extra_terms`` more where sums of parts
+    come together. The tilt is rounded to its grid.
     """
     coordinates = n_features * event.classes
     tilt = event.std * math.sqrt(coordinates)
-    added = BLOCK_ROWS + GROUP + math.ceil(rows / (BLOCK_ROWS * GROUP))
+    added = BLOCK_ROWS + GROUP + math.ceil(rows / (BLOCK_ROWS * GROUP)) + extra_terms
     own = (40 + event.classes) * (event.clip + event.smoothness)
     fixed = rows * (added * event.clip + own) + 4 * 40 * tilt
     growing = rows * event.smoothness * (n_features + 8) + 4 * event.lam
@@ -191,7 +194,8 @@ def minimum(
     if (charged.noise_multiplier > 0) != (paid.noise_multiplier > 0):
         raise PrivacyError("either both the tilt and the output carry noise, or none.")
     _check_event(loss, charged)
-    bounds = tolerance_of(charged, curator.plan.n_rows or MAX_ROWS, curator.n_features, radius)
+    rows, extra = curator.plan.n_rows or MAX_ROWS, curator._executor.extra_terms
+    bounds = tolerance_of(charged, rows, curator.n_features, radius, extra)
     with threads_for(curator.n_features):
         theta = _tilted_minimum(curator, loss, charged, bounds)
     distance = 2 * bounds.tau / charged.lam
@@ -226,10 +230,10 @@ def _tilted_minimum(
 ) -> np.ndarray:
     """theta~; on a tape, the recorded one and the tilt that this table would have needed."""
 
-    def blocks() -> Iterator[Block]:
-        return curator._executor.blocks(BLOCK_ROWS)
+    def total(part: Callable[[Block], np.ndarray]) -> np.ndarray:
+        return curator._executor.total(part, BLOCK_ROWS, GROUP)
 
-    objective = TiltedObjective(blocks, loss, event, curator.n_features, GROUP)
+    objective = TiltedObjective(total, loss, event, curator.n_features)
     tape = current_tape()
     if tape is None:
         return minimise(objective, _draw_tilt(curator, event, objective.shape), bounds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -105,12 +105,33 @@ class Rows:
             targets = None if self._y is None else self._y[part]
             yield Block(_as_float(_rows_of(self._x, part)), targets)
 
-    def paired(self, coins: np.random.Generator) -> Rows:
+    def executor(self) -> Any:
+        """Where sums over these rows run."""
+        from veilspan.curator.executor import MemoryExecutor
+
+        return MemoryExecutor(self)
+
+    def mapped(self, row_map: Callable[[Block], Block], n_features: int) -> Rows:
+        """The rows after a public map of each (see ``scaled_rows``)."""
+        from veilspan.curator.scaled_rows import scaled_rows
+
+        return scaled_rows(self, row_map, n_features)
+
+    @classmethod
+    def checked_before(cls, x: Any, y: Any = None) -> Rows:
+        """Rows of a table whose form was checked already."""
+        rows = cls.__new__(cls)
+        rows._x, rows._y, rows._views = x, y, None
+        return rows
+
+    def paired(self, coins: np.random.Generator, least: int = 4) -> Rows:
         """Differences of randomly paired rows, each row in at most one pair.
 
         The pairing is drawn without looking at the rows, so exchanging one row exchanges one
         difference: replace-one neighbours stay replace-one neighbours, with n // 2 rows.
         """
+        if self.n_rows < least:
+            raise ValueError(f"pairs need at least {least} rows.")
         return _PairedRows(self, coins)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -121,8 +142,6 @@ class _PairedRows(Rows):
     """Differences x_i - x_j over a random perfect matching of the rows (one left out if odd)."""
 
     def __init__(self, rows: Rows, coins: np.random.Generator) -> None:
-        if rows.n_rows < 4:
-            raise ValueError("pairs need at least 4 rows.")
         self._x, self._y = rows._x, None
         self._views = None
         order = coins.permutation(rows.n_rows)

@@ -34,11 +34,13 @@ def scaled_rows(rows: Rows, row_map: Callable[[Block], Block], n_features: int) 
     Rows
         Mapped once if that takes at most ``KEPT_BYTES``; block by block, each time, if more.
     """
-    mapped = _MappedRows(rows, row_map, n_features)
+    mapped = MappedRows(rows, row_map, n_features)
     return mapped.kept() if mapped.bytes_if_kept() <= KEPT_BYTES else mapped
 
 
-class _MappedRows(Rows):
+class MappedRows(Rows):
+    """Rows seen through a map, block by block, each time anew."""
+
     def __init__(self, rows: Rows, row_map: Callable[[Block], Block], n_features: int) -> None:
         self._x, self._y = rows._x, rows._y
         self._views = None
@@ -66,7 +68,7 @@ class _MappedRows(Rows):
         parts = [block.x for block in self.blocks(_ROWS_AT_ONCE)]
         return Rows(_stacked(parts), self._y)
 
-    def paired(self, coins: np.random.Generator) -> Rows:
+    def paired(self, coins: np.random.Generator, least: int = 4) -> Rows:
         """Not offered: no method pairs mapped rows."""
         raise TypeError("mapped rows are not paired.")
 

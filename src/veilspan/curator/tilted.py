@@ -12,7 +12,7 @@ finitely long.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -36,17 +36,19 @@ class TiltedObjective:
 
     def __init__(
         self,
-        blocks: Callable[[], Iterator[Block]],
+        total: Callable[[Callable[[Block], np.ndarray]], np.ndarray],
         loss: RowLoss,
         event: ObjectiveEvent,
         n_features: int,
-        group: int,
     ) -> None:
-        self._blocks = blocks
+        self._total = total
         self.loss, self.event = loss, event
         self.shape = (n_features,) if loss.n_outputs == 1 else (n_features, loss.n_outputs)
-        self._group = group
         self._factor: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a sum over blocks needs elsewhere: not the way to the rows."""
+        return {**vars(self), "_total": None, "_factor": None}
 
     def row_gradient(self, theta: np.ndarray) -> np.ndarray:
         """Gradient without the tilt."""
@@ -72,18 +74,16 @@ class TiltedObjective:
 
     def _sum(self, part: Callable[[Block, np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
         """Sum over blocks, in groups, as ``tolerance_of`` counts on."""
-        total: Any = 0.0
-        subtotal: Any = 0.0
+        return self._total(lambda block: part(block, *self._limits(block)))
+
+    def _limits(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """What shortens each row to its length, and the largest slope that it may then have."""
         longest = self.event.row_length * CAUTION
-        for number, block in enumerate(self._blocks()):
-            lengths = np.sqrt(block.squared_lengths)
-            with np.errstate(divide="ignore"):
-                shrink = np.minimum(1.0, longest / lengths)
-                cap = self.event.clip * CAUTION / np.minimum(lengths, longest)
-            subtotal = subtotal + part(block, shrink, cap)
-            if number % self._group == self._group - 1:
-                total, subtotal = total + subtotal, 0.0
-        return np.asarray(total + subtotal)
+        lengths = np.sqrt(block.squared_lengths)
+        with np.errstate(divide="ignore"):
+            shrink = np.minimum(1.0, longest / lengths)
+            cap = self.event.clip * CAUTION / np.minimum(lengths, longest)
+        return shrink, cap
 
     def _targets(self, block: Block) -> np.ndarray:
         """Targets that a loss cannot be misled by: signs, class numbers, or the numbers."""

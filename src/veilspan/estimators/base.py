@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator
 
 from veilspan._version import __version__
 from veilspan.curator.curator import Curator
+from veilspan.curator.dask_table import DaskTable
 from veilspan.curator.rows import Block, Rows
-from veilspan.curator.scaled_rows import scaled_rows
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
 from veilspan.estimators.validation import check_privacy_parameters, validate_table
 from veilspan.privacy.budget import Budget
@@ -91,12 +91,12 @@ class PrivateEstimator(LedgerParameter, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, CSR matrix, Dask array or data frame of shape (n_samples, n_features)
             One row per person. Not copied, not kept.
         y : None
             Ignored.
         """
-        return self._learn(validate_table(self, X, **self._input_options))
+        return self._learn(validate_table(self, X, lazy=True, **self._input_options))
 
     def _learn(self, table: Any, targets: Any = None) -> Self:
         """Plan, charge, run, record: the one way from a checked table to fitted attributes."""
@@ -137,9 +137,9 @@ class PrivateEstimator(LedgerParameter, BaseEstimator):
         row_map: Callable[[Block], Block] | None = None,
     ) -> Curator:
         """A curator over the table and its targets, rows taken through a public map of each row."""
-        rows = Rows(table, targets)
+        rows = rows_of(table, targets)
         if row_map is not None:
-            rows = scaled_rows(rows, row_map, plan.n_features)
+            rows = rows.mapped(row_map, plan.n_features)
         return Curator(rows, plan, source, noise=self.noise)  # type: ignore[arg-type]
 
     def _rests_on(self) -> tuple[str, ...]:
@@ -152,12 +152,21 @@ class PrivateEstimator(LedgerParameter, BaseEstimator):
 
     def _rows_for_curator(self, table: Any, source: NoiseSource) -> Rows:
         """What goes to the curator: the table's rows."""
-        return Rows(table)
+        return rows_of(table)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def rows_of(table: Any, targets: Any = None) -> Any:
+    """Rows for a curator: of a table in memory, or of one on a cluster."""
+    if isinstance(table, DaskTable):
+        from veilspan.curator.dask_rows import DaskRows
+
+        return DaskRows(table, targets)
+    return Rows(table, targets)
 
 
 def _warn(plan: Plan, source: NoiseSource) -> None:

@@ -10,9 +10,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from veilspan.curator.curator import Curator
+from veilspan.estimators.lazy import lazy_for_dask
 from veilspan.estimators.manifold import LARGEST_CLIP, ManifoldEstimator
 from veilspan.estimators.points import (
     as_points,
+    flat_on_manifold,
     flat_points,
     points_from_tangent,
     tangent_vectors,
@@ -130,6 +132,7 @@ class FrechetMean(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ManifoldEst
         """
         return super().fit(flat_points(X, self._checked_manifold()))
 
+    @lazy_for_dask(lambda model: tangent_width(model.manifold))
     def transform(self, X: Any) -> np.ndarray:
         """Tangent coordinates of points at the mean: log_mean(x), isometric at the mean.
 
@@ -191,10 +194,8 @@ class FrechetMean(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ManifoldEst
         )
 
     def _rows_for_curator(self, table: Any, source: NoiseSource) -> Any:
-        points = as_points(table, self.manifold)
-        if self.ball is not None:
-            points = self.ball.pull_in(points)
-        return super()._rows_for_curator(points.reshape(len(points), -1), source)
+        flat = flat_on_manifold(table, self.manifold, self.ball)
+        return super()._rows_for_curator(flat, source)
 
     def _run(self, curator: Curator) -> None:
         self.mean_ = self._solve(curator).point

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from veilspan.curator.curator import Curator
+from veilspan.curator.dask_table import DaskTable
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.feature_bounds import FeatureBounds, FeatureMap
 from veilspan.estimators.linear_budget import LinearSplit, split_budget
@@ -58,7 +59,7 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
         """Penalty per row, from public facts; ``rows`` is None where no number may be used."""
 
     @abstractmethod
-    def _encode(self, y: Any) -> np.ndarray:
+    def _encode(self, y: Any) -> Any:
         """Targets as the loss takes them, by a public map of each."""
 
     @abstractmethod
@@ -70,7 +71,7 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, CSR matrix, Dask array or data frame of shape (n_samples, n_features)
             One row per person. A sparse table is never made dense as a whole.
         y : array-like of shape (n_samples,)
             Targets.
@@ -78,10 +79,14 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
             ``sample_weight`` is not offered (a ``TypeError`` says why).
         """
         _refuse(refused, type(self).__name__)
-        table, targets = validate_table(self, X, y=y, **self._input_options, **self._y_options)
+        options = {**self._input_options, **self._y_options}
+        table, targets = validate_table(self, X, lazy=True, y=y, **options)
         before = vars(self).get("classes_")
         try:
-            return self._learn(table, self._encode(targets))
+            encoded = self._encode(targets)
+            if isinstance(table, DaskTable):
+                table.check(encoded)
+            return self._learn(table, encoded)
         except BaseException:
             # Labels that no statement speaks of are not kept, nor new ones beside an old fit.
             self.__dict__.pop("classes_", None)
@@ -160,7 +165,8 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
         self, table: Any, targets: Any, plan: Plan, source: NoiseSource
     ) -> tuple[Curator, ...]:
         split = self._split(plan.budget, plan.n_rows, plan.n_features)
-        bounds, sparse = self._bounds(), not isinstance(table, np.ndarray)
+        bounds = self._bounds()
+        sparse = getattr(table, "is_sparse", not isinstance(table, np.ndarray))
         asked: tuple[Curator, ...] = ()
         if split.first:
             # Ranges are asked of the rows as they come; the solver then gets rows mapped by them.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from veilspan.estimators.lazy import lazy_for_dask
 from veilspan.estimators.linear import own_penalty, strength_per_row
 from veilspan.estimators.linear_classifier import LinearClassifier
 from veilspan.estimators.validation import check_positive
@@ -69,10 +70,12 @@ class LogisticRegression(LinearClassifier):
     penalty: Any = field(default="l2", kw_only=False)
     l1_ratio: float = 0.5
 
+    @lazy_for_dask(lambda model: len(model.classes_))
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class, in the order of ``classes_``."""
         return np.exp(self.predict_log_proba(X))
 
+    @lazy_for_dask(lambda model: len(model.classes_))
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of the probabilities, exact where those round to 0."""
         scores = self._scores(X)

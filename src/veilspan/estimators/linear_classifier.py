@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from veilspan.curator.dask_table import DaskTargets
+from veilspan.estimators.lazy import lazy_for_dask
 from veilspan.estimators.linear import LinearEstimator, strength_per_row
 from veilspan.estimators.validation import check_positive
 from veilspan.problems.class_weights import ClassWeighted
@@ -45,6 +47,7 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
 
     classes_: np.ndarray
 
+    @lazy_for_dask(lambda model: None if len(model.classes_) == 2 else len(model.classes_))
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of rows: one for each class, or one in all where there are two classes.
 
@@ -56,24 +59,25 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
+    @lazy_for_dask(lambda model: None, lambda model: model.classes_.dtype)
     def predict(self, X: Any) -> np.ndarray:
         """Most likely class of each row."""
         scores = self.decision_function(X)
         number = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[number]
 
-    def _encode(self, y: Any) -> np.ndarray:
+    def _encode(self, y: Any) -> Any:
         """Class numbers, or -1 and 1 for two classes. Sets ``classes_``."""
-        _check_labels(y)
-        self.classes_ = _sorted_labels(y if self.classes is None else self.classes)
+        self.classes_ = _seen_labels(y) if self.classes is None else _sorted_labels(self.classes)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs at least two classes; got 1 class. Say classes=... "
                 "if others exist but do not occur here."
             )
         self._check_class_count(len(self.classes_))
-        number = _numbers(y, self.classes_)
-        return 2.0 * number - 1.0 if len(self.classes_) == 2 else number.astype(np.float64)
+        if isinstance(y, DaskTargets):
+            return y.mapped(_codes, self.classes_)
+        return _codes(y, self.classes_)
 
     def _decode(self, coefficients: np.ndarray, constant: np.ndarray) -> None:
         self.coef_ = np.atleast_2d(coefficients.T).copy()
@@ -116,6 +120,21 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
 
     def _inverse_c(self) -> float | None:
         return None if self.C is None else 1.0 / check_positive(self.C, "C")
+
+
+def _seen_labels(y: Any) -> np.ndarray:
+    """Labels that occur, in order."""
+    if isinstance(y, DaskTargets):
+        y = y.distinct()
+    _check_labels(y)
+    return _sorted_labels(y)
+
+
+def _codes(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Class numbers, or -1 and 1 for two classes, as floats."""
+    _check_labels(y)
+    number = _numbers(y, classes)
+    return 2.0 * number - 1.0 if len(classes) == 2 else number.astype(np.float64)
 
 
 def _check_labels(y: np.ndarray) -> None:

@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from veilspan.curator.dask_table import DaskTargets
+from veilspan.estimators.lazy import lazy_for_dask
 from veilspan.estimators.linear import LinearEstimator, noise_threshold, strength_per_row
 from veilspan.estimators.validation import check_positive
 from veilspan.privacy.budget import Budget
@@ -42,6 +44,7 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
     _y_options: ClassVar[dict[str, Any]] = {"y_numeric": True}
     _assumptions: ClassVar[tuple[str, ...]] = (PUBLIC_TARGETS,)
 
+    @lazy_for_dask(lambda model: None)
     def predict(self, X: Any) -> np.ndarray:
         """Predicted targets of rows; nothing is spent.
 
@@ -52,10 +55,12 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
         """
         return self._scores(X)
 
-    def _encode(self, y: Any) -> np.ndarray:
+    def _encode(self, y: Any) -> Any:
         middle, half = self._target_scale()
         low, high = _checked_target_range(self.target_range, type(self).__name__)
-        return (np.clip(np.asarray(y, dtype=np.float64), low, high) - middle) / half
+        if isinstance(y, DaskTargets):
+            return y.mapped(_checked_scaled, low, high, middle, half)
+        return _scaled(y, low, high, middle, half)
 
     def _decode(self, coefficients: np.ndarray, constant: np.ndarray) -> None:
         middle, half = self._target_scale()
@@ -238,6 +243,18 @@ def _strength(alpha: Any) -> float | None:
     if alpha is None or (not isinstance(alpha, bool) and alpha == 0):
         return alpha
     return check_positive(alpha, "alpha")
+
+
+def _scaled(y: Any, low: float, high: float, middle: float, half: float) -> np.ndarray:
+    """Targets clipped to their range, as numbers around 0."""
+    return (np.clip(np.asarray(y, dtype=np.float64), low, high) - middle) / half
+
+
+def _checked_scaled(y: Any, low: float, high: float, middle: float, half: float) -> np.ndarray:
+    """The same for targets that nobody has looked at yet."""
+    if np.asarray(y).dtype.kind not in "fiub" or not np.isfinite(y).all():
+        raise ValueError("y must hold finite numbers.")
+    return _scaled(y, low, high, middle, half)
 
 
 def _checked_target_range(target_range: Any, owner: str) -> tuple[float, float]:

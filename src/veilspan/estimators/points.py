@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from veilspan.geometry import Manifold, SPDBuresWasserstein
+from veilspan.curator.dask_table import DaskTable
+from veilspan.estimators.lazy import flat_lazy, is_lazy
+from veilspan.geometry import Ball, Manifold, SPDBuresWasserstein
 from veilspan.geometry._spd import SPDBase
 
 #: How far from the manifold a point may be to be put on it; relative to its size.
@@ -19,8 +21,6 @@ def flat_rows(x: Any, row_shape: tuple[int, ...] | None, kind: str) -> Any:
 
     ``kind`` says in an error what a row should have been.
     """
-    if hasattr(x, "__dask_graph__"):
-        return x
     shape = getattr(x, "shape", None)
     if shape is None:
         try:
@@ -32,12 +32,24 @@ def flat_rows(x: Any, row_shape: tuple[int, ...] | None, kind: str) -> Any:
         return x
     if tuple(shape[1:]) != tuple(row_shape):
         raise ValueError(f"{kind} have shape {tuple(row_shape)}; got {tuple(shape[1:])}.")
+    if is_lazy(x):
+        return flat_lazy(x, row_shape)
     return np.asarray(x).reshape(shape[0], math.prod(shape[1:]))
 
 
 def flat_points(x: Any, manifold: Manifold) -> Any:
     """One flat row of numbers per point."""
     return flat_rows(x, manifold.point_shape, f"points of {manifold}")
+
+
+def flat_on_manifold(table: Any, manifold: Manifold, ball: Ball | None = None) -> Any:
+    """A flat table of points on the manifold, pulled into a ball; on a cluster, part by part."""
+    if isinstance(table, DaskTable):
+        return table.mapped(flat_on_manifold, table.shape[1], manifold, ball)
+    points = as_points(table, manifold)
+    if ball is not None:
+        points = ball.pull_in(points)
+    return points.reshape(len(points), -1)
 
 
 def as_points(table: np.ndarray, manifold: Manifold) -> np.ndarray:

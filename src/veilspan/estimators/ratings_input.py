@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from veilspan.curator.dask_table import dask_table, is_lazy
+
 OBSERVED = "observed"
 
 
@@ -29,11 +31,9 @@ def as_ratings(R: Any) -> Any:
             return from_positions(users, R.indices, R.data, R.shape)
         entries = R.tocoo(copy=False)
         return from_positions(entries.row, entries.col, entries.data, R.shape)
-    if hasattr(R, "__dask_graph__"):
-        raise TypeError(
-            "a Dask collection is not loaded into memory behind your back; pass R.compute() "
-            "if it fits."
-        )
+    if is_lazy(R):
+        table = dask_table(R)
+        return table.mapped(as_ratings, table.shape[1]).as_sparse()
     return _from_dense(R)
 
 

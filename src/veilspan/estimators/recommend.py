@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from veilspan.curator.curator import Curator
 from veilspan.estimators.base import PrivateEstimator
+from veilspan.estimators.lazy import lazy_for_dask
 from veilspan.estimators.local_predictor import LocalPredictor
 from veilspan.estimators.ratings_input import as_ratings, frame_columns, triples_to_ratings
 from veilspan.estimators.validation import check_count, validate_table
@@ -247,6 +248,7 @@ class MatrixCompletion(PrivateEstimator):
             privacy=self.privacy_.to_dict(),
         )
 
+    @lazy_for_dask(lambda model: len(model.item_bias_))
     def predict(self, R: Any) -> np.ndarray:
         """Local predictions for rows of users' own ratings: row i is for user i's eyes only.
 

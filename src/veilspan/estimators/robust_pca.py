@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from veilspan.curator.curator import Curator
+from veilspan.estimators.lazy import lazy_for_dask
 from veilspan.estimators.subspace import SubspaceEstimator
 from veilspan.estimators.validation import check_positive
 from veilspan.ledger.dataset import Dataset
@@ -116,6 +117,7 @@ class RobustPCA(SubspaceEstimator):
         self.random_state = random_state
         self.ledger = ledger
 
+    @lazy_for_dask(lambda model: None)
     def score_samples(self, X: Any) -> np.ndarray:
         """Residual ratio |x - P x| / |x| of the caller's own rows: near 0 inlier, near 1 outlier.
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from veilspan.curator.curator import Answer, Curator
 from veilspan.curator.query import RowQuery
 from veilspan.estimators.base import PrivateEstimator
+from veilspan.estimators.lazy import lazy_for_dask
 from veilspan.estimators.validation import (
     check_count,
     check_positive,
@@ -38,6 +39,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Priva
     components_: np.ndarray
     mean_: np.ndarray
 
+    @lazy_for_dask(lambda model: len(model.components_))
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates of rows in the components. The rows are the caller's own: nothing is spent.
 

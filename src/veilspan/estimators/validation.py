@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from veilspan.curator.dask_table import DaskTable, is_lazy
+from veilspan.estimators.lazy import validate_lazy
 from veilspan.privacy.neighbors import check_neighbors
 
 # First lines of scikit-learn's own messages that hold shapes, dtypes or column names only.
@@ -22,13 +24,16 @@ _ROW_FREE = re.compile(
 )
 
 
-def validate_table(estimator: Any, X: Any, **options: Any) -> Any:
+def validate_table(estimator: Any, X: Any, *, lazy: bool = False, **options: Any) -> Any:
     """``validate_data`` of scikit-learn, with messages stripped of anything that could be data.
 
     scikit-learn quotes the text of a cell it cannot convert and prints complex or one-dimensional
     arrays whole. The error raised here keeps the first line if it is known to be row-free.
+    With ``lazy``, a Dask collection becomes a table of tasks (see ``estimators.lazy``).
     """
-    if hasattr(X, "__dask_graph__"):
+    if is_lazy(X) or isinstance(X, DaskTable):
+        if lazy:
+            return validate_lazy(estimator, X, **options)
         raise TypeError(
             "a Dask collection is not loaded into memory behind your back; pass X.compute() "
             "if it fits."

@@ -85,14 +85,22 @@ def noise_scale(
 
 
 def float_slack(
-    rows: int, bound: float, block_rows: int, group: int, *, roundoff: float, moved_rows: int
+    rows: int,
+    bound: float,
+    block_rows: int,
+    group: int,
+    *,
+    roundoff: float,
+    moved_rows: int,
+    extra_terms: int = 0,
 ) -> float:
     """Bound on what float64 rounding can add to the distance of two neighbours' sums.
 
-    ``moved_rows`` contributions may be computed with another rounding on the two tables.
+    ``moved_rows`` contributions may be computed with another rounding on the two tables;
+    ``extra_terms`` are additions beyond those of one table in memory (sums of its parts).
     """
     blocks = math.ceil(rows / max(1, block_rows))
-    terms = block_rows + group + math.ceil(blocks / group)
+    terms = block_rows + group + math.ceil(blocks / group) + extra_terms
     return 2 * UNIT_ROUNDOFF * bound * (terms * rows + roundoff * moved_rows)
 
 

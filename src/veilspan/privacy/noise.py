@@ -16,6 +16,7 @@ import os
 import secrets
 import weakref
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NoReturn
 
@@ -39,6 +40,32 @@ class NoiseSource(ABC):
     def sampling_stream(self, step: int) -> np.random.Generator:
         """The stream of the coins of sampling step ``step``: the same for the same step."""
 
+    @abstractmethod
+    def sampling_key(self, step: int, part: int) -> SamplingKey:
+        """What another process needs for the coins of one part of the rows in one step.
+
+        Parts have independent streams. A task that is run again gets the same key, so it samples
+        the same rows: a second outcome would be a second release for one charge.
+        """
+
+
+@dataclass(frozen=True)
+class SamplingKey:
+    """The coins of one part of one sampling step, and nothing else of their source.
+
+    A key is derived from the source's secret by a one-way function: whoever sees it learns one
+    part's sample, neither the noise nor other samples. It is as secret as that sample.
+    """
+
+    secret: bytes = field(repr=False)
+    seeded: bool = False
+
+    def coins(self) -> np.random.Generator:
+        """The stream, from its beginning."""
+        if self.seeded:
+            return np.random.default_rng(list(self.secret))
+        return np.random.Generator(_counter_mode(self.secret))
+
 
 class SecureNoise(NoiseSource):
     """Cryptographically secure randomness, keyed by the operating system."""
@@ -56,8 +83,10 @@ class SecureNoise(NoiseSource):
 
     def _derive(self, purpose: bytes) -> np.random.Generator:
         """Make an independent stream: BLAKE2b, keyed with the secret, as key derivation."""
-        key = hashlib.blake2b(purpose, key=self._secret, digest_size=32).digest()
-        return np.random.Generator(_counter_mode(key))
+        return np.random.Generator(_counter_mode(self._key_for(purpose)))
+
+    def _key_for(self, purpose: bytes) -> bytes:
+        return hashlib.blake2b(purpose, key=self._secret, digest_size=32).digest()
 
     def _own(self) -> None:
         # The at-fork hook re-keys as well; this also covers processes made without it.
@@ -74,6 +103,12 @@ class SecureNoise(NoiseSource):
         """Coins of one sampling step."""
         self._own()
         return self._derive(b"sampling" + step.to_bytes(8, "big"))
+
+    def sampling_key(self, step: int, part: int) -> SamplingKey:
+        """Key of the coins of one part of a step."""
+        self._own()
+        purpose = b"part" + step.to_bytes(8, "big") + part.to_bytes(8, "big")
+        return SamplingKey(self._key_for(purpose))
 
     @property
     def description(self) -> str:  # type: ignore[override]
@@ -118,6 +153,11 @@ class SeededNoise(NoiseSource):
     def sampling_stream(self, step: int) -> np.random.Generator:
         """Coins of one sampling step."""
         return np.random.default_rng([self.seed, 1, step])
+
+    def sampling_key(self, step: int, part: int) -> SamplingKey:
+        """Key of the coins of one part of a step."""
+        text = f"{self.seed} {step} {part}".encode()
+        return SamplingKey(hashlib.blake2b(text, digest_size=32).digest(), seeded=True)
 
     def __repr__(self) -> str:
         return f"SeededNoise({self.seed})"

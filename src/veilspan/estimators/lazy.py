@@ -1,0 +1,126 @@
+"""Dask input: checked where it lies, mapped lazily, never loaded into this process."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from veilspan.curator.dask_table import (
+    DaskTable,
+    column_names,
+    dask_table,
+    dask_targets,
+    is_lazy,
+)
+
+_MISSING = object()
+
+
+def validate_lazy(
+    estimator: Any,
+    X: Any,
+    *,
+    y: Any = _MISSING,
+    accept_sparse: Any = False,
+    ensure_min_samples: int = 1,
+    reset: bool = True,
+    **_: Any,
+) -> Any:
+    """What ``validate_table`` does for tables in memory, for a Dask array or data frame.
+
+    Sets or checks ``n_features_in_`` and ``feature_names_in_``. Without targets the entries are
+    checked to be finite, by one pass on the cluster; with them the caller does so once the targets
+    have been turned into numbers.
+
+    Returns
+    -------
+    DaskTable, or (DaskTable, DaskTargets)
+    """
+    if y is None:
+        raise ValueError(f"This {type(estimator).__name__} estimator requires y to be passed.")
+    table = X if isinstance(X, DaskTable) else dask_table(X, accept_sparse=bool(accept_sparse))
+    validate_data(estimator, _form_of(X, table), reset=reset, skip_check_array=True)
+    if table.shape[0] < ensure_min_samples:
+        raise ValueError(f"X must have at least {ensure_min_samples} rows.")
+    if y is _MISSING:
+        table.check()
+        return table
+    return table, dask_targets(y, table)
+
+
+def _form_of(X: Any, table: DaskTable) -> Any:
+    """An empty table with the columns of X: all that scikit-learn needs for its own attributes."""
+    names = column_names(X)
+    if names is None:
+        return np.empty((0, table.shape[1]))
+    import pandas as pd
+
+    return pd.DataFrame(columns=names)
+
+
+def lazily(
+    X: Any, function: Callable[[Any], np.ndarray], columns: int | None, dtype: Any = np.float64
+) -> Any:
+    """A Dask array of ``function`` of blocks of rows, computed when and where it is asked for.
+
+    Parameters
+    ----------
+    X : dask array or data frame
+        The caller's own rows.
+    function : callable
+        From a block of rows to as many rows, or numbers if ``columns`` is None.
+    columns : int or None
+        Columns of the result.
+    dtype : dtype
+        Of the result.
+    """
+    array = X.to_dask_array() if hasattr(X, "to_dask_array") else X
+    if any(count > 1 for count in array.numblocks[1:]):
+        array = array.rechunk(dict.fromkeys(range(1, array.ndim), -1))
+    dropped = list(range(1 if columns is None else 2, array.ndim))
+    chunks = (array.chunks[0],) if columns is None else (array.chunks[0], (columns,))
+    kind = np.empty((0,) if columns is None else (0, columns), dtype=dtype)
+    return array.map_blocks(function, dtype=dtype, chunks=chunks, drop_axis=dropped, meta=kind)
+
+
+def lazy_for_dask(
+    columns: Callable[[Any], int | None], dtype: Callable[[Any], Any] = lambda _: np.float64
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a method of the caller's own rows lazy for lazy rows.
+
+    Parameters
+    ----------
+    columns : callable
+        From the fitted estimator to the columns of the result; None for one number per row.
+    dtype : callable
+        From the fitted estimator to the dtype of the result.
+    """
+
+    def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(method)
+        def either(self: Any, X: Any) -> Any:
+            if not is_lazy(X):
+                return method(self, X)
+            check_is_fitted(self)
+            alone = copy.copy(self)
+            if hasattr(alone, "ledger"):
+                alone.ledger = None  # nothing is spent: workers need not know the account
+            return lazily(X, partial(method, alone), columns(self), dtype(self))
+
+        return either
+
+    return decorate
+
+
+def flat_lazy(X: Any, row_shape: tuple[int, ...]) -> Any:
+    """A stack of points on a cluster, one flat row each."""
+    width = int(np.prod(row_shape))
+    return lazily(X, lambda block: np.asarray(block).reshape(len(block), -1), width, X.dtype)
+
+
+__all__ = ["flat_lazy", "is_lazy", "lazily", "lazy_for_dask", "validate_lazy"]
