@@ -1,4 +1,4 @@
-"""Set up Veilspan in its own environment and run it: ``python3 run.py demo | test | lint``.
+"""Set up Veilspan in its own environment and run it: ``python3 run.py demo | test | lint | docs``.
 
 Needs nothing but the standard library. The environment is `.venv` beside this file; nothing is
 ever installed into the Python that runs this script, so an externally managed one is fine.
@@ -32,6 +32,7 @@ usage: python3 run.py COMMAND [ARGUMENTS]
   demo [ARGUMENTS]   set up, then `veilspan demo`
   test [ARGUMENTS]   set up with the test tools, then pytest in parallel
   lint               set up with the linters, then ruff (lint and format) and mypy
+  docs               set up with Sphinx, then build build/site; warnings are errors
 """
 
 # Settings of the calling shell that would send an installation or an import elsewhere.
@@ -301,7 +302,18 @@ def lint(arguments):
     return next((code for code in codes if code), 0)
 
 
-COMMANDS = {"demo": demo, "test": test, "lint": lint}
+def docs(arguments):
+    """Build the documentation site; warnings are errors."""
+    set_up(["docs"])
+    command = [program("python"), "-m", "sphinx", "-W", "--keep-going", "-b", "html", *arguments]
+    command += ["-d", "build/doctrees", "docs", "build/site"]
+    code = call(command, venv_environ(), str(ROOT))
+    if code == 0:
+        say("open build/site/index.html")
+    return code
+
+
+COMMANDS = {"demo": demo, "test": test, "lint": lint, "docs": docs}
 
 
 def check_python():

@@ -51,8 +51,9 @@ class Machine:
             return "make uv" if command[0] == "uv" else "make venv"
         if "install" in command:
             return "install uv" if command[0] == "uv" else "install pip"
-        if "pytest" in command:
-            return "pytest"
+        for tool in ("pytest", "sphinx"):
+            if tool in command:
+                return tool
         return " ".join([Path(command[0]).stem, *command[1:]])
 
     def call(self, command, environ=None, cwd=None):
@@ -122,6 +123,12 @@ class TestArguments:
 
     def test_lint_takes_no_arguments(self, machine):
         assert machine.run("lint", "--fix") == (2, [])
+
+    def test_docs_builds_the_site_with_warnings_as_errors(self, machine):
+        code, kinds = machine.run("docs", "-q")
+        assert (code, kinds[-1]) == (0, "sphinx")
+        assert machine.command("sphinx")[1:5] == ["-m", "sphinx", "-W", "--keep-going"]
+        assert machine.command("install pip")[-1] == ".[docs]"
 
     def test_exit_code_is_the_commands(self, machine):
         machine.fail["veilspan demo"] = 7

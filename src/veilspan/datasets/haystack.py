@@ -63,8 +63,7 @@ def make_haystack(
           isotropic. The line is the largest direction once it holds more rows than the subspace
           holds per dimension.
         - ``"subspace"``: half of them Gaussian in another random subspace of the same dimension,
-        with
-          10 % noise, the rest isotropic. It differs from the truth only in its number of rows.
+          with 10 % noise, the rest isotropic. It differs from the truth only in its number of rows.
         - ``"cone"``: all of them in a cone around one random direction (axis of length 1, isotropic
           part of length 1/2). Their mean is far from zero, and least absolute deviations
           follow them at inlier shares where Tyler's estimator does not.
