@@ -203,6 +203,9 @@ def draw(rows, job):
                 color=style.BLACK, linestyle="-.")  # fmt: skip
         ax.set_xscale("log")
         ax.set_yscale("log")
+        ax.set_xticks(x[::2] if len(x) > 5 else x)
+        ax.xaxis.set_major_formatter("{x:,.0f}")
+        ax.xaxis.set_minor_formatter("")
         ax.set_xlabel(text)
         ax.set_title(f"n = {sizes[0][1]}" if over == "m" else f"m = {sizes[0][0]:,}")
     axes[0, 0].set_ylabel("error |Y - Y*|, Frobenius norm")
