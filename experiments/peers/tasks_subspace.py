@@ -66,7 +66,7 @@ def private_pca(job: Any, width: int, **more: Any) -> Task:
             plain_pca(rank))  # fmt: skip
     return Task(
         f"private PCA, {width} columns, {kind}", (ANGLE,),
-        lambda: [haystack(n, width, rank, seed, **more) for seed in seeds],
+        lambda: [haystack(n, width, rank, seed, noise=0.05, **more) for seed in seeds],
         lambda: haystack(60, 3, rank, 99), ways, error, limit=10,
     )  # fmt: skip
 
