@@ -204,7 +204,7 @@ def measure_postgres(
 def ratios(rates: dict[str, Any]) -> list[dict[str, Any] | None]:
     """Seconds of a charge by one process beside those of a bare commit.
 
-    Several processes wait for each other by the clock, which a busy machine changes many times over.
+    Several processes wait for each other, which a busy machine changes many times over.
     """
     charge, bare = (1 / rates[f"{call}, 1"]["per_second"] for call in ("charge", "bare commit"))
     return [ratio("SQLite charge, one process", charge, bare, "bare SQLite commit", "limit")]
