@@ -53,9 +53,18 @@ def _take(out: Path, folder: Path, name: str) -> bool:
     for stem in old["pictures"] if old else ():
         (folder / f"{stem}.png").unlink(missing_ok=True)
     for stem in new["pictures"]:
-        shutil.copyfile(out / f"{stem}.png", folder / f"{stem}.png")
+        _copy_picture(out / f"{stem}.png", folder / f"{stem}.png")
     shutil.copyfile(out / f"{name}.json", folder / f"{name}.json")
     return True
+
+
+def _copy_picture(source: Path, target: Path) -> None:
+    """A picture with 256 colours: as good for a plot, and a third of the size."""
+    from PIL import Image
+
+    with Image.open(source) as picture:
+        flat = picture.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+        flat.save(target, optimize=True)
 
 
 def records(folder: Path) -> dict[str, Record]:
@@ -128,14 +137,16 @@ def claims_table(mine: list[Record]) -> str:
 
 def costs_table(mine: list[Record]) -> str:
     """What printed methods truly cost."""
-    costs = [(record, cost) for record in mine for cost in record["costs"]]
-    if not costs:
+    labels: dict[tuple[str, ...], list[str]] = {}
+    for record in mine:
+        for cost in record["costs"]:
+            facts = (cost["method"], short(cost["claimed"]), short(cost["true"]),
+                     short(cost["delta"]), cost["neighbors"], cost["why"])  # fmt: skip
+            labels.setdefault(facts, []).append(record["label"])
+    if not labels:
         return ""
-    rows = [
-        [record["label"], cost["method"], short(cost["claimed"]), short(cost["true"]),
-         short(cost["delta"]), cost["neighbors"], cost["why"]]
-        for record, cost in costs
-    ]  # fmt: skip
+    # What several figures have in common is said once.
+    rows = [[", ".join(dict.fromkeys(found)), *facts] for facts, found in labels.items()]
     head = ["", "method as printed", "claimed ε", "true ε", "δ", "neighbours", ""]
     return "True epsilon, by exact accounting of the printed noise:\n\n" + table(head, rows)
 
@@ -144,9 +155,9 @@ def figure(record: Record, folder: str) -> str:
     """One item: verdict, pictures, notes, command."""
     lines = [f"### {record['label']}: {record['title']}\n", f"{sentence(record['verdict'])}\n"]
     lines += [f"![{record['title']}]({folder}/{stem}.png)\n" for stem in record["pictures"]]
-    if "table" in record["facts"]:
-        head, rows = record["facts"]["table"]["columns"], record["facts"]["table"]["rows"]
-        lines.append(table(head, rows))
+    if record["facts"].get("table"):
+        rows = record["facts"]["table"]  # a list of rows, each a mapping from column to value
+        lines.append(table(rows[0], (row.values() for row in rows)))
     facts = f"{record['scale']} run, {record['source']}, {duration(record['cpu_seconds'])} of CPU"
     lines.append(f"`{record['command']}` ({facts})\n")
     lines += [f"- {sentence(note)}" for note in record["notes"]]
