@@ -1,0 +1,171 @@
+"""Save a fitted estimator as a release, and load it again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from veilspan._version import __version__
+from veilspan.ledger.keys import key_path, read_key, read_or_make_key
+from veilspan.privacy.plan import Plan
+from veilspan.privacy.statement import PrivacyStatement
+from veilspan.releases.encoding import Encoder, decode
+from veilspan.releases.files import DOCUMENT, read_release, write_release
+from veilspan.releases.names import ESTIMATORS, estimator_class
+
+#: Attributes with a place of their own.
+_APART = ("privacy_", "plan_")
+
+PathLike = str | os.PathLike[str]
+
+
+def save(
+    estimator: Any, folder: PathLike, *, key: PathLike | None = None, overwrite: bool = False
+) -> Path:
+    """Write a fitted estimator to a folder: ``release.json`` and ``arrays.npz``.
+
+    The release holds parameters, fitted attributes, the statement and the plan: what may be
+    published, and no row. It appears whole or not at all. The ledger is not part of it (the
+    statement names the charge).
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any fitted estimator of veilspan. A :class:`~veilspan.SubspaceTracker` goes on learning and
+        has a ``save`` of its own.
+    folder : path
+        Made if it is not there.
+    key : path, optional
+        File with a key, as a ledger's; made if it is not there. The release is sealed by it, so
+        that a change is seen even if somebody recomputes the digests.
+    overwrite : bool
+        Whether a release that is there may be replaced.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from veilspan import PCA
+    >>> from veilspan.datasets import make_haystack
+    >>> from veilspan.releases import load, save
+    >>> rows = make_haystack(2000, 6, 2).rows
+    >>> folder = save(PCA(2).fit(rows), tempfile.mkdtemp() + "/release")
+    >>> load(folder).transform(rows).shape
+    (2000, 2)
+    """
+    content, arrays = _described(estimator)
+    place = Path(folder)
+    if (place / DOCUMENT).exists() and not overwrite:
+        raise FileExistsError(
+            f"{place} already holds a release; choose another folder, or say overwrite=True."
+        )
+    secret = None if key is None else read_or_make_key(key_path(key))
+    place.mkdir(parents=True, exist_ok=True)
+    write_release(place, content, arrays, secret)
+    return place
+
+
+def load(path: PathLike, *, key: PathLike | None = None) -> Any:
+    """Load a release: the fitted estimator, as it was saved.
+
+    Nothing in the files is executed. A file that was changed, cut off, or written by a newer
+    version is refused with a sentence that says so.
+
+    Parameters
+    ----------
+    path : path
+        The folder that :func:`save` wrote, or the ``.npz`` file of a tracker or local predictor.
+    key : path, optional
+        File with the key that sealed the release; the seal is then checked as well.
+
+    Returns
+    -------
+    estimator
+        With the same parameters and attributes; ``transform`` and ``predict`` give the same bits.
+        Its ``ledger`` is None.
+    """
+    place = Path(path)
+    if place.is_file() and place.name != DOCUMENT:
+        return _load_file(place)
+    document, arrays = read_release(place, None if key is None else read_key(key_path(key)))
+    try:
+        return _rebuilt(document, arrays)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        # Unchanged, so written like this: by another version, or by somebody else's program.
+        reason = str(error) if isinstance(error, ValueError) else type(error).__name__
+        raise ValueError(f"the release {place} cannot be rebuilt: {reason}.") from error
+
+
+def _check_can_be_saved(estimator: Any) -> None:
+    name = type(estimator).__name__
+    if name == "SubspaceTracker":
+        raise ValueError(
+            "a SubspaceTracker goes on learning, so it has a state and no release: use "
+            "tracker.save(file) and SubspaceTracker.load(file)."
+        )
+    if estimator_class(name) is not type(estimator):
+        raise ValueError(
+            f"{name} is not an estimator that can be saved; those are {', '.join(ESTIMATORS)}."
+        )
+    check_is_fitted(estimator)
+
+
+def _described(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    _check_can_be_saved(estimator)
+    encoder = Encoder()
+    parameters = estimator.get_params(deep=False)
+    fitted = {
+        key: value
+        for key, value in vars(estimator).items()
+        if key.endswith("_") and not key.startswith("_") and key not in _APART
+    }
+    content = {
+        "veilspan": __version__,
+        "class": type(estimator).__name__,
+        "parameters": {
+            key: encoder.encode(value, key) for key, value in parameters.items() if key != "ledger"
+        },
+        "attributes": {key: encoder.encode(value, key) for key, value in fitted.items()},
+        "statement": encoder.encode(estimator.privacy_.to_dict(), "privacy_"),
+        "plan": encoder.encode(estimator.plan_.to_dict(), "plan_"),
+    }
+    return content, encoder.arrays
+
+
+def _rebuilt(document: dict[str, Any], arrays: dict[str, Any]) -> Any:
+    kind = estimator_class(document["class"])
+    if kind is None:
+        raise ValueError(f"it is of the class {document['class']!r}, which is not known here")
+    estimator = kind(**decode(document["parameters"], arrays))
+    for name, value in decode(document["attributes"], arrays).items():
+        setattr(estimator, name, value)
+    estimator.plan_ = Plan.from_dict(decode(document["plan"], arrays))
+    estimator.privacy_ = PrivacyStatement.from_dict(decode(document["statement"], arrays))
+    return estimator
+
+
+def _load_file(path: Path) -> Any:
+    """A tracker's state or a local predictor: files with a header of their own."""
+    from veilspan.estimators.local_predictor import LocalPredictor
+    from veilspan.estimators.tracking import SubspaceTracker
+    from veilspan.streaming.files import StateFileError, read_state
+
+    try:
+        header, _ = read_state(path)
+    except StateFileError:
+        header = {}
+    if header.get("format") == "veilspan.SubspaceTracker":
+        return SubspaceTracker.load(path)
+    if "item_ids" in header:
+        return LocalPredictor.load(path)
+    raise ValueError(
+        f"{path} is not a release: that is a folder with {DOCUMENT}, or the .npz file of a tracker "
+        "or a local predictor."
+    )

@@ -1,0 +1,111 @@
+"""Every estimator that can be saved, fitted once, and what it says of rows."""
+
+import warnings
+from functools import cache
+
+import numpy as np
+
+import veilspan
+from veilspan import RGD, RSVRG, Ball
+from veilspan.datasets import make_haystack, make_ratings, make_spd
+from veilspan.geometry import SPD, Euclidean, PoincareBall, Product, Sphere
+from veilspan.problems.penalties import L1Ball
+from veilspan.solvers.linear_gd import GradientDescent
+from veilspan.solvers.linear_objective import ObjectivePerturbation
+from veilspan.solvers.reaper import ReaperDescent
+
+# A number of rows that no attribute has as a dimension.
+N = 223
+RNG = np.random.default_rng(0)
+ROWS = make_haystack(N, 5, 2, noise=0.1).rows
+TABLE = RNG.uniform(-1, 1, (N, 5))
+TARGETS = TABLE @ [2.0, -1.0, 0.5, 0.0, 0.0] + 0.1 * RNG.standard_normal(N)
+LABELS = np.where(TARGETS > 0, "yes", "no")
+THREE = np.digitize(TARGETS, [-0.5, 0.5])
+MATRICES = make_spd(N, 2).points
+RATINGS = make_ratings(N, 8, ratings_per_user=5).train
+ON_BOTH = np.hstack([ROWS[:, :3] / np.linalg.norm(ROWS[:, :3], axis=1)[:, None], ROWS[:, 3:]])
+BOTH = Product(Sphere(3), Euclidean(2))
+LINEAR = {"feature_range": (-1.0, 1.0)}
+REGRESSION = {**LINEAR, "target_range": (-3.0, 3.0)}
+SHORT = GradientDescent(steps=5)
+
+# name: (class, parameters, arguments of fit)
+CASES = {
+    "PCA": ("PCA", {"n_components": 2}, (ROWS,)),
+    "PCA, public centre": ("PCA", {"center": np.full(5, 0.1), "row_norm": 2.0}, (ROWS,)),
+    "PCA, add-remove": ("PCA", {"n_components": 1, "neighbors": "add-remove"}, (ROWS,)),
+    "PCA, no privacy": ("PCA", {"n_components": 2, "epsilon": np.inf}, (ROWS,)),
+    "RobustPCA": ("RobustPCA", {"n_components": 2}, (ROWS,)),
+    "RobustPCA, reaper": ("RobustPCA", {"n_components": 2, "solver": ReaperDescent(steps=3)},
+                          (ROWS,)),
+    "FrechetMean": (
+        "FrechetMean",
+        {"manifold": SPD(2), "ball": Ball.from_eigenvalues(SPD(2), 0.1, 10.0), "epsilon": 20.0},
+        (MATRICES,),
+    ),
+    "FrechetMean, log-Euclidean": (
+        "FrechetMean",
+        {"manifold": SPD(2, metric="log-euclidean"),
+         "ball": Ball.from_eigenvalues(SPD(2, metric="log-euclidean"), 0.1, 10.0),
+         "solver": RGD(steps=3)},
+        (MATRICES,),
+    ),
+    "FrechetMean, hyperbolic": (
+        "FrechetMean",
+        {"manifold": PoincareBall(5), "ball": Ball.from_norm(PoincareBall(5), 0.9),
+         "solver": RSVRG(epochs=2, inner_steps=2)},
+        (ROWS / 2,),
+    ),
+    "FrechetMean, product": (
+        "FrechetMean", {"manifold": BOTH, "epsilon": np.inf}, (ON_BOTH,)
+    ),
+    "MatrixCompletion": ("MatrixCompletion", {"rating_range": (1.0, 5.0)}, (RATINGS,)),
+    "MatrixCompletion, factors": (
+        "MatrixCompletion",
+        {"solver": "covariance", "rating_range": (1, 5), "n_components": 2, "epsilon": 50.0},
+        (RATINGS,),
+    ),
+    "LogisticRegression": (
+        "LogisticRegression", {**LINEAR, "classes": ["no", "yes"]}, (TABLE, LABELS)
+    ),
+    "LogisticRegression, three": (
+        "LogisticRegression", {**LINEAR, "classes": (0, 1, 2), "solver": SHORT}, (TABLE, THREE)
+    ),
+    "LogisticRegression, ball": (
+        "LogisticRegression",
+        {**LINEAR, "penalty": L1Ball(3.0), "solver": SHORT,
+         "class_weight": {"no": 1.0, "yes": 2.0}},
+        (TABLE, LABELS),
+    ),
+    "LogisticRegression, selection": (
+        "LogisticRegression", {**LINEAR, "selection": [SHORT, "objective"]}, (TABLE, LABELS)
+    ),
+    "LinearSVC": ("LinearSVC", {**LINEAR, "solver": ObjectivePerturbation()}, (TABLE, LABELS)),
+    "LinearRegression": ("LinearRegression", {**REGRESSION}, (TABLE, TARGETS)),
+    "LinearRegression, ranges": (
+        "LinearRegression",
+        {"target_range": np.array([-3.0, 3.0]), "bounds": "private", "epsilon": 10.0},
+        (TABLE, TARGETS),
+    ),
+    "Ridge": ("Ridge", {**REGRESSION, "alpha": 1.0}, (TABLE, TARGETS)),
+    "Lasso": ("Lasso", {**REGRESSION}, (TABLE, TARGETS)),
+    "ElasticNet": ("ElasticNet", {**REGRESSION}, (TABLE, TARGETS)),
+    "HuberRegressor": ("HuberRegressor", {**REGRESSION}, (TABLE, TARGETS)),
+}  # fmt: skip
+
+
+@cache
+def fitted(name):
+    """The estimator of a case; fitted once."""
+    kind, parameters, data = CASES[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return getattr(veilspan, kind)(**parameters).fit(*data)
+
+
+def answers(estimator, name):
+    """All that an estimator says of the rows of its case."""
+    rows = CASES[name][2][0]
+    methods = ("transform", "predict", "decision_function", "predict_proba", "score_samples")
+    return {m: getattr(estimator, m)(rows) for m in methods if hasattr(estimator, m)}
