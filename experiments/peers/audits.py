@@ -178,9 +178,9 @@ def ours(name: str, runs: int) -> Verdict:
 
 def all_audits(job: Any, workers: Workers, others: bool) -> dict[str, list[Verdict]]:
     """Verdicts by the keys that ways name; kept as they are finished."""
-    runs = job.pick(4, 40, 1000)
+    runs = job.pick(4, 20, 1000)
     found: dict[str, Callable[[], Verdict]] = {}
-    names = [*our_models()] if job.scale != "tiny" else ["PCA"]
+    names = job.pick(["PCA"], ["PCA", "RobustPCA", "MatrixCompletion"], [*our_models()])
     for name in names:
         share = SLOW.get(name, 1)
         found[f"ours {name}"] = lambda name=name, share=share: ours(name, max(2, runs // share))

@@ -85,7 +85,7 @@ class Task:
     ways: tuple[Way, ...]
     score: Callable[[dict[str, np.ndarray], Table], Sequence[float]]
     repeats: int = 1
-    limit: int = 0  # CPU seconds of one fit, for other libraries; 0: none
+    limit: int = 0  # CPU seconds of one fit, the same for all libraries; 0: none
 
 
 @dataclass
@@ -165,10 +165,12 @@ def run_way(
         settings = {
             "folder": str(folder), "tables": len(tables), "choices": list(way.choices),
             "warm": [warm] if warm else list(way.choices), "repeats": task.repeats,
-            "limit": 0 if way.library in HERE else task.limit,
+            "limit": task.limit,
         }  # fmt: skip
         try:
-            lines = workers.lines(way, settings) if workers else _inside(way, settings)
+            lines = (
+                workers.lines(way, settings) if workers else _inside(way, {**settings, "limit": 0})
+            )
         except PeerUnavailable as error:
             found.failure = str(error)
             return found

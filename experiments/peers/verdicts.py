@@ -77,7 +77,7 @@ def answers(rows: list[Row]) -> Claim:
     good = [r["task"] for r in own if not r["failure"]]
     bad = [f"{r['task']}: {r['failure']}" for r in own if r["failure"]]
     stopped = sorted({f"{r['library']} on {r['task']}" for r in others if r["failure"]})
-    found = judged("ours always gives an answer", good, bad, "private fit of ours")
+    found = judged("ours always gives an answer", good, bad, "private row")
     more = f"; others without: {'; '.join(stopped)}" if stopped else ""
     return Claim(found.claim, found.measured + more, found.holds, who="ours")
 
