@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from ..style import OURS as OUR_ROLE
 from ..style import PEER, panels
@@ -88,8 +88,13 @@ def _panel(ax: Any, rows: list[Row], column: str, scale: str) -> None:
     if scale == "log" and shown and max(shown) < 30 * min(shown):  # room for two powers of ten
         middle = np.sqrt(max(shown) * min(shown))
         ax.set_xlim(middle / 11, middle * 11)
-    if scale == "linear":
-        ax.margins(x=0.12)
+    if column == "memory_mb":  # what is less than 0.1 stands at the left
+        ax.set_xlim(0.07, max([20.0, *(2 * value for value in shown)]))
+    if scale == "linear" and shown:
+        ax.xaxis.set_major_locator(MaxNLocator(4))
+        middle, half = (max(shown) + min(shown)) / 2, (max(shown) - min(shown)) / 2
+        half = max(1.2 * half, 0.03)  # differences of less are not worth a look
+        ax.set_xlim(middle - half, middle + half)
     ax.tick_params(axis="y", length=0, labelsize=8)
     ax.tick_params(axis="x", which="both", labelsize=7.5)
     ax.grid(visible=True, which="major", axis="x")
