@@ -15,17 +15,20 @@ The cluster is trusted with the rows: it sees them, their exact partial sums and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import uuid
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from veilspan.curator.dask_table import (
-    KEPT_SHARE,
-    DaskTable,
-    DaskTargets,
+from veilspan.curator.dask_table import DaskTable, DaskTargets, persisted
+from veilspan.curator.dask_tasks import (
+    Call,
+    added,
+    added_futures,
+    current_client,
     dask_module,
-    results,
+    started,
     task,
 )
 from veilspan.curator.executor import (
@@ -37,12 +40,10 @@ from veilspan.curator.executor import (
 )
 from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Block, Rows
-from veilspan.curator.scaled_rows import MappedRows
+from veilspan.curator.scaled_rows import KEPT_BYTES, MappedRows
 from veilspan.privacy.grid import MAX_ROWS, float_slack
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace
-
-FAN_IN = 8  # sums that are added up in one task of the tree
 
 
 class DaskRows:
@@ -51,7 +52,10 @@ class DaskRows:
     def __init__(self, table: DaskTable, targets: DaskTargets | None = None) -> None:
         if table.shape[0] < 2:
             raise ValueError("X must have at least 2 rows.")
-        self._groups = _grouped(_kept(_with_targets(table, targets), table))
+        parts = [task(Part, list(p)) for p in zip(table.parts, *_or_none(targets))]
+        self._is_kept = table.fits()
+        self._groups = _groups(persisted(parts) if self._is_kept else parts, self._is_kept)
+        self._sizes = table.sizes
         self.n_parts = len(table.parts)
         self.n_rows, self.n_features = table.shape
         self._look = Look()
@@ -62,41 +66,80 @@ class DaskRows:
 
     def mapped(self, row_map: Callable[[Block], Block], n_features: int) -> DaskRows:
         """The rows after a public map of each, applied where they are."""
-        return self._seen(Look(row_map, n_features, self._look.pairs), self.n_rows, n_features)
+        keep = self._is_kept and 8 * self.n_rows * n_features <= KEPT_BYTES
+        look = Look(row_map, n_features, self._look.pairs, keep)
+        return self._seen(look, self.n_rows, n_features)
 
     def paired(self, coins: np.random.Generator) -> DaskRows:
         """Differences of randomly paired rows, each row in at most one pair of its part.
 
-        The pairing is drawn without looking at the rows, so exchanging one row exchanges one
-        difference. An odd part leaves a row out; its pair counts as one of zeros.
+        The pairing is drawn without looking at the rows, so exchanging one row for another in its
+        place exchanges one difference. An odd part leaves a row out; its pair counts as one of
+        zeros.
         """
         if self.n_rows < 4:
             raise ValueError("pairs need at least 4 rows.")
+        if 2 * sum(size // 2 for size in self._sizes) < self.n_rows // 2:
+            raise ValueError("parts of X are too small to pair the rows of each: rechunk X.")
         pairs = tuple(int(seed) for seed in coins.integers(2**63, size=self.n_parts))
         return self._seen(Look(None, self.n_features, pairs), self.n_rows // 2, self.n_features)
 
     def _seen(self, look: Look, n_rows: int, n_features: int) -> DaskRows:
         rows = DaskRows.__new__(DaskRows)
-        rows._groups, rows.n_parts, rows._look = self._groups, self.n_parts, look
-        rows.n_rows, rows.n_features = n_rows, n_features
+        rows.__dict__.update(vars(self))
+        rows._look, rows.n_rows, rows.n_features = look, n_rows, n_features
         return rows
 
-    def tasks(
-        self, function: Callable[..., Any], *arguments: Any, of_part: Any = None
-    ) -> list[Any]:
-        """One task per group: ``function(parts, looks, extras, *arguments)``.
+    def total(self, function: Callable[..., Any], *arguments: Any, of_part: Any = None) -> Any:
+        """The sum over groups of ``function(parts, looks, extras, *arguments)``, one task each.
 
         ``of_part(i)``, if given, is a further argument for part i.
         """
-        made = []
-        for numbers, parts in self._groups:
+        calls = []
+        for numbers, _ in self._groups:
             looks = [self._look.of_part(i) for i in numbers]
             extras = [None if of_part is None else of_part(i) for i in numbers]
-            made.append(task(function, [parts], looks, extras, *arguments))
-        return made
+            calls.append((function, looks, extras, *arguments))
+        parts = [members for _, members in self._groups]
+        if self._is_kept:
+            return added_futures(started([Call(*call) for call in calls], parts))
+        return added([task(call[0], [some], *call[1:]) for call, some in zip(calls, parts)])
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("rows are never pickled: a copy would leave the curator.")
+
+
+class Part:
+    """Some rows with their targets, as they lie on a worker; says nothing when printed."""
+
+    def __init__(self, x: Any, y: Any = None) -> None:
+        self.x = x
+        self.y = None if y is None else np.asarray(y, dtype=np.float64)
+        self._last: tuple[str, Rows | None] = ("", None)
+
+    def seen(self, look: Look) -> Rows | None:
+        """The rows through a look; what the last look made is there for the next step."""
+        name, rows = self._last
+        if name != look.name:
+            rows = look(self.x, self.y)
+            self._last = (look.name, rows)
+        return rows
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What goes to another worker or to its disk."""
+        return {**vars(self), "_last": ("", None)}
+
+    def __sizeof__(self) -> int:
+        """Bytes, by which Dask decides what is too much."""
+        arrays = [self.x] if isinstance(self.x, np.ndarray) else _arrays_of(self.x)
+        return 100 + sum(int(a.nbytes) for a in [*arrays, self.y] if a is not None)
+
+    def __repr__(self) -> str:
+        return "part of a table"
+
+
+def _arrays_of(x: Any) -> list[np.ndarray]:
+    return [x.data, x.indices, x.indptr]
 
 
 class Look:
@@ -107,25 +150,29 @@ class Look:
         row_map: Callable[[Block], Block] | None = None,
         n_features: int = 0,
         pairs: tuple[int, ...] | None = None,
+        keep: bool = False,
+        name: str | None = None,
     ) -> None:
         self.row_map, self.n_features, self.pairs = row_map, n_features, pairs
+        self.keep = keep
+        self.name = name or uuid.uuid4().hex
 
     def of_part(self, number: int) -> Look:
         """The same for one part, with the seed of its pairing only."""
         pairs = None if self.pairs is None else (self.pairs[number],)
-        return Look(self.row_map, self.n_features, pairs)
+        return Look(self.row_map, self.n_features, pairs, self.keep, self.name)
 
-    def __call__(self, part: Any) -> Rows | None:
+    def __call__(self, x: Any, y: np.ndarray | None) -> Rows | None:
         """The rows of a part; ``None`` where there are none."""
-        x, y = part
         least = 1 if self.pairs is None else 2
         if x.shape[0] < least:
             return None
-        rows = Rows.checked_before(x, None if y is None else np.asarray(y, dtype=np.float64))
+        rows = Rows.checked_before(x, y)
         if self.pairs is not None:
             rows = rows.paired(np.random.default_rng(self.pairs[0]), least=2)
         if self.row_map is not None:
-            rows = MappedRows(rows, self.row_map, self.n_features)
+            mapped = MappedRows(rows, self.row_map, self.n_features)
+            rows = mapped.kept() if self.keep and mapped.n_rows > 1 else mapped
         return rows
 
 
@@ -155,17 +202,17 @@ class DaskExecutor:
     ) -> np.ndarray:
         """Sum of all clipped contributions, in the coordinates of ``space``."""
         of_part = None if sampling is None else sampling.of_part
-        return _added(self._rows.tasks(_clipped_parts, query, point, space, of_part=of_part))
+        return np.asarray(self._rows.total(clipped_parts, query, point, space, of_part=of_part))
 
     def total(
         self, part: Callable[[Block], np.ndarray], rows_per_block: int, group: int
     ) -> np.ndarray:
         """Sum of ``part`` over blocks."""
-        return _added(self._rows.tasks(_total_parts, part, rows_per_block, group))
+        return np.asarray(self._rows.total(total_parts, part, rows_per_block, group))
 
 
-def _clipped_parts(
-    parts: list[Any],
+def clipped_parts(
+    parts: list[Part],
     looks: list[Look],
     samplings: list[PartSampling | None],
     query: RowQuery,
@@ -175,14 +222,14 @@ def _clipped_parts(
     """The task of an answer: the clipped sum of some parts."""
     total = np.zeros(space.coordinates)
     for part, look, sampling in zip(parts, looks, samplings):
-        rows = look(part)
+        rows = part.seen(look)
         if rows is not None:
             total += MemoryExecutor(rows).clipped_sum(query, point, space, sampling)
     return total
 
 
-def _total_parts(
-    parts: list[Any],
+def total_parts(
+    parts: list[Part],
     looks: list[Look],
     _: list[None],
     function: Callable[[Block], np.ndarray],
@@ -192,84 +239,31 @@ def _total_parts(
     """The task of another sum over blocks."""
     total: Any = 0.0
     for part, look in zip(parts, looks):
-        rows = look(part)
+        rows = part.seen(look)
         if rows is not None:
             total = total + MemoryExecutor(rows).total(function, rows_per_block, group)
     return total
 
 
-def _added(tasks: list[Any]) -> np.ndarray:
-    """The sum of tasks, by a tree of tasks."""
-    while len(tasks) > 1:
-        tasks = [task(_sum_of, [tasks[i : i + FAN_IN]]) for i in range(0, len(tasks), FAN_IN)]
-    return np.asarray(results(tasks)[0])
+def _or_none(targets: DaskTargets | None) -> list[list[Any]]:
+    return [] if targets is None else [targets.parts]
 
 
-def _sum_of(values: list[Any]) -> Any:
-    total = values[0]
-    for value in values[1:]:
-        total = total + value
-    return total
-
-
-def _with_targets(table: DaskTable, targets: DaskTargets | None) -> list[Any]:
-    if targets is None:
-        return [task(_pair, [x]) for x in table.parts]
-    return [task(_pair, [x, y]) for x, y in zip(table.parts, targets.parts)]
-
-
-def _pair(x: Any, y: Any = None) -> tuple[Any, Any]:
-    return x, y
-
-
-def _kept(parts: list[Any], table: DaskTable) -> list[Any]:
-    """Parts that stay in the workers' memory between steps, if they fit; else they are read again.
-
-    Whether they fit is decided by public numbers: the table's shape and the workers' limits. Kept
-    parts are results of tasks: those of a worker that dies are computed again by another.
-    """
-    client = _client()
-    if client is None:  # no cluster: keeping would load the table into this process
-        return parts
-    size = table.shape[0] * table.shape[1] * table.dtype.itemsize
-    workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    if not table.is_sparse and size > KEPT_SHARE * sum(w["memory_limit"] or 0 for w in workers):
-        return parts
-    return list(dask_module().persist(*parts))
-
-
-def _grouped(parts: list[Any]) -> list[tuple[list[int], list[Any]]]:
-    """Numbers and tasks of the parts that one task sums: those that lie on one worker.
+def _groups(parts: list[Any], is_kept: bool) -> list[tuple[list[int], list[Any]]]:
+    """Numbers and inputs of the parts that one task sums: those that lie on one worker.
 
     A task a worker costs far less than a task a part. Parts that are not kept are each summed on
     their own, so that no task needs more than one of them in memory.
     """
-    places = _places(parts)
-    groups: dict[Any, tuple[list[int], list[Any]]] = {}
-    for number, part in enumerate(parts):
-        numbers, members = groups.setdefault(places.get(number, ("alone", number)), ([], []))
+    if not is_kept:
+        return [([number], [part]) for number, part in enumerate(parts)]
+    futures = [dask_module("distributed").futures_of(part)[0] for part in parts]
+    dask_module("distributed").wait(futures)
+    where = current_client().who_has(futures)
+    groups: dict[str, tuple[list[int], list[Any]]] = {}
+    for number, future in enumerate(futures):
+        worker = min(where.get(future.key) or ("",))  # "" if it died a moment ago
+        numbers, members = groups.setdefault(worker, ([], []))
         numbers.append(number)
-        members.append(part)
+        members.append(future)
     return list(groups.values())
-
-
-def _places(parts: Sequence[Any]) -> dict[int, str]:
-    """Worker of each kept part."""
-    client = _client()
-    if client is None:
-        return {}
-    distributed = dask_module("distributed")
-    futures = [distributed.futures_of(part) for part in parts]
-    if not all(futures):
-        return {}
-    distributed.wait([future for found in futures for future in found])
-    where = client.who_has([found[0] for found in futures])
-    holders = [where.get(found[0].key) for found in futures]
-    return {number: sorted(held)[0] for number, held in enumerate(holders) if held}
-
-
-def _client() -> Any:
-    try:
-        return dask_module("distributed").get_client()
-    except (ImportError, ValueError):  # dask alone, or no cluster
-        return None

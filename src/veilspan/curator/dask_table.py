@@ -2,18 +2,20 @@
 
 A table enters as the tasks that read or make its parts, never as data sent from here: a worker that
 dies takes its parts with it, and tasks are simply run again. Parts are never brought into this
-process. Functions of parts are run by :func:`guarded`, which returns a refusal instead of raising:
-when a task fails, Dask writes its arguments, rows among them, into the worker's log.
+process.
+
+Public is the form of a table: columns, type, how many parts it has and how many rows each. So which
+part a row lies in must not depend on what it says about a person.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from veilspan.curator.dask_tasks import current_client, dask_module, results, task
 from veilspan.curator.rows import Rows
 
 #: Share of the workers' memory that a table may fill to be kept there between steps.
@@ -23,74 +25,6 @@ KEPT_SHARE = 0.4
 def is_lazy(x: Any) -> bool:
     """Whether ``x`` is a Dask collection."""
     return hasattr(x, "__dask_graph__")
-
-
-def dask_module(name: str = "dask") -> Any:
-    """Dask, which is there if somebody has a Dask collection."""
-    return importlib.import_module(name)
-
-
-class Refusal:
-    """An error of a part, as a value: its type and a message that holds no value of a row."""
-
-    def __init__(self, error: Exception) -> None:
-        ours = isinstance(error, (ValueError, TypeError))
-        self.kind = type(error) if ours else RuntimeError
-        # Other errors come from libraries whose messages may quote what they stumbled over.
-        self.text = str(error) if ours else f"a part could not be computed: {type(error).__name__}."
-
-    def raise_here(self) -> None:
-        """Raise the error in this process."""
-        raise self.kind(self.text)
-
-
-class Call:
-    """A function and its public arguments, opaque to Dask, which would look for tasks in them."""
-
-    def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
-        self.function, self.arguments = function, arguments
-
-    def __call__(self, *parts: Any) -> Any:
-        """Apply the function to parts."""
-        return self.function(*parts, *self.arguments)
-
-    def __repr__(self) -> str:
-        return getattr(self.function, "__name__", "call")
-
-
-def guarded(call: Call, *parts: Any) -> Any:
-    """The result of a call on some parts; the refusal if it, or a part, is one."""
-    for part in _flat(parts):
-        if isinstance(part, Refusal):
-            return part
-    try:
-        with np.errstate(all="ignore"):  # a warning about arithmetic could tell something of a row
-            return call(*parts)
-    except Exception as error:
-        return Refusal(error)
-
-
-def _flat(parts: Sequence[Any]) -> list[Any]:
-    return [p for part in parts for p in (part if isinstance(part, list) else [part])]
-
-
-def task(function: Callable[..., Any], parts: Sequence[Any], *arguments: Any) -> Any:
-    """A task that applies a function to parts and public arguments.
-
-    Run again because its worker died, it is the same pure function of the same inputs.
-    """
-    delayed = dask_module().delayed
-    call = delayed(Call(function, *arguments), pure=False, traverse=False)
-    return delayed(guarded, pure=False)(call, *parts)
-
-
-def results(tasks: Sequence[Any]) -> list[Any]:
-    """Compute tasks where the cluster is; the first refusal is raised here."""
-    found = list(dask_module().compute(*tasks))
-    for each in found:
-        if isinstance(each, Refusal):
-            each.raise_here()
-    return found
 
 
 class DaskTable:
@@ -108,30 +42,70 @@ class DaskTable:
         Of its entries.
     is_sparse : bool
         Whether parts are CSR.
+    held : int
+        Bytes that are kept for this table already, as itself or as what it is made from.
     """
 
     def __init__(
-        self, parts: list[Any], sizes: Sequence[int], width: int, dtype: Any, is_sparse: bool
+        self,
+        parts: list[Any],
+        sizes: Sequence[int],
+        width: int,
+        dtype: Any,
+        is_sparse: bool,
+        held: int = 0,
     ) -> None:
         self.parts = parts
         self.sizes = tuple(int(size) for size in sizes)
         self.shape = (sum(self.sizes), width)
         self.dtype = np.dtype(dtype)
         self.is_sparse = is_sparse
+        self.held = held
 
     def mapped(self, function: Callable[..., Any], width: int, *arguments: Any) -> DaskTable:
         """The table after a public function of each part that treats rows one by one."""
         parts = [task(function, [part], *arguments) for part in self.parts]
-        return DaskTable(parts, self.sizes, width, np.float64, self.is_sparse)
+        return DaskTable(parts, self.sizes, width, np.float64, self.is_sparse, self.held)
 
     def as_sparse(self) -> DaskTable:
         """The same, known to hold CSR parts."""
-        return DaskTable(self.parts, self.sizes, self.shape[1], self.dtype, is_sparse=True)
+        return DaskTable(self.parts, self.sizes, self.shape[1], self.dtype, True, self.held)
+
+    def fits(self) -> bool:
+        """Whether the workers have room to keep the parts, by public numbers.
+
+        Those are the table's shape and the workers' limits. How full a sparse table is is not
+        public: it is kept, and Dask moves to disk what is too much.
+        """
+        client = current_client()
+        if client is None:  # keeping would load the table into this process
+            return False
+        workers = client.scheduler_info(n_workers=-1)["workers"].values()
+        room = KEPT_SHARE * sum(worker["memory_limit"] or 0 for worker in workers)
+        return self.is_sparse or self.held + self._bytes() <= room
+
+    def kept(self) -> DaskTable:
+        """The same with parts that stay in the workers' memory, if they fit there.
+
+        Kept parts are results of tasks: those of a worker that dies are computed again by another.
+        """
+        if not self.fits():
+            return self
+        parts = persisted(self.parts)
+        return DaskTable(
+            parts, self.sizes, self.shape[1], self.dtype, self.is_sparse, self.held + self._bytes()
+        )
+
+    def _bytes(self) -> int:
+        return 0 if self.is_sparse else self.shape[0] * self.shape[1] * self.dtype.itemsize
 
     def check(self, targets: DaskTargets | None = None) -> None:
         """Refuse a table that is not finite real numbers, part by part, where the parts are."""
-        paired = zip(self.parts, targets.parts if targets is not None else [None] * len(self.parts))
-        results([task(_check_part, [x] if y is None else [x, y]) for x, y in paired])
+        inputs = [[x] for x in self.parts] if targets is None else zip(self.parts, targets.parts)
+        form = (self.shape[1], self.is_sparse)
+        found = results([task(_check_part, list(pair), *form) for pair in inputs])
+        if tuple(found) != self.sizes:
+            raise ValueError("chunks of X do not have the numbers of rows that X says they have.")
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("a table is never pickled: a copy would leave the curator.")
@@ -147,17 +121,31 @@ class DaskTargets:
         """Targets after a public function of each."""
         return DaskTargets([task(function, [part], *arguments) for part in self.parts])
 
-    def distinct(self) -> np.ndarray:
-        """All different values, in order."""
-        return np.unique(np.concatenate(results([task(np.unique, [p]) for p in self.parts])))
+    def distinct(self, of_part: Callable[[np.ndarray], np.ndarray] = np.unique) -> np.ndarray:
+        """All different values, by a function that gives those of a part."""
+        found = results([task(of_part, [part]) for part in self.parts])
+        return np.concatenate([values for values in found if len(values)] or found[:1])
 
 
-def _check_part(x: Any, y: Any = None) -> int:
-    if x.shape[0]:
-        # One row has a form as good as two; the number of all rows is checked elsewhere.
-        twice = x if x.shape[0] > 1 else _twice(x)
-        Rows(twice, None if y is None else y if x.shape[0] > 1 else np.concatenate([y, y]))
-    return int(x.shape[0])
+def persisted(parts: Sequence[Any]) -> list[Any]:
+    """Tasks that start now and whose results stay on the cluster."""
+    return list(current_client().persist(list(parts)))
+
+
+def _check_part(x: Any, *rest: Any) -> int:
+    """Rows of a part, if it is well formed; ``rest`` is targets, if any, width and sparseness."""
+    from scipy import sparse
+
+    *targets, width, is_sparse = rest
+    if sparse.issparse(x) != is_sparse:
+        raise TypeError("chunks of X are sparse where X says they are dense, or the reverse.")
+    if x.ndim != 2 or x.shape[1] != width:
+        raise ValueError("chunks of X do not have the number of columns that X says they have.")
+    y = targets[0] if targets else None
+    if x.shape[0] == 1:  # one row has a form as good as two; the number of all is checked elsewhere
+        x, y = _twice(x), None if y is None else np.concatenate([y, y])
+        return Rows(x, y).n_rows // 2
+    return Rows(x, y).n_rows if x.shape[0] else 0
 
 
 def _twice(x: Any) -> Any:
@@ -199,21 +187,19 @@ def _csr(x: Any) -> Any:
 
 def dask_targets(y: Any, table: DaskTable) -> DaskTargets:
     """Targets cut like the table: a Dask array or series, or numbers that are here already."""
-    delayed = dask_module().delayed
+    y = _as_array(y) if is_lazy(y) else np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim != 1:
+        raise ValueError(f"y must have one entry per row of X; got {y.ndim} dimension(s).")
+    if y.shape[0] != table.shape[0]:
+        raise ValueError("X and y have different numbers of rows.")
     if is_lazy(y):
-        y = _as_array(y)
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = y[:, 0]
-        if y.shape[0] != table.shape[0]:
-            raise ValueError("X and y have different numbers of rows.")
         if y.chunks[0] != table.sizes:
             y = y.rechunk({0: table.sizes})
         return DaskTargets(list(y.to_delayed().ravel()))
-    y = np.asarray(y)
-    if y.shape[:1] != table.shape[:1]:
-        raise ValueError("X and y have different numbers of rows.")
-    cuts = np.cumsum(table.sizes)[:-1]
-    return DaskTargets([delayed(piece, traverse=False) for piece in np.split(y, cuts)])
+    pieces = np.split(y, np.cumsum(table.sizes)[:-1])
+    return DaskTargets([dask_module().delayed(piece, traverse=False) for piece in pieces])
 
 
 def _as_array(x: Any) -> Any:
@@ -225,7 +211,7 @@ def _as_array(x: Any) -> Any:
             f"a Dask {type(x).__name__} is not a table: pass a dask array or a dask data frame."
         )
     if any(np.isnan(size) for size in x.chunks[0]):
-        x = x.compute_chunk_sizes()
+        x = x.copy().compute_chunk_sizes()  # which writes into the array it is called on
     return x
 
 

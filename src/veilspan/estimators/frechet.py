@@ -156,6 +156,7 @@ class FrechetMean(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ManifoldEst
         points = as_points(table, self.manifold)
         return tangent_vectors(self.manifold, self.mean_, points)
 
+    @lazy_for_dask(lambda model: tuple(model.manifold.point_shape), of_rows=False)
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Points of tangent coordinates at the mean, of shape (n_samples, *point_shape)."""
         check_is_fitted(self)

@@ -44,27 +44,31 @@ def validate_lazy(
     if y is None:
         raise ValueError(f"This {type(estimator).__name__} estimator requires y to be passed.")
     table = X if isinstance(X, DaskTable) else dask_table(X, accept_sparse=bool(accept_sparse))
-    validate_data(estimator, _form_of(X, table), reset=reset, skip_check_array=True)
+    validate_data(estimator, _form_of(X, table.shape[1]), reset=reset, skip_check_array=True)
     if table.shape[0] < ensure_min_samples:
         raise ValueError(f"X must have at least {ensure_min_samples} rows.")
+    table = table.kept()  # read once for the check and all sums
     if y is _MISSING:
         table.check()
         return table
     return table, dask_targets(y, table)
 
 
-def _form_of(X: Any, table: DaskTable) -> Any:
+def _form_of(X: Any, width: int) -> Any:
     """An empty table with the columns of X: all that scikit-learn needs for its own attributes."""
     names = column_names(X)
     if names is None:
-        return np.empty((0, table.shape[1]))
+        return np.empty((0, width))
     import pandas as pd
 
     return pd.DataFrame(columns=names)
 
 
 def lazily(
-    X: Any, function: Callable[[Any], np.ndarray], columns: int | None, dtype: Any = np.float64
+    X: Any,
+    function: Callable[[Any], np.ndarray],
+    columns: int | tuple[int, ...] | None,
+    dtype: Any = np.float64,
 ) -> Any:
     """A Dask array of ``function`` of blocks of rows, computed when and where it is asked for.
 
@@ -74,31 +78,47 @@ def lazily(
         The caller's own rows.
     function : callable
         From a block of rows to as many rows, or numbers if ``columns`` is None.
-    columns : int or None
-        Columns of the result.
+    columns : int, tuple of int or None
+        Columns of the result, or the shape of one of its rows.
     dtype : dtype
         Of the result.
     """
     array = X.to_dask_array() if hasattr(X, "to_dask_array") else X
     if any(count > 1 for count in array.numblocks[1:]):
         array = array.rechunk(dict.fromkeys(range(1, array.ndim), -1))
-    dropped = list(range(1 if columns is None else 2, array.ndim))
-    chunks = (array.chunks[0],) if columns is None else (array.chunks[0], (columns,))
-    kind = np.empty((0,) if columns is None else (0, columns), dtype=dtype)
-    return array.map_blocks(function, dtype=dtype, chunks=chunks, drop_axis=dropped, meta=kind)
+    shape = () if columns is None else (columns,) if isinstance(columns, int) else columns
+    return array.map_blocks(
+        partial(_of_block, function=function, nothing=np.empty((0, *shape), dtype=dtype)),
+        dtype=dtype,
+        chunks=(array.chunks[0], *((length,) for length in shape)),
+        drop_axis=list(range(len(shape) + 1, array.ndim)),
+        new_axis=list(range(array.ndim, len(shape) + 1)) or None,
+        meta=np.empty((0, *shape), dtype=dtype),
+    )
+
+
+def _of_block(block: Any, function: Callable[[Any], np.ndarray], nothing: np.ndarray) -> Any:
+    """What the function makes of a block, which after filtering may hold nothing."""
+    return function(block) if block.shape[0] else nothing
 
 
 def lazy_for_dask(
-    columns: Callable[[Any], int | None], dtype: Callable[[Any], Any] = lambda _: np.float64
+    columns: Callable[[Any], int | tuple[int, ...] | None],
+    dtype: Callable[[Any], Any] = lambda _: np.float64,
+    *,
+    of_rows: bool = True,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a method of the caller's own rows lazy for lazy rows.
 
     Parameters
     ----------
     columns : callable
-        From the fitted estimator to the columns of the result; None for one number per row.
+        From the fitted estimator to the columns of the result (the shape of a row of it, if that
+        has more dimensions); None for one number per row.
     dtype : callable
         From the fitted estimator to the dtype of the result.
+    of_rows : bool
+        Whether the input is rows like those of the fit, with their columns, or something else.
     """
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -108,6 +128,11 @@ def lazy_for_dask(
                 return method(self, X)
             check_is_fitted(self)
             alone = copy.copy(self)
+            if of_rows and X.ndim == 2:
+                # Names are compared here, once; blocks that come to the method have none.
+                form = _form_of(X, X.shape[1])
+                validate_data(self, form, reset=False, skip_check_array=True)
+                vars(alone).pop("feature_names_in_", None)
             if hasattr(alone, "ledger"):
                 alone.ledger = None  # nothing is spent: workers need not know the account
             return lazily(X, partial(method, alone), columns(self), dtype(self))

@@ -125,7 +125,7 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
 def _seen_labels(y: Any) -> np.ndarray:
     """Labels that occur, in order."""
     if isinstance(y, DaskTargets):
-        y = y.distinct()
+        y = y.distinct(_seen_labels)
     _check_labels(y)
     return _sorted_labels(y)
 

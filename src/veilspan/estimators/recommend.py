@@ -14,7 +14,7 @@ from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.lazy import lazy_for_dask
 from veilspan.estimators.local_predictor import LocalPredictor
 from veilspan.estimators.ratings_input import as_ratings, frame_columns, triples_to_ratings
-from veilspan.estimators.validation import check_count, validate_table
+from veilspan.estimators.validation import check_count, refuse_lazy, validate_table
 from veilspan.ledger.dataset import Dataset
 from veilspan.metrics.ranking import rmse
 from veilspan.privacy.budget import Budget
@@ -165,12 +165,14 @@ class MatrixCompletion(PrivateEstimator):
             The public list of items. ``"observed"`` takes the items that were rated: right only if
             that list is public knowledge.
         """
+        refuse_lazy(user, item, rating)
         return self._fit_table(*triples_to_ratings(user, item, rating, items))
 
     def fit_frame(
         self, frame: Any, columns: Sequence[str] = ("user", "item", "rating"), items: Any = None
     ) -> Self:
         """Learn the global half from three columns of a data frame, as :meth:`fit_triples`."""
+        refuse_lazy(frame)
         return self.fit_triples(*frame_columns(frame, columns), items=items)
 
     def _fit_table(self, table: Any, item_ids: tuple[Any, ...] | None) -> Self:
@@ -280,6 +282,7 @@ class MatrixCompletion(PrivateEstimator):
         R_test : CSR matrix or array of the same shape
             Held-out ratings of the same users.
         """
+        refuse_lazy(R, R_test)
         return -rmse(self.predict(R), as_ratings(R_test))
 
 

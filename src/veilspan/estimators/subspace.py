@@ -51,6 +51,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Priva
         table = self._own_rows(X)
         return np.asarray(table @ self.components_.T) - self.mean_ @ self.components_.T
 
+    @lazy_for_dask(lambda model: model.components_.shape[1], of_rows=False)
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Rows of the original space from coordinates in the components."""
         check_is_fitted(self)

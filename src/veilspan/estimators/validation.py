@@ -34,10 +34,9 @@ def validate_table(estimator: Any, X: Any, *, lazy: bool = False, **options: Any
     if is_lazy(X) or isinstance(X, DaskTable):
         if lazy:
             return validate_lazy(estimator, X, **options)
-        raise TypeError(
-            "a Dask collection is not loaded into memory behind your back; pass X.compute() "
-            "if it fits."
-        )
+        refuse_lazy(X)
+    if is_lazy(options.get("y")):
+        raise TypeError("y is a Dask collection but X is not; pass y.compute(), or X as one too.")
     failure: tuple[type[Exception], str] | None = None
     table = None
     try:
@@ -68,6 +67,15 @@ def _row_free(error: Exception, with_targets: bool) -> str:
         if with_targets
         else "X could not be read as a table of real numbers; check its dtypes column by column."
     )
+
+
+def refuse_lazy(*inputs: Any) -> None:
+    """Refuse Dask collections where only tables in memory are of use."""
+    if any(is_lazy(each) or isinstance(each, DaskTable) for each in inputs):
+        raise TypeError(
+            "a Dask collection is not loaded into memory behind your back; pass X.compute() "
+            "if it fits."
+        )
 
 
 def check_privacy_parameters(estimator: Any) -> None:

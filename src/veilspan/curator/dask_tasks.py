@@ -1,0 +1,176 @@
+"""Tasks on a Dask cluster that cannot tell anything of a row but what they return.
+
+When a task fails, Dask writes its arguments, rows among them, into the worker's log, and sends the
+error's text here. So functions of parts are run by :func:`guarded`, which returns a refusal instead
+of raising. Names of tasks are those of functions and random numbers.
+"""
+
+from __future__ import annotations
+
+import importlib
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from veilspan._version import __version__
+
+FAN_IN = 8  # sums that are added up in one task, or here
+#: Points, and targets that are in memory here, travel with the tasks. Dask would warn from 10 MB on
+#: and propose ``scatter``, whose data a dead worker takes along.
+_QUIET = {"distributed.admin.large-graph-warning-threshold": "4 GiB"}
+
+
+def dask_module(name: str = "dask") -> Any:
+    """Dask, which is there if somebody has a Dask collection."""
+    return importlib.import_module(name)
+
+
+class Refusal:
+    """An error of a part, as a value: its type and a message that holds no value of a row."""
+
+    def __init__(self, error: Exception) -> None:
+        ours = isinstance(error, (ValueError, TypeError)) and _raised_here(error)
+        self.kind = type(error) if ours else RuntimeError
+        # Other errors come from libraries whose messages may quote what they stumbled over.
+        self.text = str(error) if ours else f"a part could not be computed: {type(error).__name__}."
+
+    def raise_here(self) -> None:
+        """Raise the error in this process."""
+        raise self.kind(self.text)
+
+
+def _raised_here(error: Exception) -> bool:
+    """Whether an error was raised by a line of this package, whose messages quote no row."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    name = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", ""))
+    return name.partition(".")[0] == __name__.partition(".")[0]
+
+
+class Call:
+    """A function and its public arguments, opaque to Dask, which would look for tasks in them."""
+
+    def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
+        self.function, self.arguments = function, arguments
+        self.version = __version__
+
+    def __call__(self, *parts: Any) -> Any:
+        """Apply the function to parts."""
+        if self.version != __version__:
+            raise ValueError(
+                f"the workers run veilspan {__version__}, this process {self.version}: install "
+                "the same version everywhere, since what is charged here is computed there."
+            )
+        return self.function(*parts, *self.arguments)
+
+    def __repr__(self) -> str:
+        return getattr(self.function, "__name__", "call")
+
+
+def guarded(call: Call, *parts: Any) -> Any:
+    """The result of a call on some parts; the refusal if it, or a part, is one."""
+    for part in _flat(parts):
+        if isinstance(part, Refusal):
+            return part
+    try:
+        with np.errstate(all="ignore"):  # a warning about arithmetic could tell something of a row
+            return call(*parts)
+    except Exception as error:
+        return Refusal(error)
+
+
+def _flat(parts: Sequence[Any]) -> list[Any]:
+    return [p for part in parts for p in (part if isinstance(part, list) else [part])]
+
+
+def task(function: Callable[..., Any], parts: Sequence[Any], *arguments: Any) -> Any:
+    """A task that applies a function to parts and public arguments.
+
+    Run again because its worker died, it is the same pure function of the same inputs.
+    """
+    delayed = dask_module().delayed
+    call = delayed(Call(function, *arguments), pure=False, traverse=False)
+    return delayed(guarded, pure=False)(call, *parts)
+
+
+def results(tasks: Sequence[Any]) -> list[Any]:
+    """Compute tasks where the cluster is; the first refusal is raised here."""
+    if not tasks:
+        return []
+    client = current_client()
+    if client is None:
+        return accepted(_computed_here(tasks))
+    with dask_module().config.set(_QUIET):
+        futures = client.compute(list(tasks))
+    return accepted(client.gather(futures))
+
+
+def _computed_here(tasks: Sequence[Any]) -> list[Any]:
+    """Without a cluster: by the scheduler that Dask is set to, threads if none.
+
+    Threads that limit BLAS and lift their limits in another order would leave one behind; the
+    limits of before are put back when all have ended.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):
+        return list(dask_module().compute(*tasks))
+
+
+def accepted(found: Sequence[Any]) -> list[Any]:
+    """The values, or the first refusal among them as an error."""
+    for each in found:
+        if isinstance(each, Refusal):
+            each.raise_here()
+    return list(found)
+
+
+def added(tasks: list[Any]) -> np.ndarray:
+    """The sum of tasks, by a tree of tasks."""
+    while len(tasks) > 1:
+        tasks = [task(sum_of, [chunk]) for chunk in _chunks(tasks)]
+    return np.asarray(results(tasks)[0])
+
+
+def started(calls: Sequence[Call], inputs: Sequence[Any]) -> list[Any]:
+    """Futures of calls on parts that are kept: one message for all, no graph to be built."""
+    client = current_client()
+    keys = [f"{call!r}-{uuid.uuid4().hex}" for call in calls]
+    with dask_module().config.set(_QUIET):
+        return list(client.map(guarded, list(calls), list(inputs), key=keys, pure=False))
+
+
+def added_futures(futures: list[Any]) -> np.ndarray:
+    """The sum of futures: the last few are added up here, more of them by a tree of tasks."""
+    while len(futures) > FAN_IN:
+        chunks = _chunks(futures)
+        futures = started([Call(sum_of)] * len(chunks), chunks)
+    return np.asarray(sum_of(accepted(current_client().gather(futures))))
+
+
+def sum_of(values: list[Any]) -> Any:
+    """Values added up in their order."""
+    total = values[0]
+    for value in values[1:]:
+        total = total + value
+    return total
+
+
+def _chunks(values: list[Any]) -> list[list[Any]]:
+    return [values[i : i + FAN_IN] for i in range(0, len(values), FAN_IN)]
+
+
+def current_client() -> Any:
+    """The client of the cluster that computes, if there is one."""
+    if dask_module().config.get("scheduler", None) not in (None, "dask.distributed", "distributed"):
+        return None  # somebody has asked for another scheduler
+    try:
+        client = dask_module("distributed").get_client()
+    except (ImportError, ValueError):  # dask alone, or no cluster
+        return None
+    if client.asynchronous:
+        raise TypeError("fit waits for its answers: it needs a Client without asynchronous=True.")
+    return client
