@@ -1,0 +1,100 @@
+"""``veilspan report``: a saved release as one offline page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+
+#: The page's name where none is given, beside the files of its release.
+PAGE = "report.html"
+
+
+def run_report(
+    release: Path,
+    out: Path | None = None,
+    *,
+    as_json: bool = False,
+    key: Path | None = None,
+    ledger: str | None = None,
+    dataset: str | None = None,
+    ledger_key: Path | None = None,
+    audit: Path | None = None,
+    title: str | None = None,
+) -> None:
+    """Write the page of a release and say where it is.
+
+    Parameters
+    ----------
+    release : Path
+        A folder written by ``save``, or a JSON file with a statement alone.
+    out : Path, optional
+        The page; by default ``report.html`` in the release's folder.
+    as_json : bool
+        Print facts as JSON.
+    key : Path, optional
+        Key file that sealed the release.
+    ledger, dataset, ledger_key : optional
+        The account to draw: location, name (by default that of the statement) and key file.
+    audit : Path, optional
+        What ``veilspan audit --json`` printed.
+    title : str, optional
+        Heading of the page.
+    """
+    from veilspan.reports import write_report
+
+    source = _source(release, key)
+    statement = getattr(source, "privacy_", source)
+    page = write_report(
+        out or (release if release.is_dir() else release.parent) / PAGE,
+        source,
+        ledger=None if ledger is None else _account(ledger, dataset, ledger_key, statement),
+        audit=None if audit is None else _read_json(audit),
+        title=title,
+    )
+    facts = {
+        "file": str(page),
+        "bytes": page.stat().st_size,
+        "release_id": statement.release_id,
+        "private": statement.private,
+    }
+    if as_json:
+        typer.echo(json.dumps(facts, indent=2))
+        return
+    if not statement.private:
+        typer.echo(f"NOT PRIVATE: {statement.why_not_private}")
+    typer.echo(f"{page} ({facts['bytes'] // 1000} KB): open it in any browser, no network needed")
+
+
+def _source(release: Path, key: Path | None) -> Any:
+    from veilspan.privacy.statement import PrivacyStatement
+
+    if release.is_file() and release.suffix == ".json" and release.name != "release.json":
+        record = _read_json(release)
+        if not isinstance(record, dict) or "events" not in record:
+            raise ValueError(f"{release} holds no statement of a release.")
+        try:
+            return PrivacyStatement.from_dict(record)
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"{release} holds no whole statement of a release.") from error
+    from veilspan.releases import load
+
+    return load(release, key=key)
+
+
+def _account(ledger: str, dataset: str | None, key: Path | None, statement: Any) -> Any:
+    from veilspan.ledger import Ledger
+
+    name = dataset or (statement.ledger or {}).get("dataset")
+    if name is None:
+        raise ValueError("this release was charged to no dataset: say which one by --dataset.")
+    return Ledger(ledger, key).dataset(name)
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not JSON.") from error

@@ -1,0 +1,211 @@
+"""The head of a report: the promise in one sentence, in numbers, and what deserves a look."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from veilspan.audit.verdict import AuditReport
+from veilspan.reports.account import BudgetShares
+from veilspan.reports.html import Html, join, tag
+from veilspan.reports.numbers import count, equals, number, percent, percent_up
+from veilspan.reports.subject import Subject
+
+NBSP = "\u00a0"
+#: The share of false alarms at which an attacker's gain is stated.
+MARKED = 1e-3
+#: A promise that lets an even guess be right more often than this is called weak.
+WEAK = 0.9
+_RELATION = {
+    "replace-one": "which may have been exchanged for any other (how many there are is public)",
+    "add-remove": "which may have been there or not (how many there are is private)",
+}
+
+
+def hero(subject: Subject, title: str, shares: BudgetShares | None) -> Html:
+    """Title, verdict, the guarantee in one sentence, and the numbers to remember."""
+    private = subject.statement.private
+    return tag(
+        "header",
+        tag("p", "Veilspan · privacy report", class_="kicker"),
+        tag("h1", title),
+        tag(
+            "div",
+            tag("p", "Private" if private else "NOT PRIVATE", class_="verdict"),
+            *(_sentence(subject) if private else _refusal(subject)),
+            class_="promise" if private else "promise danger",
+        ),
+        _tiles(subject, shares),
+        class_="hero",
+    )
+
+
+def attention(subject: Subject, audit: AuditReport | None) -> list[tuple[str, str]]:
+    """What deserves a look before anything else: pairs of a level and a sentence."""
+    found = [*_about_promise(subject), *_about_result(subject.source)]
+    if audit is not None and not audit.ok:
+        found.insert(0, ("danger", "The audit found a violation of the promise: see Audit."))
+    return found
+
+
+def notes(entries: list[tuple[str, str]]) -> Html | None:
+    """The list of what deserves a look; None if there is nothing."""
+    if not entries:
+        return None
+    words = {"danger": "Wrong", "warning": "Look"}
+    items = (
+        tag("li", tag("strong", words[level], class_=level), " ", text) for level, text in entries
+    )
+    return tag("section", tag("h2", "Before you go on"), tag("ul", *items), class_="notes card")
+
+
+def assumptions(subject: Subject) -> Html:
+    """What the guarantee rests on."""
+    items = (tag("li", text) for text in subject.statement.assumptions)
+    intro = "The guarantee holds if all of these do. Nobody can check them from the release."
+    return tag(
+        "section",
+        tag("h2", "What it assumes"),
+        tag("p", intro, class_="muted"),
+        tag("ul", *items),
+        id="assumptions",
+        class_="card",
+    )
+
+
+def unit_in_words(unit: str) -> str:
+    """``one user: all of her ratings`` as ``one user (all of her ratings)``."""
+    first, _, rest = unit.partition(": ")
+    return f"{first} ({rest})" if rest else first
+
+
+def _sentence(subject: Subject) -> tuple[Html, ...]:
+    statement = subject.statement
+    assumed = count(len(statement.assumptions), "assumption")
+    main = tag(
+        "p",
+        "This release is ",
+        tag(
+            "strong",
+            f"({equals('ε', statement.epsilon, 6)}, {equals('δ', statement.delta)})-differentially "
+            "private",
+        ),
+        " for ",
+        tag("strong", unit_in_words(statement.unit)),
+        f", {_RELATION[statement.neighbors]}, provided that the ",
+        tag("a", f"{assumed} below".replace(" ", NBSP), href="#assumptions"),
+        " hold" if len(statement.assumptions) != 1 else " holds",
+        ".",
+        class_="sentence",
+    )
+    if subject.promise is None:
+        return (main,)
+    plain = (
+        "In plain words: somebody who knows all the data but this one, and two equally likely "
+        "candidates for it, guesses right at most "
+        f"{percent_up(subject.promise.even_odds)} of the time. Without the release it is "
+        f"{percent(0.5)}."
+    )
+    return main, tag("p", plain)
+
+
+def _refusal(subject: Subject) -> tuple[Html, ...]:
+    statement = subject.statement
+    reason = tag("p", statement.why_not_private or "there is no guarantee", class_="sentence")
+    if not math.isfinite(statement.epsilon):
+        rest = "Treat what was released like the rows themselves."
+    else:
+        rest = (
+            "Treat what was released like the rows themselves. All figures on this page are those "
+            f"of the same fit with secret noise ({equals('ε', statement.epsilon, 6)}, "
+            f"{equals('δ', statement.delta)}, protecting {unit_in_words(statement.unit)}); they do "
+            "not hold for this one."
+        )
+    return reason, tag("p", rest)
+
+
+def _tiles(subject: Subject, shares: BudgetShares | None) -> Html:
+    statement, promise, plan = subject.statement, subject.promise, subject.plan
+    point = f"at {equals('δ', statement.delta)}"
+    tiles = [
+        ("epsilon", number(statement.epsilon, 6), point),
+        ("neighbours", statement.neighbors, unit_in_words(statement.unit)),
+    ]
+    if not statement.private:
+        tiles[0] = ("guarantee", "none", "whatever else this page says")
+        tiles.append(("an attacker detects", "unbounded", "nothing limits it"))
+    elif promise is not None:
+        tiles.append(
+            (
+                "an attacker detects",
+                f"≤ {percent_up(promise.caught(MARKED))}",
+                f"at {percent(MARKED)} false alarms",
+            )
+        )
+    if plan is not None:
+        rows = "private" if plan.n_rows is None else f"{plan.n_rows:,}"
+        tiles.append(("rows", rows, f"{plan.n_features:,} columns"))
+    if shares is not None:
+        spent = f"of {shares.state.terms.name}'s budget"
+        tiles.append(("left", percent(shares.left), spent))
+    return tag(
+        "dl",
+        *(
+            tag("div", tag("dt", name), tag("dd", value, class_="big"), tag("dd", more))
+            for name, value, more in tiles
+        ),
+        class_="tiles",
+    )
+
+
+def _about_promise(subject: Subject) -> list[tuple[str, str]]:
+    statement, plan, found = subject.statement, subject.plan, []
+    if subject.verification is not None and not subject.verification.ok:
+        found.append(("danger", "The recorded events cost more than was promised: see Re-checked."))
+    if plan is not None and plan.n_rows is not None and statement.delta >= 1 / plan.n_rows:
+        found.append(
+            (
+                "warning",
+                f"{equals('δ', statement.delta)} is not below one over the number of rows: such a "
+                "promise would allow publishing a random row.",
+            )
+        )
+    if subject.promise is not None and subject.promise.even_odds > WEAK:
+        found.append(
+            (
+                "warning",
+                "This is a weak promise: a guess with even odds may be right "
+                f"{percent_up(subject.promise.even_odds)} of the time.",
+            )
+        )
+    if statement.ledger is not None and statement.ledger.get("test"):
+        found.append(("warning", "The charge was recorded as a test, at no cost."))
+    return found
+
+
+def _about_result(source: Any) -> list[tuple[str, str]]:
+    edge = getattr(source, "noise_edge_", None)
+    values = getattr(source, "explained_variance_", getattr(source, "spectrum_", None))
+    if edge is not None and values is not None:
+        kept = np.asarray(values)[: len(source.components_)]
+        weak = int(np.sum(kept < edge))
+        if weak:
+            return [
+                (
+                    "warning",
+                    f"{weak} of {count(len(kept), 'component')} below the level that noise alone "
+                    "reaches: such components carry little signal.",
+                )
+            ]
+    factors = getattr(source, "item_factors_", None)
+    if factors is not None and np.shape(factors)[1] == 0:
+        return [("warning", "No item factors were released: at this budget noise hides them.")]
+    return []
+
+
+def navigation(entries: list[tuple[str, str]]) -> Html:
+    """Links to the sections of the page."""
+    links = (tag("a", name, href=f"#{key}") for key, name in entries)
+    return tag("nav", join(links), aria_label="Sections")

@@ -1,0 +1,79 @@
+"""``veilspan report``, without the command line around it."""
+
+import json
+
+import pytest
+
+from reports.releases import ROWS, fitted
+from veilspan import PCA, Ledger
+from veilspan.audit.verdict import AuditLine, AuditReport
+from veilspan.cli.report import run_report
+from veilspan.releases import save
+from veilspan.reports import report_html
+
+
+def test_a_release_gets_its_page(tmp_path, capsys):
+    folder = save(fitted("PCA"), tmp_path / "release")
+    run_report(folder)
+    assert (folder / "report.html").read_text() == report_html(fitted("PCA"))
+    assert "open it in any browser" in capsys.readouterr().out
+
+
+def test_facts_as_json(tmp_path, capsys):
+    folder = save(fitted("PCA"), tmp_path / "release")
+    out = tmp_path / "elsewhere" / "page.html"
+    run_report(folder, out, as_json=True, title="Trial 42")
+    facts = json.loads(capsys.readouterr().out)
+    assert facts == {
+        "file": str(out),
+        "bytes": out.stat().st_size,
+        "release_id": fitted("PCA").privacy_.release_id,
+        "private": True,
+    }
+    assert "<h1>Trial 42</h1>" in out.read_text()
+
+
+def test_with_an_account_and_an_audit(tmp_path):
+    ledger = Ledger(str(tmp_path / "budget.db"), key=tmp_path / "key")
+    account = ledger.dataset("trial-42", epsilon=3.0, delta=1e-6)
+    folder = save(PCA(2, ledger=account).fit(ROWS), tmp_path / "release")
+    line = AuditLine("game", 1.0, 0.4, 2000, "no violation found", True)
+    record = AuditReport("PCA", 1e-6, "replace-one", 1e-6, (line,)).to_dict()
+    (tmp_path / "audit.json").write_text(json.dumps(record))
+    run_report(
+        folder,
+        ledger=str(tmp_path / "budget.db"),
+        ledger_key=tmp_path / "key",
+        audit=tmp_path / "audit.json",
+    )
+    page = (folder / "report.html").read_text()
+    assert "this release" in page
+    assert "no violation found" in page
+
+
+def test_a_statement_alone(tmp_path):
+    path = tmp_path / "statement.json"
+    path.write_text(fitted("PCA").privacy_.to_json())
+    run_report(path)
+    assert "differentially private" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.json", "{", "is not JSON"),
+        ("a.json", "[1]", "holds no statement"),
+        ("a.json", '{"events": [], "format": 1}', "holds no whole statement"),
+    ],
+)
+def test_files_of_other_kinds_are_refused(tmp_path, name, content, words):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(ValueError, match=words):
+        run_report(tmp_path / name)
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_an_account_needs_a_name(tmp_path):
+    folder = save(fitted("PCA"), tmp_path / "release")
+    with pytest.raises(ValueError, match="say which one by --dataset"):
+        run_report(folder, ledger=str(tmp_path / "budget.db"))
