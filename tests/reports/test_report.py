@@ -295,3 +295,24 @@ def test_a_file_is_whole_or_the_old_one(tmp_path, monkeypatch):
         write_report(target, fitted("Ridge"))
     assert target.read_bytes() == before
     assert [path.name for path in target.parent.iterdir()] == ["report.html"]
+
+
+def test_tests_and_large_deltas_are_pointed_out(tmp_path):
+    ledger = Ledger(str(tmp_path / "budget.db"), key=tmp_path / "key")
+    rehearsal = ledger.dataset("rehearsal", epsilon=3.0, delta=0.1, test=True)
+    text = Reader(report_html(not_private(random_state=0, delta=0.01, ledger=rehearsal))).text
+    assert "The charge was recorded as a test, at no cost." in text
+    assert "is not below one over the number of rows" in text
+
+
+def test_large_results_stay_small_files():
+    """A mean of 60 x 60, and thousands of columns with long names."""
+    found = fitted("minimize")
+    page = report_html(replace(found, point=np.random.default_rng(0).standard_normal((60, 60))))
+    assert "The first 40 rows and columns are drawn." in Reader(page).text
+    assert len(page.encode()) < LARGEST
+    wide = np.random.default_rng(0).uniform(-0.01, 0.01, (200, 1500))
+    table = pd.DataFrame(wide, columns=[f"column {'x' * 50} {i}" for i in range(1500)])
+    page = report_html(PCA(40).fit(table))
+    assert len(page.encode()) < LARGEST
+    assert "The first 16 of 1,500 columns" in Reader(page).text

@@ -22,6 +22,11 @@ _RELATION = {
     "replace-one": "which may have been exchanged for any other (how many there are is public)",
     "add-remove": "which may have been there or not (how many there are is private)",
 }
+#: What an attacker asks about one unit.
+QUESTION = {
+    "replace-one": "“Which of two candidates was it?”",
+    "add-remove": "“Was it there?”",
+}
 
 
 def hero(subject: Subject, title: str, shares: BudgetShares | None) -> Html:
@@ -103,10 +108,9 @@ def _sentence(subject: Subject) -> tuple[Html, ...]:
     if subject.promise is None:
         return (main,)
     plain = (
-        "In plain words: somebody who knows all the data but this one, and two equally likely "
-        "candidates for it, guesses right at most "
-        f"{percent_up(subject.promise.even_odds)} of the time. Without the release it is "
-        f"{percent(0.5)}."
+        "In plain words: to somebody who knows all the other data, let the question "
+        f"{QUESTION[statement.neighbors]} have even odds before the release. After it, the best "
+        f"guess is right at most {percent_up(subject.promise.even_odds)} of the time."
     )
     return main, tag("p", plain)
 
@@ -134,8 +138,8 @@ def _tiles(subject: Subject, shares: BudgetShares | None) -> Html:
         ("neighbours", statement.neighbors, unit_in_words(statement.unit)),
     ]
     if not statement.private:
-        tiles[0] = ("guarantee", "none", "whatever else this page says")
-        tiles.append(("an attacker detects", "unbounded", "nothing limits it"))
+        tiles[0] = ("guarantee", "none", "figures below are hypothetical")
+        tiles.append(("an attacker detects", "unbounded", "no bound holds"))
     elif promise is not None:
         tiles.append(
             (

@@ -60,7 +60,7 @@ def _spectrum(subject: Subject) -> Html | None:
     ]
     words = f"Noisy {label} along {'each component' if len(values) == kept else 'all directions'}."
     if edge is not None:
-        words += " The dashed line is what noise alone reaches: trust what stands above it."
+        words += " The dashed line is what noise alone reaches: what stays below it may be noise."
     if len(values) > MOST_BARS:
         words += f" The first {MOST_BARS} of {len(values):,} are drawn."
     head = ("component", label, "" if shares is None else "share of the total")

@@ -8,7 +8,7 @@ from veilspan.privacy.accounting import gaussian_mu, gaussian_only
 from veilspan.privacy.events import Event, GaussianEvent, ObjectiveEvent
 from veilspan.reports.account import BudgetShares
 from veilspan.reports.charts import budget_bar, privacy_curve_chart, small_bar, tradeoff_chart
-from veilspan.reports.guarantee import MARKED
+from veilspan.reports.guarantee import MARKED, QUESTION
 from veilspan.reports.html import Html, details, table, tag
 from veilspan.reports.numbers import count, equals, number, percent, percent_up
 from veilspan.reports.subject import Subject
@@ -59,7 +59,8 @@ def _bar(shares: BudgetShares) -> list[Html]:
         f"{terms.name}: {count(state.charges, 'charge')} so far (of these {state.tests} "
         f"{'test' if state.tests == 1 else 'tests'}), together {equals('ε', state.epsilon)} of "
         f"{number(terms.epsilon)} at {equals('δ', terms.delta)}, {terms.neighbors}. What is left "
-        f"pays for one Gaussian fit with {equals('ε', state.left())}."
+        f"pays for one Gaussian fit with {equals('ε', state.left())}. Shares are in units that add "
+        "up over releases (μ² or Rényi divergence); ε does not."
     )
     return [
         budget_bar(shares.others, shares.this),
@@ -130,9 +131,9 @@ def curves(subject: Subject) -> Html | None:
     caught = [(percent(a), percent_up(promise.caught(a)), percent(a)) for a in _RATES]
     right = figure(
         tradeoff_chart(promise, MARKED),
-        "The attacker knows every other row and two candidates for this one. Who accepts being "
-        f"wrongly sure of one candidate in {percent(MARKED)} of the cases is rightly sure of it in "
-        f"at most {percent_up(promise.caught(MARKED))}.",
+        "The attacker knows all the other data and asks: "
+        f"{QUESTION[statement.neighbors]} Who accepts a wrong yes in {percent(MARKED)} of the "
+        f"cases finds at most {percent_up(promise.caught(MARKED))} of the right ones.",
         details(
             "Numbers",
             table(
