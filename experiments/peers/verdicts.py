@@ -64,7 +64,7 @@ def accuracy(rows: list[Row]) -> Claim:
             continue
         for other in others:
             best = max(own, key=lambda r: r["quality"] * (1 if r["better"] == "higher" else -1))
-            text = (f"{task}: {best['quality']:.3g} against {other['quality']:.3g} of "
+            text = (f"{task}: {best['quality']:.5g} against {other['quality']:.5g} of "
                     f"{other['library']}")  # fmt: skip
             (good if as_good(best, other) else bad).append(text)
     claim = "ours is at least as accurate as every other private way that gives an answer"
