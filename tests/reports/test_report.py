@@ -316,3 +316,14 @@ def test_large_results_stay_small_files():
     page = report_html(PCA(40).fit(table))
     assert len(page.encode()) < LARGEST
     assert "The first 16 of 1,500 columns" in Reader(page).text
+
+
+def test_the_code_of_plain_parameters_runs_again():
+    (text,) = re.findall(r'<code id="code-text">(.*?)</code>', page_of("PCA"), flags=re.S)
+    names = {"X": ROWS}
+    exec(unescape(text), names)
+    assert names["model"].privacy_.epsilon == fitted("PCA").privacy_.epsilon
+
+
+def test_objects_among_the_parameters_are_named():
+    assert "# as they print themselves: manifold, ball" in page_of("FrechetMean, matrices")

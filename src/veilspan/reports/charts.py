@@ -34,6 +34,8 @@ _CORNERS: dict[str, list[tuple[float, float]]] = {
 }
 #: At most so many bars of a spectrum are drawn.
 MOST_BARS = 40
+#: Opacity of the largest entry of a matrix; more would hide the number on it.
+DARKEST = 0.55
 #: From this many rows or columns on, a matrix is not drawn in full.
 MOST_CELLS = 40
 
@@ -168,7 +170,7 @@ def matrix_chart(matrix: np.ndarray, key: str, title: str) -> Html:
                     width=side - 1,
                     height=side - 1,
                     class_="cell positive" if value >= 0 else "cell negative",
-                    fill_opacity=abs(value) / largest * 0.85,
+                    fill_opacity=abs(value) / largest * DARKEST,
                 )
             )
             if numbers:

@@ -16,7 +16,7 @@ from veilspan.reports.numbers import count, number, percent
 from veilspan.reports.subject import Subject, top
 from veilspan.reports.svg import figure
 
-MOST_NAMES, MOST_COLUMNS = 16, 8
+MOST_NAMES, MOST_COLUMNS = 16, 6
 LEVELS = 9  # shades of a cell on each side of zero
 
 
@@ -104,6 +104,8 @@ def _coefficients(subject: Subject) -> Html | None:
         return _with_title("Coefficients", bar_table("column", "coefficient", pairs), words)
     heads = [_plain(label) for label in classes] if classes is not None else range(len(values))
     heads = list(map(str, heads))[:MOST_COLUMNS]
+    if len(values) > MOST_COLUMNS:
+        words += f" The first {MOST_COLUMNS} of {len(values)} classes."
     rows: list[Sequence[Any]] = [(names[j], *values[:MOST_COLUMNS, j]) for j in chosen]
     rows.append(("(intercept)", *constants[:MOST_COLUMNS]))
     return _with_title("Coefficients", heat_table("column", heads, rows, "Coefficients"), words)
@@ -137,6 +139,8 @@ def _factors(subject: Subject) -> Html | None:
     heads = [str(i + 1) for i in range(min(factors.shape[1], MOST_COLUMNS))]
     rows = [(_plain(known[j]), *factors[j, :MOST_COLUMNS]) for j in chosen]
     words = _of_all(len(chosen), len(factors), "item", "by the length of their factors")
+    if factors.shape[1] > MOST_COLUMNS:
+        words += f" Factors 1 to {MOST_COLUMNS} of {factors.shape[1]}."
     return _with_title("Item factors", heat_table("item", heads, rows, "Item factors"), words)
 
 

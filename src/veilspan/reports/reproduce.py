@@ -119,5 +119,14 @@ def _code(source: Any, parameters: list[tuple[str, Any, bool]]) -> str:
     call = f"{name}({inside})"
     if len(call) > 88:
         call = f"{name}(\n    " + ",\n    ".join(given) + ",\n)"
+    objects = [key for key, value, changed in parameters if changed and not _literal(value)]
+    note = f"# as they print themselves: {', '.join(objects)}\n" if objects else ""
     arguments = "X, y" if hasattr(source, "coef_") else "X"
-    return f"from {home} import {name}\n\nmodel = {call}\nmodel.fit({arguments})"
+    return f"from {home} import {name}\n\n{note}model = {call}\nmodel.fit({arguments})"
+
+
+def _literal(value: Any) -> bool:
+    """Whether a value's ``repr`` is code that needs no import."""
+    if isinstance(value, (list, tuple)):
+        return all(map(_literal, value))
+    return value is None or type(value) in (bool, int, float, str)
