@@ -1,0 +1,126 @@
+"""How commands fail, warn and show that they are busy."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any
+
+#: Exit codes; 0 is success. ``veilspan --help`` shows them.
+ERROR, USAGE, VIOLATION, BUDGET, INTERRUPTED = 1, 2, 3, 4, 130
+_OURS = ("veilspan", "veilspan_experiments")
+
+
+def fail(error: BaseException, *, as_json: bool) -> int:
+    """Say on the error stream what went wrong, in one sentence; return the exit code."""
+    code = exit_code(error)
+    if code == INTERRUPTED:
+        print("veilspan: stopped.", file=sys.stderr)
+    elif as_json:
+        print(json.dumps({"error": sentence(error), "exit_code": code}), file=sys.stderr)
+    elif hasattr(error, "show"):  # what the parser says, with the usage
+        error.show()
+    else:
+        print(f"veilspan: {sentence(error)}", file=sys.stderr)
+    return code
+
+
+def exit_code(error: BaseException) -> int:
+    """The exit code of an error."""
+    from veilspan.privacy.errors import BudgetExceededError
+
+    if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
+        return INTERRUPTED
+    if isinstance(error, BudgetExceededError):
+        return BUDGET
+    return getattr(error, "exit_code", ERROR)
+
+
+def sentence(error: BaseException) -> str:
+    """What an error may say. A text that veilspan did not write could quote a row: it is not shown.
+
+    Errors of the operating system name files, not their contents.
+    """
+    if hasattr(error, "format_message"):
+        return str(error.format_message())
+    if isinstance(error, OSError):
+        named = error.strerror and error.filename
+        return f"{error.filename}: {error.strerror}." if named else str(error)
+    spoken = isinstance(error, (ValueError, TypeError, RuntimeError, ImportError))
+    if spoken and _raised_by_us(error.__traceback__):
+        return str(error)
+    return f"unexpected: {type(error).__name__}; run again with --debug."
+
+
+def _raised_by_us(trace: TracebackType | None) -> bool:
+    module = ""
+    while trace is not None:
+        module = trace.tb_frame.f_globals.get("__name__", "")
+        trace = trace.tb_next
+    return module.partition(".")[0] in _OURS
+
+
+def quiet_warnings() -> None:
+    """Print warnings as one line each: veilspan's own, which quote no data, and no others."""
+
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        if category.__module__.startswith("veilspan."):
+            print(f"veilspan: note: {message}", file=sys.stderr)
+
+    warnings.showwarning = show
+
+
+def print_json(content: Any) -> None:
+    """Print JSON, the only thing on the output stream."""
+    print(json.dumps(content, indent=2, allow_nan=False))
+
+
+@contextmanager
+def progress(label: str, total: int, *, quiet: bool) -> Iterator[Any]:
+    """A bar with a rate on a terminal's error stream; yields a function that moves it by one.
+
+    Nothing is drawn where nobody looks: with ``--json``, or if the stream is no terminal.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        """Steps per second."""
+
+        def render(self, task: Any) -> Text:
+            return Text(f"{task.speed:.1f}/s" if task.speed else "")
+
+    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), Rate(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda: bar.advance(task)
+
+
+@contextmanager
+def busy(label: str, *, quiet: bool) -> Iterator[None]:
+    """A turning mark and the time, on a terminal, while something runs that cannot be counted."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = SpinnerColumn(), TextColumn(label), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        bar.add_task("", total=None)
+        yield

@@ -1,0 +1,51 @@
+"""``veilspan datasets``: made-up tables to try everything on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from veilspan.cli.console import busy, print_json
+from veilspan.cli.samples import GENERATORS
+from veilspan.cli.tables import check_output, write_table
+
+
+def show_generators(*, as_json: bool) -> None:
+    """List the tables that can be made."""
+    if as_json:
+        print_json([
+            {"name": name, "about": made.about, "columns": made.columns, "fits": made.fits}
+            for name, made in GENERATORS.items()
+        ])  # fmt: skip
+        return
+    width = max(map(len, GENERATORS))
+    for name, made in GENERATORS.items():
+        print(f"{name:<{width}}  {made.about}\n{'':<{width}}  fit: {made.fits}")
+    print("\nWrite one: veilspan datasets NAME --rows 1000 --out file.csv")
+
+
+def write_sample(
+    name: str,
+    out: Path,
+    *,
+    rows: int,
+    columns: int | None,
+    components: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Make a table and write it."""
+    if name not in GENERATORS:
+        raise ValueError(f"unknown dataset {name!r}; known are {', '.join(GENERATORS)}.")
+    made = GENERATORS[name]
+    width = made.columns if columns is None else columns
+    if rows < 1 or width < 1 or components < 1:
+        raise ValueError("--rows, --columns and --components must be at least 1.")
+    check_output(out)
+    with busy(f"making {name}", quiet=as_json):
+        sample = made.make(rows, width, components, seed)
+        write_table(out, sample.names, sample.columns)
+    lines, size = len(sample.columns[0]), len(sample.names)
+    if as_json:
+        print_json({"file": str(out), "rows": lines, "columns": size, "truth": sample.truth})
+    else:
+        print(f"{lines:,} lines x {size} columns written to {out} ({sample.truth})")

@@ -1,0 +1,140 @@
+"""``veilspan fit``: learn from a file, save the release with its report."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from veilspan.cli.console import busy, print_json
+from veilspan.cli.folders import check_free, new_folder
+from veilspan.cli.kinds import Kind, kind_named, make_estimator, parameters_of
+from veilspan.cli.ratings import OBSERVED, read_items, read_ratings
+from veilspan.cli.tables import read_table
+from veilspan.privacy.budget import Budget
+
+REPORT = "report.html"
+#: From parameters and the budget to a fitted model.
+Learn = Callable[[dict[str, Any], dict[str, Any]], Any]
+
+
+def run_fit(
+    name: str,
+    data: str,
+    out: Path,
+    *,
+    epsilon: float,
+    delta: float,
+    neighbors: str,
+    parameters: Sequence[str],
+    columns: str | None,
+    target: str | None,
+    items: str | None,
+    separator: str | None,
+    ledger: str | None,
+    dataset: str | None,
+    key: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Read, fit, save: all or nothing. What can be refused is refused before rows are read."""
+    kind = kind_named(name)
+    _check_options(kind, name, target=target, items=items)
+    check_free(out, force=force)
+    settings = parameters_of(kind, parameters)
+    account = _account(ledger, dataset, key)
+    budget = {"epsilon": epsilon, "delta": delta, "neighbors": neighbors, "ledger": account}
+    Budget(epsilon, delta)
+    with busy(f"reading {Path(data).name}", quiet=as_json):
+        read = _read_ratings if kind.reads == "ratings" else _read_rows
+        learn = read(kind, data, columns=columns, target=target, items=items, separator=separator)
+    from veilspan.releases import save
+
+    # The folder comes before the fit: better no place to write than a charge without a release.
+    with new_folder(out, force=force) as folder:
+        with busy(f"fitting {name}", quiet=as_json):
+            model = learn(settings, budget)
+        save(model, folder, key=key)
+        problem = _write_report(model, folder / REPORT)
+    _tell(model, out, problem, as_json=as_json)
+
+
+def _check_options(kind: Kind, name: str, **given: str | None) -> None:
+    if kind.needs_target and given["target"] is None:
+        raise ValueError(f"{name} needs --target NAME, the column to predict.")
+    if not kind.needs_target and given["target"] is not None:
+        raise ValueError(f"{name} predicts no column: leave --target out.")
+    if kind.reads == "ratings" and given["items"] is None:
+        raise ValueError(
+            "recommend needs --items FILE, the public list of items (one a line), or --items "
+            "observed if the list of rated items is public knowledge."
+        )
+    if kind.reads != "ratings" and given["items"] is not None:
+        raise ValueError("--items is for recommend.")
+
+
+def _account(ledger: str | None, dataset: str | None, key: Path | None) -> Any:
+    if ledger is None and dataset is None:
+        return None
+    if ledger is None or dataset is None:
+        raise ValueError("--ledger and --dataset go together: where the budget is, and whose.")
+    from veilspan.ledger import Ledger
+
+    return Ledger(ledger, key).dataset(dataset)
+
+
+def _read_rows(kind: Kind, data: str, **options: Any) -> Learn:
+    """Read a table; return how to learn from it."""
+    names = options["columns"]
+    chosen = None if names is None else [name.strip() for name in names.split(",")]
+    table = read_table(
+        data, columns=chosen, target=options["target"], separator=options["separator"]
+    )
+
+    def learn(settings: dict[str, Any], budget: dict[str, Any]) -> Any:
+        model = make_estimator(kind, table.n_columns, settings, **budget)
+        model.fit(*((table.rows, table.targets) if kind.needs_target else (table.rows,)))
+        if table.names is not None:  # for the report, and so that transform finds its columns
+            model.feature_names_in_ = np.array(table.names, dtype=object)
+        return model
+
+    return learn
+
+
+def _read_ratings(kind: Kind, data: str, **options: Any) -> Learn:
+    """Read ratings; return how to learn from them."""
+    listed = read_items(options["items"])
+    triples = read_ratings(data, listed, options["columns"], options["separator"])
+    items = OBSERVED if listed is None else listed
+    return lambda settings, budget: make_estimator(kind, 0, settings, **budget).fit_triples(
+        *triples, items=items
+    )
+
+
+def _write_report(model: Any, path: Path) -> str | None:
+    """Write the report; the release is worth keeping without it, so say what is wrong instead."""
+    try:
+        from veilspan.reports import report_html
+
+        path.write_text(report_html(model), encoding="utf-8")
+    except OSError:
+        raise
+    except Exception as error:
+        path.unlink(missing_ok=True)
+        return type(error).__name__
+    return None
+
+
+def _tell(model: Any, out: Path, problem: str | None, *, as_json: bool) -> None:
+    report = None if problem else str(out / REPORT)
+    if problem:
+        print(f"veilspan: note: no report was written ({problem}).", file=sys.stderr)
+    if as_json:
+        statement = model.privacy_.to_dict()
+        print_json({"release": str(out), "report": report, "privacy": statement})
+        return
+    print(model.privacy_)
+    print(f"\nSaved in {out}" + (f"; open {report}" if report else ""))

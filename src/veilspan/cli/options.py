@@ -1,0 +1,41 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+KINDS = (
+    "pca, robust-pca, frechet, recommend, logistic, svc, linear, ridge, lasso, elastic-net, huber"
+)
+
+
+def _kinds(incomplete: str) -> list[str]:
+    from veilspan.cli.kinds import complete_kind
+
+    return complete_kind(incomplete)
+
+
+def complete_generator(incomplete: str) -> list[str]:
+    """Tables that begin like this, for the shell's completion."""
+    from veilspan.cli.samples import GENERATORS
+
+    return [name for name in GENERATORS if name.startswith(incomplete)]
+
+
+KindName = Annotated[str, typer.Argument(help=f"{KINDS}.", autocompletion=_kinds)]
+Epsilon = Annotated[float, typer.Option(help="Privacy budget epsilon.")]
+Delta = Annotated[float, typer.Option(help="Privacy budget delta, far below 1/rows.")]
+Neighbors = Annotated[str, typer.Option(help="replace-one or add-remove.")]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option("--param", "-p", help="A parameter, name=value; may be repeated."),
+]
+Release = Annotated[Path, typer.Argument(help="Folder that fit wrote.")]
+DataFile = Annotated[str, typer.Argument(help="A .csv, .tsv, .parquet, .npy or .npz file.")]
+Columns = Annotated[str | None, typer.Option(help="Columns to use, with commas; all by default.")]
+Separator = Annotated[str | None, typer.Option(help="Between the cells of a CSV file.")]
+KeyFile = Annotated[Path | None, typer.Option("--key", help="Key file that seals the release.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON only.")]

@@ -1,0 +1,88 @@
+"""Ratings in files: user, item, rating; ids that are whole numbers in one file are so in all."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from veilspan.cli.csv_files import CsvFile
+
+OBSERVED = "observed"
+
+
+def read_items(items: str) -> list[Hashable] | None:
+    """The public list of items from a file, one a line; ``None`` for ``"observed"``."""
+    if items == OBSERVED:
+        return None
+    path = Path(items)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {items}; --items names one, or says observed.")
+    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    return as_ids([line.strip() for line in lines if line.strip()])
+
+
+def read_ratings(
+    data: str,
+    items: Sequence[Hashable] | None,
+    columns: str | None = None,
+    separator: str | None = None,
+) -> tuple[list[Hashable], list[Hashable], np.ndarray]:
+    """Users, items and ratings of a CSV file.
+
+    Parameters
+    ----------
+    data : str
+        A CSV file with the columns user, item and rating, or the three named by ``columns``.
+    items : sequence, optional
+        Public ids that decide whether ids of items are whole numbers or text.
+    columns : str, optional
+        Names of the three columns, with commas.
+    separator : str, optional
+        Between cells.
+    """
+    path = Path(data)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {data}.")
+    if path.suffix not in (".csv", ".tsv"):
+        raise ValueError("ratings come as a .csv or .tsv file with the columns user, item, rating.")
+    file = CsvFile.open(path, separator)
+    user, item, rating = _three(file, columns)
+    values = file.numbers([rating])[:, 0]
+    if not np.isfinite(values).all():
+        raise ValueError(f"{path.name} holds NaN or infinite numbers in {rating}.")
+    rated = file.column(item)
+    known = as_ids(rated) if items is None else like(items, rated)
+    return as_ids(file.column(user)), known, values
+
+
+def _three(file: CsvFile, columns: str | None) -> list[str]:
+    wanted = ["user", "item", "rating"] if columns is None else columns.split(",")
+    names = [name.strip() for name in wanted]
+    if len(names) != 3:
+        raise ValueError("--columns names three columns for ratings: users, items, ratings.")
+    if not set(names) <= set(file.names):
+        raise ValueError(
+            f"{file.path.name} must have the columns {', '.join(names)}; name others by --columns "
+            "user,item,rating in this order."
+        )
+    return names
+
+
+def as_ids(texts: Sequence[str]) -> list[Hashable]:
+    """Whole numbers if all are written as such, else the texts."""
+    return [int(text) for text in texts] if all(map(_is_whole, texts)) else list(texts)
+
+
+def like(items: Sequence[Hashable], texts: Sequence[str]) -> list[Hashable]:
+    """Ids of the same kind as those of ``items``; what does not fit stays text, and is unknown."""
+    if items and all(isinstance(item, int) for item in items):
+        return [int(text) if _is_whole(text) else text for text in texts]
+    return list(texts)
+
+
+def _is_whole(text: Any) -> bool:
+    digits = text.removeprefix("-")
+    return digits.isascii() and digits.isdigit() and (digits == "0" or digits[0] != "0")

@@ -1,0 +1,141 @@
+"""Made-up tables by name, for ``veilspan datasets`` and ``veilspan plan``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A table with names, and a sentence on what is true of it."""
+
+    names: Sequence[str]
+    columns: Sequence[np.ndarray]
+    truth: str
+
+
+@dataclass(frozen=True)
+class Generator:
+    """A table that can be made.
+
+    Attributes
+    ----------
+    about : str
+        What it is, for the list.
+    fits : str
+        The kinds that learn from it, with the parameters they need.
+    columns : int
+        Number of columns by default.
+    make : function
+        From rows, columns, components and a seed to a :class:`Sample`.
+    """
+
+    about: str
+    fits: str
+    columns: int
+    make: Callable[[int, int, int, int], Sample]
+
+
+def linear_table(rows: int, columns: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Features uniform in [-1, 1], a score with noise in [-1, 1], and the labels of its sign.
+
+    The score is <x, w> over the length of w, with a tenth of noise; half of the w are zero.
+    """
+    rng = np.random.default_rng(seed)
+    features = rng.uniform(-1, 1, (rows, columns))
+    weights = rng.standard_normal(columns) * (np.arange(columns) < max(1, columns // 2))
+    score = features @ weights / max(float(np.linalg.norm(weights)), 1e-12)
+    score = np.clip(score + 0.1 * rng.standard_normal(rows), -1, 1)
+    return features, score, (score > 0).astype(np.int64)
+
+
+def _numbered(table: np.ndarray) -> tuple[list[str], list[np.ndarray]]:
+    return [f"x{i + 1}" for i in range(table.shape[1])], list(table.T)
+
+
+def _haystack(rows: int, columns: int, components: int, seed: int) -> Sample:
+    from veilspan.datasets import make_haystack
+
+    data = make_haystack(rows, columns, components, noise=0.05, random_state=seed)
+    truth = f"half of the rows lie near a subspace of dimension {components}, of length 1 all"
+    return Sample(*_numbered(data.rows), truth)
+
+
+def _spd(rows: int, columns: int, components: int, seed: int) -> Sample:
+    from veilspan.datasets import make_spd
+
+    size = round(columns**0.5)
+    if size * size != columns:
+        raise ValueError(f"spd writes k x k matrices: {columns} columns are no square number.")
+    points = make_spd(rows, size, random_state=seed).points
+    names = [f"m{i + 1}{j + 1}" for i in range(size) for j in range(size)]
+    return Sample(names, list(points.reshape(rows, -1).T), "eigenvalues between 0.01 and 100")
+
+
+def _ratings(rows: int, columns: int, components: int, seed: int) -> Sample:
+    from veilspan.datasets import make_ratings
+
+    data = make_ratings(rows, columns, components, random_state=seed).train
+    users = np.repeat(np.arange(rows), np.diff(data.indptr))
+    stars = np.rint(data.data).astype(np.int64)
+    return Sample(("user", "item", "rating"), (users, data.indices, stars), "1 to 5 stars")
+
+
+def _labels(rows: int, columns: int, components: int, seed: int) -> Sample:
+    features, _, labels = linear_table(rows, columns, seed)
+    names, table = _numbered(features)
+    return Sample([*names, "label"], [*table, labels], "features in [-1, 1], labels 0 and 1")
+
+
+def _numbers(rows: int, columns: int, components: int, seed: int) -> Sample:
+    features, score, _ = linear_table(rows, columns, seed)
+    names, table = _numbered(features)
+    return Sample([*names, "target"], [*table, score], "features and target in [-1, 1]")
+
+
+def _tree(rows: int, columns: int, components: int, seed: int) -> Sample:
+    from veilspan.datasets import make_tree
+
+    depth = 1
+    while 3**depth < rows and depth < 12:
+        depth += 1
+    points = make_tree(3.0, depth, columns, random_state=seed).points[:rows]
+    return Sample(
+        *_numbered(points), "nodes of a tree in the Poincaré ball, the root at its centre"
+    )
+
+
+def _genes(rows: int, columns: int, components: int, seed: int) -> Sample:
+    from veilspan.datasets import make_gene_map
+
+    data = make_gene_map(rows, 0, columns, random_state=seed)
+    truth = "allele counts 0, 1 and 2 of people who live on a map of Europe"
+    return Sample(*_numbered(data.counts), truth)
+
+
+GENERATORS = {
+    "haystack": Generator(
+        "rows near a subspace among outliers", "pca, robust-pca (-p n_components=2)", 20, _haystack
+    ),
+    "spd": Generator(
+        "positive definite matrices around a mean", "frechet (-p eigenvalues=0.01,100)", 9, _spd
+    ),
+    "ratings": Generator(
+        "users, items and stars", "recommend (-p rating_range=1,5 --items observed)", 50, _ratings
+    ),
+    "labels": Generator(
+        "features with a label", "logistic, svc (-p feature_range=-1,1 --target label)", 8, _labels
+    ),
+    "numbers": Generator(
+        "features with a number",
+        "linear, ridge, lasso, elastic-net, huber (-p feature_range=-1,1 "
+        "-p target_range=-1,1 --target target)",
+        8,
+        _numbers,
+    ),
+    "tree": Generator("nodes of a tree in hyperbolic space", "FrechetMean in Python", 2, _tree),
+    "genes": Generator("allele counts along a map", "pca, robust-pca", 1000, _genes),
+}

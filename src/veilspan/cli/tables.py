@@ -1,0 +1,251 @@
+"""Tables in files: read as numbers, with errors that name columns and never quote a cell."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from glob import glob
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from veilspan.cli.csv_files import CsvFile
+from veilspan.cli.files import write_whole
+
+SUFFIXES = (".csv", ".tsv", ".parquet", ".npy", ".npz")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows, their targets if there are any, and the names of the columns if the file has them.
+
+    ``rows`` is an array, a sparse matrix, or a Dask data frame of a folder of parquet files.
+    """
+
+    rows: Any
+    targets: Any = None
+    names: tuple[str, ...] | None = None
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns; a table of matrices has one for each entry."""
+        if self.names is not None:
+            return len(self.names)
+        return int(np.prod(self.rows.shape[1:]))
+
+
+def read_table(
+    path: str,
+    *,
+    columns: Sequence[str] | None = None,
+    target: str | None = None,
+    separator: str | None = None,
+) -> Table:
+    """Read a table of numbers.
+
+    Parameters
+    ----------
+    path : str
+        A ``.csv``, ``.tsv``, ``.parquet``, ``.npy`` or ``.npz`` file; or a folder of parquet files
+        or a pattern (``part-*.parquet``), which needs Dask and is never loaded as a whole.
+    columns : sequence of str, optional
+        Names of the columns, or their numbers from 0 where there are no names. All by default, but
+        the target.
+    target : str, optional
+        The column to predict; in an ``.npz`` file the array ``y`` is it.
+    separator : str, optional
+        Of a CSV file; a comma by default, a tab for ``.tsv``.
+    """
+    place = Path(path)
+    if any(letter in path for letter in "*?[") and not place.exists():
+        return _read_parts(path, columns, target)
+    if not place.exists():
+        raise FileNotFoundError(f"there is no file {path}.")
+    if place.is_dir():
+        return _read_parts(path, columns, target)
+    if place.suffix not in SUFFIXES:
+        raise ValueError(f"{place.name} ends in none of {', '.join(SUFFIXES)}.")
+    if place.stat().st_size == 0:
+        raise ValueError(f"{place.name} is empty.")
+    if place.suffix in (".csv", ".tsv"):
+        return _read_csv(place, columns, target, separator)
+    if place.suffix == ".parquet":
+        return _read_parquet(place, columns, target)
+    return _read_arrays(place, columns, target)
+
+
+def choose(
+    names: Sequence[str], columns: Sequence[str] | None, target: str | None, where: str
+) -> list[str]:
+    """Names of the columns to read: those asked for, or all but the target."""
+    missing = [name for name in [*(columns or ()), *([target] if target else ())]
+               if name not in names]  # fmt: skip
+    if missing:
+        raise ValueError(
+            f"{where} has no column {', '.join(map(repr, missing))}; it has {_listed(names)}."
+        )
+    if columns is not None and target in columns:
+        raise ValueError(f"the target {target!r} cannot be one of the columns it is predicted by.")
+    chosen = list(columns) if columns is not None else [name for name in names if name != target]
+    if not chosen:
+        raise ValueError(f"{where} has no column beside the target.")
+    return chosen
+
+
+def _listed(names: Sequence[str], most: int = 12) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
+
+
+def _read_csv(
+    path: Path, columns: Sequence[str] | None, target: str | None, separator: str | None
+) -> Table:
+    file = CsvFile.open(path, separator)
+    chosen = choose(file.names, columns, target, path.name)
+    rows = file.numbers(chosen)
+    _check_finite(rows, chosen, path.name)
+    targets = None if target is None else file.labels(target)
+    return Table(rows, targets, tuple(chosen) if file.has_header else None)
+
+
+def _check_finite(rows: np.ndarray, names: Sequence[str], where: str) -> None:
+    bad = [name for name, good in zip(names, np.isfinite(rows).all(axis=0)) if not good]
+    if bad:
+        raise ValueError(
+            f"{where} holds NaN or infinite numbers in {_listed(bad)}: fill or drop them by a rule "
+            "that is public, or leave the columns out by --columns."
+        )
+
+
+def _read_arrays(path: Path, columns: Sequence[str] | None, target: str | None) -> Table:
+    arrays = _load_arrays(path)
+    if "indptr" in arrays:
+        from scipy import sparse
+
+        return Table(sparse.csr_array(sparse.load_npz(path)))
+    known = "X" if "X" in arrays else next(iter(arrays), None)
+    if known is None or (len(arrays) > 1 and "X" not in arrays):
+        raise ValueError(f"{path.name} must hold an array X (and y, if there is a target).")
+    rows = arrays[known]
+    if rows.dtype.kind not in "fiub" or rows.ndim not in (2, 3):
+        raise ValueError(f"{path.name} must hold a table of numbers, rows x columns.")
+    if rows.ndim == 3:
+        return Table(rows)
+    names = [str(i) for i in range(rows.shape[1])]
+    in_file = target is not None and target in arrays
+    column = None if in_file else target
+    chosen = choose(names, columns, column, f"{path.name} (columns are numbered)")
+    targets = arrays[str(target)] if in_file else None
+    if column is not None:
+        targets = rows[:, int(column)]
+    picked = rows if chosen == names else rows[:, [int(name) for name in chosen]]
+    return Table(picked, targets)
+
+
+def _load_arrays(path: Path) -> dict[str, np.ndarray]:
+    try:
+        with open(path, "rb") as stream:
+            loaded = np.load(stream, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return {"X": loaded}
+            return {name: loaded[name] for name in loaded.files}
+    except (ValueError, EOFError, KeyError, OSError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+    except Exception as error:  # a broken archive
+        if type(error).__name__ != "BadZipFile":
+            raise
+    raise ValueError(f"{path.name} is no NumPy file of numbers, or is cut off.")
+
+
+def _read_parquet(path: Path, columns: Sequence[str] | None, target: str | None) -> Table:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise ImportError("reading parquet needs pyarrow: pip install pyarrow.") from None
+    try:
+        file = parquet.ParquetFile(path)
+    except pyarrow.ArrowInvalid:
+        file = None
+    if file is None:
+        raise ValueError(f"{path.name} is no parquet file, or is cut off.")
+    with file:
+        names = file.schema_arrow.names
+        chosen = choose(names, columns, target, path.name)
+        table = file.read(columns=[*chosen, *([target] if target else [])])
+    types = pyarrow.types
+    text = [
+        name
+        for name in chosen
+        if not (
+            types.is_floating(kind := table.schema.field(name).type)
+            or types.is_integer(kind)
+            or types.is_boolean(kind)
+        )
+    ]
+    _refuse_text(text, path.name)
+    gaps = [name for name in (*chosen, *([target] if target else [])) if table[name].null_count]
+    if gaps:
+        raise ValueError(f"{path.name} has empty cells in {_listed(gaps)}: fill or drop them.")
+    rows = np.column_stack([table[name].to_numpy() for name in chosen])
+    _check_finite(rows, chosen, path.name)
+    return Table(rows, None if target is None else table[target].to_numpy(), tuple(chosen))
+
+
+def _refuse_text(names: Sequence[str], where: str) -> None:
+    if names:
+        raise ValueError(
+            f"{where} holds text, not numbers, in {_listed(names)}: leave ids out by --columns, "
+            "and turn categories into numbers (a column of 0 and 1 for each) first."
+        )
+
+
+def _read_parts(path: str, columns: Sequence[str] | None, target: str | None) -> Table:
+    """Many parquet files as one Dask data frame, which is not loaded."""
+    try:
+        import dask.dataframe as frames
+    except ImportError:
+        raise ImportError(
+            "a folder or pattern of parquet files needs Dask: pip install 'veilspan[dask]'."
+        ) from None
+    place = Path(path)
+    pattern = str(place / "*.parquet") if place.is_dir() else path
+    frame = None
+    if glob(pattern):
+        with contextlib.suppress(OSError, ValueError):
+            frame = frames.read_parquet(pattern)
+    if frame is None:
+        raise ValueError(f"{path} holds no parquet files that could be read.")
+    chosen = choose([str(name) for name in frame.columns], columns, target, path)
+    _refuse_text([name for name in chosen if frame.dtypes[name].kind not in "fiub"], path)
+    return Table(frame[chosen], None if target is None else frame[target], tuple(chosen))
+
+
+def write_table(path: Path, names: Sequence[str], columns: Sequence[Any]) -> None:
+    """Write columns to a ``.csv``, ``.npy`` or ``.parquet`` file, whole or not at all."""
+    if path.suffix == ".csv":
+        from veilspan.cli.csv_files import csv_text
+
+        write_whole(path, lambda stream: stream.write(csv_text(names, columns).encode()))
+    elif path.suffix == ".npy":
+        table = columns[0] if len(columns) == 1 else np.column_stack(columns)
+        write_whole(path, lambda stream: np.save(stream, table, allow_pickle=False))
+    elif path.suffix == ".parquet":
+        try:
+            import pyarrow
+            from pyarrow import parquet
+        except ImportError:
+            raise ImportError("writing parquet needs pyarrow: pip install pyarrow.") from None
+        table = pyarrow.table(dict(zip(names, map(pyarrow.array, columns))))
+        write_whole(path, lambda stream: parquet.write_table(table, stream))
+    else:
+        check_output(path)
+
+
+def check_output(path: Path) -> None:
+    """Refuse an output file that cannot be written, before the work."""
+    if path.suffix not in (".csv", ".npy", ".parquet"):
+        raise ValueError(f"--out must end in .csv, .npy or .parquet; got {path.name!r}.")
