@@ -84,3 +84,10 @@ def test_groups_differ_by_form_too():
 
 def test_equal_points_can_be_drawn():
     assert "nan" not in scatter_chart({"a": np.zeros((3, 2))}, ("a", "b"))
+
+
+def test_numbers_of_a_table_share_their_decimals():
+    made = heat_table("column", ["1", "2"], [("a", -2.0, 1.23456), ("b", 0.0, -1e-5)], "Loadings")
+    assert re.findall(r"<span[^>]*>([^<]*)", made) == ["−2.00", "1.23", "0.00", "0.00"]
+    tiny = heat_table("column", ["1"], [("a", 2.5e-9)], "Loadings")
+    assert "10⁻⁹" in tiny

@@ -5,6 +5,7 @@ Each function looks for attributes, not classes: it returns nothing where they a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from veilspan.reports.charts import MOST_BARS, MOST_CELLS, matrix_chart, small_bar, spectrum_chart
 from veilspan.reports.html import Html, details, table, tag
-from veilspan.reports.numbers import count, number, percent
+from veilspan.reports.numbers import MINUS, count, number, percent
 from veilspan.reports.subject import Subject, top
 from veilspan.reports.svg import figure
 
@@ -204,7 +205,15 @@ def heat_table(kind: str, heads: Sequence[str], rows: Sequence[Sequence[Any]], n
 def _heat(value: float, largest: float) -> Html:
     level = round(abs(value) / largest * LEVELS)
     shade = f"{'p' if value >= 0 else 'n'}{level}" if level else None
-    return tag("span", number(value, 2 if abs(value) < 1 else 3), class_=shade)
+    return tag("span", _aligned(value, largest), class_=shade)
+
+
+def _aligned(value: float, largest: float) -> str:
+    """With as many decimals as give the largest of its table three digits."""
+    if not 1e-3 <= largest < 1e5:
+        return number(value, 2)
+    decimals = max(0, 2 - math.floor(math.log10(largest)))
+    return f"{value:z.{decimals}f}".replace("-", MINUS)
 
 
 def bar_table(kind: str, what: str, pairs: Sequence[tuple[str, float]]) -> Html:
