@@ -10,6 +10,7 @@ part a row lies in must not depend on what it says about a person.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -138,7 +139,10 @@ def _check_part(x: Any, *rest: Any) -> int:
 
     *targets, width, is_sparse = rest
     if sparse.issparse(x) != is_sparse:
-        raise TypeError("chunks of X are sparse where X says they are dense, or the reverse.")
+        raise TypeError(
+            "chunks of X are sparse where X says they are dense, or the reverse: name meta=... "
+            "where they are made."
+        )
     if x.ndim != 2 or x.shape[1] != width:
         raise ValueError("chunks of X do not have the number of columns that X says they have.")
     y = targets[0] if targets else None
@@ -205,7 +209,9 @@ def dask_targets(y: Any, table: DaskTable) -> DaskTargets:
 def _as_array(x: Any) -> Any:
     """A Dask array with known sizes."""
     if hasattr(x, "to_dask_array"):
-        return x.to_dask_array(lengths=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that words become objects
+            return x.to_dask_array(lengths=True)
     if not hasattr(x, "chunks"):
         raise TypeError(
             f"a Dask {type(x).__name__} is not a table: pass a dask array or a dask data frame."

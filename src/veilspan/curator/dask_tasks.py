@@ -7,6 +7,7 @@ of raising. Names of tasks are those of functions and random numbers.
 
 from __future__ import annotations
 
+import dis
 import importlib
 import uuid
 from collections.abc import Callable, Sequence
@@ -42,12 +43,19 @@ class Refusal:
 
 
 def _raised_here(error: Exception) -> bool:
-    """Whether an error was raised by a line of this package, whose messages quote no row."""
+    """Whether an error comes from a ``raise`` of this package, whose messages quote no row.
+
+    That the innermost line is ours is not enough: an error of compiled code (``float("a name")``)
+    has no line of its own. So the instruction that was running must be a ``raise``.
+    """
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    name = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", ""))
-    return name.partition(".")[0] == __name__.partition(".")[0]
+    if trace is None:
+        return False
+    frame = trace.tb_frame
+    ours = str(frame.f_globals.get("__name__", "")).partition(".")[0] == "veilspan"
+    return ours and frame.f_code.co_code[trace.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
 class Call:

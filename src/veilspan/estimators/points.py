@@ -46,6 +46,8 @@ def flat_on_manifold(table: Any, manifold: Manifold, ball: Ball | None = None) -
     """A flat table of points on the manifold, pulled into a ball; on a cluster, part by part."""
     if isinstance(table, DaskTable):
         return table.mapped(flat_on_manifold, table.shape[1], manifold, ball)
+    if not table.shape[0]:  # a part of a table may be empty
+        return table
     points = as_points(table, manifold)
     if ball is not None:
         points = ball.pull_in(points)

@@ -1,0 +1,272 @@
+"""Nothing of a row reaches a log, an error or this process; noise is drawn here; samples hold."""
+
+import math
+import pickle
+
+import dask.array as da
+import numpy as np
+import pytest
+
+from veilspan import PCA, RGD, Budget, LogisticRegression, Loss, RobustPCA, minimize
+from veilspan.audit.replay import replay
+from veilspan.curator import dask_rows, dask_tasks
+from veilspan.curator.curator import Curator
+from veilspan.curator.dask_rows import DaskExecutor, DaskRows, Look, Part
+from veilspan.curator.dask_table import dask_table
+from veilspan.curator.dask_tasks import Call, Refusal, guarded
+from veilspan.curator.executor import MemoryExecutor, PartSampling, Sampling
+from veilspan.curator.rows import Rows
+from veilspan.geometry import Sphere
+from veilspan.privacy.noise import SecureNoise, SeededNoise
+from veilspan.problems.moments import RowCount, RowSum, SecondMoment
+from veilspan.solvers.geodesic_gradient import GeodesicGradientDescent
+from veilspan.solvers.linear_gd import StochasticGradient
+
+from .tables import far, parts, rows
+
+SECRET = 123456.789
+INF = math.inf
+
+
+def logs(client):
+    found = [*client.get_worker_logs().values(), client.get_scheduler_logs()]
+    return "\n".join(str(line) for lines in found for line in lines)
+
+
+def test_a_bad_entry_is_refused_with_the_same_sentence_and_no_value(client):
+    x = rows()
+    x[17] = SECRET
+    x[18, 3] = np.nan
+    said = []
+    for table in (x, parts(x)):
+        with pytest.raises(ValueError) as caught:
+            PCA(2, epsilon=INF).fit(table)
+        said.append(str(caught.value))
+    assert "contains NaN" in said[1]
+    assert all("123456" not in text for text in said)
+    y = np.zeros(len(x))
+    y[0], y[5] = np.nan, SECRET
+    with pytest.raises(ValueError) as caught:
+        LogisticRegression(row_norm=1.0, classes=[0, 1]).fit(parts(rows()), y)
+    assert "123456" not in str(caught.value) + logs(client)
+
+
+def quoting(z, w):
+    raise ValueError(f"{z}")
+
+
+def test_an_error_of_somebody_elses_code_says_its_type_alone(client):
+    x = np.full((20, 3), SECRET)
+    with pytest.raises(RuntimeError) as caught:
+        minimize(
+            Loss(Sphere(3), quoting),
+            da.from_array(x, chunks=(10, 3)),
+            budget=Budget(INF, 1e-6),
+            solver=RGD(steps=1, step=0.1),
+            clip=1.0,
+        )
+    assert str(caught.value) == "a part could not be computed: ValueError."
+    assert "123456" not in logs(client)
+
+
+def test_errors_of_libraries_are_not_quoted():
+    # Also where the line that fails is one of this package, and the error comes from C.
+    refusal = guarded(Call(Part), np.zeros((1, 1)), ["a name"])
+    assert isinstance(refusal, Refusal)
+    assert refusal.text == "a part could not be computed: ValueError."
+    assert guarded(Call(len), refusal) is refusal
+    assert guarded(Call(sum), [1, refusal]) is refusal
+
+
+def test_workers_of_another_version_are_refused():
+    call = Call(len)
+    call.version = "0.0.0"
+    with pytest.raises(ValueError, match=r"this process 0\.0\.0: install the same version"):
+        guarded(call, [1]).raise_here()
+
+
+def test_nothing_is_printed_or_pickled(client):
+    x = np.full((4, 2), SECRET)
+    part = Part(x, x[:, 0])
+    key = SeededNoise(123456).sampling_key(0, 0)
+    assert "123456" not in repr(part) + repr(Call(len, x)) + repr(key) + repr(vars(key).keys())
+    assert part.__sizeof__() >= x.nbytes
+    copy = pickle.loads(pickle.dumps(part))
+    assert copy._last == ("", None)
+    table = dask_table(da.from_array(x, chunks=(2, 2)))
+    for held in (table, DaskRows(table)):
+        with pytest.raises(TypeError, match="never pickled"):
+            pickle.dumps(held)
+
+
+def test_names_of_tasks_are_functions_and_random_numbers(client, monkeypatch):
+    names = []
+    gather = type(client).gather
+
+    def listening(self, futures, *args, **kwargs):
+        names.extend(future.key for future in futures)
+        return gather(self, futures, *args, **kwargs)
+
+    monkeypatch.setattr(type(client), "gather", listening)
+    RobustPCA(2, epsilon=INF).fit(parts(rows()))
+    allowed = ("guarded-", "clipped_parts-", "sum_of-")
+    assert names
+    assert all(name.startswith(allowed) for name in names)
+    assert len(set(names)) == len(names)
+
+
+def test_rows_stay_where_they_are(client, monkeypatch):
+    """What comes here are counts and sums, nothing of the size of a part."""
+    largest = []
+    gather = type(client).gather
+
+    def weighing(self, *args, **kwargs):
+        found = gather(self, *args, **kwargs)
+        largest.extend(np.size(each) for each in found)
+        assert not any(isinstance(each, Part) for each in found)
+        return found
+
+    def never(*args, **kwargs):
+        raise AssertionError("the table was loaded")
+
+    lazy = parts(rows())
+    monkeypatch.setattr(type(client), "gather", weighing)
+    for name in ("compute", "__array__", "persist"):
+        monkeypatch.setattr(da.Array, name, never)
+    model = RobustPCA(2, epsilon=INF).fit(lazy)
+    model.transform(lazy)
+    LogisticRegression(row_norm=1.0, epsilon=INF, solver="objective").fit(lazy, lazy[:, 0] > 0)
+    assert 0 < max(largest) <= 7 * 7
+
+
+def test_noise_is_drawn_here_once_an_answer(client, monkeypatch):
+    draws = []
+    add_noise = Curator._add_noise
+    monkeypatch.setattr(Curator, "_add_noise", lambda *args: (draws.append(1), add_noise(*args))[1])
+    # Sources of noise do not reach a worker at all.
+    monkeypatch.setattr(SecureNoise, "__reduce_ex__", lambda *_: 1 / 0)
+    solver = GeodesicGradientDescent(steps=5, halvings=1)
+    model = RobustPCA(2, solver=solver).fit(parts(rows()))
+    assert len(draws) == sum(event.count for event in model.plan_.events)
+
+
+def test_rounding_is_allowed_for(client):
+    """More than in memory, by the additions of parts, and for all rows."""
+    x = rows()
+    there = DaskRows(dask_table(parts(x))).executor()
+    here = MemoryExecutor(Rows(x))
+    assert isinstance(there, DaskExecutor)
+    assert there.extra_terms == 5
+    for neighbors in ("replace-one", "add-remove"):
+        slack = there.rounding_slack(SecondMoment(1.0), None, neighbors)
+        assert slack > here.rounding_slack(SecondMoment(1.0), None, neighbors)
+        assert slack < 1e-3
+
+
+def sample(table, rate, source, step):
+    """Sum of indicators: who took part."""
+    executor = DaskRows(table).executor()
+    query = RowSum(1.0)
+    space = query.space(table.shape[1], None)
+    return executor.clipped_sum(query, None, space, Sampling(rate, source, step))
+
+
+@pytest.mark.parametrize("source", [SeededNoise(3), SecureNoise()], ids=["seeded", "secure"])
+def test_samples_are_independent_of_steps_and_parts_and_not_of_retries(client, source):
+    n = 60
+    table = dask_table(da.from_array(np.eye(n), chunks=(20, n)))
+    first = sample(table, 0.5, source, 0)
+    assert set(np.unique(first)) <= {0.0, 1.0}
+    assert (sample(table, 0.5, source, 0) == first).all()  # the same step, run again
+    others = [sample(table, 0.5, source, step) for step in (1, 2)]
+    pieces = [*np.split(first, 3), *np.split(others[0], 3), *np.split(others[1], 3)]
+    # Two samples of 20 rows are equal with probability 2^-20; 36 pairs of a fixed seed.
+    assert len({piece.tobytes() for piece in pieces}) >= 8
+
+
+def test_the_rate_is_that_of_the_charge(client):
+    """4,000 rows, 25 steps, rate 0.3: the count is binomial; 6 sigma, false alarm 2e-9."""
+    n, steps, rate = 4000, 25, 0.3
+    table = dask_table(da.ones((n, 1), chunks=(700, 1)))
+    executor = DaskRows(table).executor()
+    query, source = RowCount(), SeededNoise(5)
+    space = query.space(1, None)
+    counts = [
+        executor.clipped_sum(query, None, space, Sampling(rate, source, step))[0]
+        for step in range(steps)
+    ]
+    trials = n * steps
+    assert abs(sum(counts) - trials * rate) < 6 * math.sqrt(trials * rate * (1 - rate))
+    # Rows take part on their own: the variance of counts is binomial too (chi-square, 24 degrees
+    # of freedom; outside of [3, 75] with probability 1e-6).
+    spread = np.var(counts) * steps / (n * rate * (1 - rate))
+    assert 3 < spread < 75
+
+
+def test_neighbouring_rows_are_sampled_independently():
+    """Coins of one part: pairs of neighbours agree as often as independent ones (6 sigma)."""
+    coins = PartSampling(0.5, SecureNoise().sampling_key(0, 0)).coins().random(40_000) < 0.5
+    agree = int((coins[1:] == coins[:-1]).sum())
+    assert abs(agree - 39_999 / 2) < 6 * math.sqrt(39_999 / 4)
+
+
+def test_sampled_solvers_run(client):
+    x = rows()
+    lazy = parts(x)
+    solver = GeodesicGradientDescent(steps=5, halvings=1, sampling_rate=0.3)
+    fits = [RobustPCA(2, solver=solver, epsilon=INF, random_state=0).fit(lazy) for _ in range(2)]
+    assert far(fits[0].components_, fits[1].components_) <= 1e-9  # the same samples
+    whole = RobustPCA(2, solver=GeodesicGradientDescent(steps=5, halvings=1), epsilon=INF).fit(lazy)
+    assert far(fits[0].components_, whole.components_) > 1e-6
+    solver = StochasticGradient(epochs=1, batch_rate=0.3)
+    LogisticRegression(row_norm=1.0, epsilon=INF, solver=solver).fit(lazy, x[:, 0] > 0)
+
+
+class Unclipped(DaskExecutor):
+    """A broken copy: the workers forget to clip."""
+
+    def clipped_sum(self, query, point, space, sampling=None):
+        return self._rows.total(unclipped_parts, query, point, space)
+
+
+def unclipped_parts(some, looks, _, query, point, space):
+    total = np.zeros(space.coordinates)
+    for part, look in zip(some, looks):
+        seen = part.seen(look)
+        for block in [] if seen is None else seen.blocks(100):
+            prepared = query.prepare(block, point)
+            total += space.embed(query.weighted_sum(prepared, np.ones(block.n_rows), point))
+    return total
+
+
+def test_replay_passes_and_catches_a_broken_copy(client, monkeypatch):
+    x = rows(60)
+    other = x.copy()
+    other[3] = 1e3
+    sizes = (20, 0, 1, 39)
+
+    def fit(table):
+        return PCA(2, center="private", random_state=0).fit(table)
+
+    report = replay(fit, parts(x, sizes), parts(other, sizes))
+    assert report.ok, report.findings
+    assert report.questions == 2
+    assert 0.1 < report.largest_use <= 1
+    monkeypatch.setattr(DaskRows, "executor", lambda self: Unclipped(self))
+    broken = replay(fit, parts(x, sizes), parts(other, sizes))
+    assert any("declared sensitivity" in finding for finding in broken.findings)
+
+
+def test_a_look_is_kept_for_the_next_step_and_no_longer():
+    part, look = Part(rows(10)), Look()
+    first = part.seen(look.of_part(0))
+    assert part.seen(look.of_part(0)) is first
+    assert part.seen(Look().of_part(0)) is not first
+    assert Part(rows(2)[:0]).seen(look) is None
+
+
+def test_sums_of_many_groups_meet_in_a_tree(client):
+    futures = dask_tasks.started([Call(abs)] * 70, [-float(i) for i in range(70)])
+    assert dask_tasks.added_futures(futures) == sum(range(70))
+    assert dask_tasks.added([dask_tasks.task(abs, [-1.0]) for _ in range(70)]) == 70.0
+    assert dask_rows.started is dask_tasks.started
