@@ -14,6 +14,7 @@ SOURCE = Path(veilspan.__file__).parent
 LAYERS = [
     "cli",
     "reports",
+    "releases",
     "estimators",
     "audit",
     "ledger",

@@ -24,6 +24,8 @@ PACKAGES = (
     "geometry",
     "ledger",
     "metrics",
+    "releases",
+    "reports",
     "streaming",
 )
 

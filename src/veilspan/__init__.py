@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any
 from veilspan._version import __version__
 
 if TYPE_CHECKING:
-    from veilspan import audit, baselines, datasets, diagnostics, features, geometry, metrics
+    from veilspan import (
+        audit,
+        baselines,
+        datasets,
+        diagnostics,
+        features,
+        geometry,
+        metrics,
+        releases,
+        reports,
+    )
     from veilspan.curator.checks import check_query
     from veilspan.curator.query import RowQuery
     from veilspan.estimators.frechet import FrechetMean
@@ -48,6 +58,7 @@ if TYPE_CHECKING:
     from veilspan.privacy.statement import PrivacyStatement
     from veilspan.problems.manifold_losses import FrechetLoss, LeadingSubspace
     from veilspan.problems.own_loss import Loss
+    from veilspan.releases import load
     from veilspan.solvers.calibrated import CalibratedDescent
     from veilspan.solvers.rgd import RGD, RSGD
     from veilspan.solvers.rsvrg import RSVRG
@@ -94,8 +105,19 @@ _HOME = {
     "RowQuery": "curator.query",
     "check_query": "curator.checks",
     "check_manifold": "geometry.checks",
+    "load": "releases",
 }
-_PACKAGES = ("audit", "baselines", "datasets", "diagnostics", "features", "geometry", "metrics")
+_PACKAGES = (
+    "audit",
+    "baselines",
+    "datasets",
+    "diagnostics",
+    "features",
+    "geometry",
+    "metrics",
+    "releases",
+    "reports",
+)
 
 __all__ = [
     "PCA",
@@ -144,9 +166,12 @@ __all__ = [
     "epsilon_spent",
     "features",
     "geometry",
+    "load",
     "metrics",
     "minimize",
     "privacy_curve",
+    "releases",
+    "reports",
 ]
 
 

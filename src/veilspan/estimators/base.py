@@ -15,6 +15,7 @@ from veilspan.curator.curator import Curator
 from veilspan.curator.dask_table import DaskTable
 from veilspan.curator.rows import Block, Rows
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
+from veilspan.estimators.keeping import Kept
 from veilspan.estimators.validation import check_privacy_parameters, validate_table
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import NotPrivateWarning, WeakGuaranteeWarning
@@ -32,7 +33,7 @@ EXACT_NOISE = "noise is the exact discrete Gaussian on a grid"
 TIMING = "running time, memory and crashes are not protected"
 
 
-class PrivateEstimator(LedgerParameter, BaseEstimator):
+class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     """Base of all private estimators.
 
     A subclass keeps ``epsilon``, ``delta``, ``neighbors``, ``noise``, ``random_state`` and

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from veilspan._version import __version__
 from veilspan.estimators.charging import LedgerParameter, refuse_without_epsilon
+from veilspan.estimators.keeping import Reported
 from veilspan.ledger.dataset import Dataset
 from veilspan.privacy.errors import PrivacyError
 from veilspan.streaming import loops, steps
@@ -30,7 +31,7 @@ _RULES = {
 }
 
 
-class StoredState(LedgerParameter):
+class StoredState(Reported, LedgerParameter):
     """Save, load and resume, to the last bit; for :class:`veilspan.SubspaceTracker`."""
 
     def state_dict(self) -> dict[str, Any]:
