@@ -114,7 +114,7 @@ def test_memory_is_judged_both_ways(memory, holds):
 
 @pytest.mark.parametrize(("failure", "holds"), [("", True), ("no answer in 1 CPU s", False)])
 def test_a_missing_answer_of_ours_is_told(failure, holds):
-    rows = [row("veilspan", 0.2), row("veilspan", 0.2, failure=failure)]
+    rows = [row("veilspan", 0.2), row("veilspan", 0.2, guarantee=NONE, failure=failure, what="w")]
     assert verdicts.answers(rows).holds is holds
 
 
