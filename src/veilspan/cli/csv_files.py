@@ -83,7 +83,7 @@ class CsvFile:
     def column(self, name: str) -> list[str]:
         """One column as text."""
         place = self.names.index(name)
-        cells = [line[place].strip() if place < len(line) else "" for line in self._rows()]
+        cells = [line[place].strip() if place < len(line) else "" for line in self._body()]
         if "" in cells:
             raise ValueError(f"{self.path.name} has empty cells in {name}: fill or drop them.")
         return cells
@@ -97,7 +97,7 @@ class CsvFile:
         whole = bool(np.all(numbers == np.rint(numbers))) and bool(np.all(abs(numbers) < 2**53))
         return numbers.astype(np.int64) if whole else numbers
 
-    def _rows(self) -> Iterator[list[str]]:
+    def _body(self) -> Iterator[list[str]]:
         lines = _lines(self.path, self.separator)
         if self.has_header:
             next(lines)
@@ -106,7 +106,7 @@ class CsvFile:
     def _diagnosis(self, places: Sequence[int]) -> str:
         """Why the columns are no numbers: by names of columns, without a cell or a row number."""
         text, gaps = set(), set()
-        for line in self._rows():
+        for line in self._body():
             if len(line) != len(self.names):
                 return (
                     f"the lines of {self.path.name} have different numbers of cells: is the "
