@@ -52,9 +52,9 @@ class DaskRows:
     def __init__(self, table: DaskTable, targets: DaskTargets | None = None) -> None:
         if table.shape[0] < 2:
             raise ValueError("X must have at least 2 rows.")
-        parts = [task(Part, list(p)) for p in zip(table.parts, *_or_none(targets))]
+        inputs = [list(pair) for pair in zip(table.parts, *_or_none(targets))]
         self._is_kept = table.fits()
-        self._groups = _groups(persisted(parts) if self._is_kept else parts, self._is_kept)
+        self._groups = _groups_of_kept(inputs) if self._is_kept else _one_by_one(inputs)
         self._sizes = table.sizes
         self.n_parts = len(table.parts)
         self.n_rows, self.n_features = table.shape
@@ -103,7 +103,7 @@ class DaskRows:
         parts = [members for _, members in self._groups]
         if self._is_kept:
             return added_futures(started([Call(*call) for call in calls], parts))
-        return added([task(call[0], [some], *call[1:]) for call, some in zip(calls, parts)])
+        return added([task(OfInputs(*call), some) for call, some in zip(calls, parts)])
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("rows are never pickled: a copy would leave the curator.")
@@ -174,6 +174,17 @@ class Look:
             mapped = MappedRows(rows, self.row_map, self.n_features)
             rows = mapped.kept() if self.keep and mapped.n_rows > 1 else mapped
         return rows
+
+
+class OfInputs:
+    """A function of a list of parts, as one of the arrays that make up a single part."""
+
+    def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
+        self.function, self.arguments = function, arguments
+
+    def __call__(self, x: Any, y: Any = None) -> Any:
+        """Sum over the part."""
+        return self.function([Part(x, y)], *self.arguments)
 
 
 class DaskExecutor:
@@ -249,14 +260,17 @@ def _or_none(targets: DaskTargets | None) -> list[list[Any]]:
     return [] if targets is None else [targets.parts]
 
 
-def _groups(parts: list[Any], is_kept: bool) -> list[tuple[list[int], list[Any]]]:
-    """Numbers and inputs of the parts that one task sums: those that lie on one worker.
+def _one_by_one(inputs: list[list[Any]]) -> list[tuple[list[int], list[Any]]]:
+    """Parts that are read again in each step, so that no task needs more than one in memory."""
+    return [([number], pair) for number, pair in enumerate(inputs)]
 
-    A task a worker costs far less than a task a part. Parts that are not kept are each summed on
-    their own, so that no task needs more than one of them in memory.
+
+def _groups_of_kept(inputs: list[list[Any]]) -> list[tuple[list[int], list[Any]]]:
+    """Numbers and futures of the parts that one task sums: those that lie on one worker.
+
+    A task a worker costs far less than a task a part.
     """
-    if not is_kept:
-        return [([number], [part]) for number, part in enumerate(parts)]
+    parts = persisted([task(Part, pair) for pair in inputs])
     futures = [dask_module("distributed").futures_of(part)[0] for part in parts]
     dask_module("distributed").wait(futures)
     where = current_client().who_has(futures)

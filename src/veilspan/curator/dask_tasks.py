@@ -99,9 +99,7 @@ def task(function: Callable[..., Any], parts: Sequence[Any], *arguments: Any) ->
 
     Run again because its worker died, it is the same pure function of the same inputs.
     """
-    delayed = dask_module().delayed
-    call = delayed(Call(function, *arguments), pure=False, traverse=False)
-    return delayed(guarded, pure=False)(call, *parts)
+    return dask_module().delayed(guarded, pure=False)(Call(function, *arguments), *parts)
 
 
 def results(tasks: Sequence[Any]) -> list[Any]:

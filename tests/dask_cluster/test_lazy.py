@@ -2,11 +2,11 @@
 
 import math
 
+import dask
 import dask.array as da
 import numpy as np
 import pytest
 
-import dask
 from veilspan import PCA, LinearSVC, LogisticRegression, RobustPCA
 from veilspan.curator import dask_table
 from veilspan.solvers.geodesic_gradient import GeodesicGradientDescent
