@@ -1,7 +1,10 @@
 """``veilspan fit``: every kind from a file to a release, bad inputs, and all or nothing."""
 
 import os
+import signal
 import stat
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -10,6 +13,7 @@ import pytest
 from cli_commands import refused, run, write_csv
 from veilspan import Ledger
 from veilspan.cli import fit as fit_command
+from veilspan.cli import folders
 from veilspan.cli.kinds import KINDS
 from veilspan.privacy.statement import PrivacyStatement
 from veilspan.releases import load
@@ -101,6 +105,8 @@ def test_a_folder_of_parquet_files_is_fitted_by_dask(tmp_path):
     run("fit", "pca", tmp_path / "all.npy", "--out", tmp_path / "here", *words)
     lazy, here = (load(tmp_path / name).components_ for name in ("lazy", "here"))
     np.testing.assert_allclose(lazy, here, atol=1e-6)
+    run("transform", tmp_path / "lazy", tmp_path / "data", "--out", tmp_path / "z.npy")
+    np.testing.assert_allclose(np.load(tmp_path / "z.npy"), rows @ lazy[0], atol=1e-12)
 
 
 BAD = {
@@ -190,6 +196,15 @@ def test_a_read_only_folder(tables, tmp_path):
     assert "Permission denied" in said
 
 
+def test_a_folder_without_permission(tables, tmp_path, monkeypatch):
+    def denied(**_):
+        raise PermissionError(13, "Permission denied", str(tmp_path))
+
+    monkeypatch.setattr(folders.tempfile, "mkdtemp", denied)
+    said = refused("fit", "pca", tables / "haystack.csv", "--out", tmp_path / "new" / "r")
+    assert said == f"{tmp_path}: Permission denied."
+
+
 def test_a_place_that_cannot_be_written_is_found_before_the_charge(tables, tmp_path):
     ledger = Ledger(tmp_path / "l.db", key=tmp_path / "key")
     account = ledger.dataset("trial", 3.0, 1e-6)
@@ -239,6 +254,28 @@ def test_nothing_stays_behind_when_saving_fails(tables, tmp_path, monkeypatch):
     said = refused("fit", "pca", tables / "haystack.csv", "--out", tmp_path / "r")
     assert said == f"{tmp_path / 'r'}: No space left on device."
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+@pytest.mark.parametrize("before", [False, True])
+def test_killed_before_the_end_there_is_no_release_or_the_old_one(tables, tmp_path, before):
+    """SIGKILL when the release is written and its report is not."""
+    words = ["fit", "pca", str(tables / "haystack.csv"), "--out", str(tmp_path / "r"), "--force"]
+    if before:
+        run(*words)
+        old = load(tmp_path / "r").privacy_.release_id
+    code = (
+        "import os, signal, sys\nfrom veilspan.cli import fit, main\n"
+        "fit._write_report = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\nmain(sys.argv[1:])"
+    )
+    ended = subprocess.run([sys.executable, "-c", code, *words], timeout=300)
+    assert ended.returncode == -signal.SIGKILL
+    if before:
+        assert load(tmp_path / "r").privacy_.release_id == old
+    else:
+        assert not (tmp_path / "r").exists()
+    run(*words)
+    assert load(tmp_path / "r").n_features_in_ == 20
 
 
 @pytest.mark.filterwarnings("default")

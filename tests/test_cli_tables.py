@@ -193,5 +193,8 @@ def test_ratings(tmp_path):
     (tmp_path / "items.txt").write_text("7\n\n9\n")
     assert read_items(str(tmp_path / "items.txt")) == [7, 9]
     assert read_items("observed") is None
+    (tmp_path / "none.txt").write_text("\n")
+    with pytest.raises(ValueError, match=r"none\.txt lists no item"):
+        read_items(str(tmp_path / "none.txt"))
     with pytest.raises(FileNotFoundError, match="--items names one, or says observed"):
         read_items(str(tmp_path / "nothing"))

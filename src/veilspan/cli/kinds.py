@@ -51,7 +51,7 @@ _RESERVED = {
     "ledger": "--ledger and --dataset",
 }
 #: What --param says of a mean instead of objects: which manifold, and where its points live.
-_MEAN_WORDS = ("manifold", "eigenvalues", "norm", "radius", "solver", "noise", "random_state")
+_MEAN_WORDS = ("manifold", "eigenvalues", "norm", "radius", "noise", "random_state")
 _MANIFOLDS = ("spd", "spd-log-euclidean", "spd-bures-wasserstein", "sphere", "euclidean")
 
 

@@ -20,8 +20,14 @@ def read_items(items: str) -> list[Hashable] | None:
     path = Path(items)
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {items}; --items names one, or says observed.")
-    lines = path.read_text(encoding="utf-8-sig").splitlines()
-    return as_ids([line.strip() for line in lines if line.strip()])
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise ValueError(f"{path.name} is no UTF-8 text.") from None
+    found = as_ids([line.strip() for line in lines if line.strip()])
+    if not found:
+        raise ValueError(f"{path.name} lists no item.")
+    return found
 
 
 def read_ratings(
