@@ -43,7 +43,7 @@ def write_release(
     text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
     waiting: list[tuple[str, str]] = []
     try:
-        for name, data in ((ARRAYS, packed), (DOCUMENT, text.encode())):
+        for name, data in ((ARRAYS, packed), (DOCUMENT, text.encode("utf-8", "surrogatepass"))):
             waiting.append((_write_aside(folder, name, data), name))
         (folder / DOCUMENT).unlink(missing_ok=True)  # never old words beside new arrays
         sync_folder(folder)
