@@ -97,7 +97,7 @@ ITEMS = (
     Item("scaling", "ours", "Scaling", "time and memory against n, D, r, users, items",
          "scaling.run"),
     Item("peers", "ours", "Peers", "accuracy, time, memory and audit beside other libraries",
-         "peers.run", peers=True),
+         "peers.run", uses="a9a, MovieLens-1M (peers/README.md)", peers=True),
 )  # fmt: skip
 
 

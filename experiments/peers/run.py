@@ -59,7 +59,23 @@ def run(job: Any) -> dict[str, Any]:
         source=source(job),
         notes=NOTES if others else (*NOTES, "Other libraries run in a full run only."),
         audits=[v.record() for group in verdicts.values() for v in group],
+        table=[shown(row) for row in rows],
     )
+
+
+def shown(row: dict[str, Any]) -> dict[str, str]:
+    """A row as people read it."""
+    answer = row["failure"] or f"{row['metric']} {row['quality']:.4g}"
+    return {
+        "task": row["task"], "library": f"{row['library']} {row['version']}", "way": row["what"],
+        "quality": answer, "CPU s": _short(row["cpu_seconds"]),
+        "over ours": _short(row["time_ratio"]), "MB": _short(row["memory_mb"]),
+        "promise": row["guarantee"], "audit": row["audit"], "granted": row["granted"],
+    }  # fmt: skip
+
+
+def _short(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"
 
 
 def all_tasks(job: Any) -> list[Task]:

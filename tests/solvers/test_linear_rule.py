@@ -110,7 +110,8 @@ def test_a_penalty_of_ones_own_is_kept():
         ({"rows": 10**6, "loss": Squared()}, PrivateNewton),
         ({"rows": 300, "loss": Squared()}, GradientDescent),
         ({"rows": 10**6, "loss": Squared(), "columns": 5000}, GradientDescent),
-        ({"rows": 10**6, "epsilon": math.inf}, GradientDescent),
+        ({"rows": 10**6, "epsilon": math.inf}, ObjectivePerturbation),
+        ({"rows": 10**6, "epsilon": math.inf, "penalty": L2(0.1)}, GradientDescent),
         ({"rows": 300}, GradientDescent),
     ],
 )
