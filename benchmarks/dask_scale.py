@@ -92,6 +92,8 @@ def client_of(workers: int, memory: str | int = "6 GB", *, reuse: bool = True) -
     import dask
     from distributed import Client, LocalCluster
 
+    for name in MALLOC:  # which an earlier cluster has left in this process
+        os.environ.pop(name.rpartition(".")[2], None)
     with dask.config.set(MALLOC if reuse else {}):
         cluster = LocalCluster(
             n_workers=workers,
