@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from veilspan.cli.files import write_whole
+from veilspan._files import write_whole
 
 SCHEMA = 1
 WORSE = 1.5  # times the last ratio

@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from veilspan.cli.files import write_whole
+from veilspan._files import write_whole
 
 HERE = Path(__file__).resolve().parent
 #: ``benchmarks/run`` sends results of its shortened runs elsewhere

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from veilspan import __version__
-from veilspan.cli.files import write_whole
+from veilspan._files import write_whole
 
 from .cells import Cells
 from .registry import Item

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from veilspan.cli.files import write_whole
+from veilspan._files import write_whole
 from veilspan.cli.reproduce import read_record
 
 from .job import SCALES

@@ -93,7 +93,7 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path):
             time.sleep(0.01)
     finally:
         process.send_signal(signal.SIGKILL)
-        process.wait()
+        process.communicate()
     assert not (tmp_path / "grouse-fig2.json").exists()
     rows = json.loads(invoke("--json", "--out", str(tmp_path)).stdout)
     assert "interrupted: run it again to go on" in [row["status"] for row in rows]

@@ -1,6 +1,6 @@
 import pytest
 
-from veilspan.cli.files import write_whole
+from veilspan._files import write_whole
 
 
 def test_a_file_is_whole_or_absent(tmp_path):

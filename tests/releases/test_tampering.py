@@ -150,7 +150,7 @@ EVIL = [
     {"veilspan": "solvers.rgd.os.system", "arguments": ["touch hacked"]},
     {"veilspan": "geometry.base.Manifold"},
     {"veilspan": "solvers.rgd.ManifoldTask"},
-    {"veilspan": "cli.files.Path", "arguments": ["hacked"]},
+    {"veilspan": "cli.folders.Path", "arguments": ["hacked"]},
     {"veilspan": "solvers.nothing.Here"},
     {"veilspan": "array", "name": "nothing"},
     {"veilspan": 3},

@@ -14,7 +14,7 @@ from reports.releases import ROWS, page_of
 from veilspan import PCA
 from veilspan.reports import report_html, write_report
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs the extra browser")
+sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright (the extra `test`)")
 CHROMIUM = os.environ.get("VEILSPAN_TEST_CHROMIUM") or shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._files import write_whole
 from veilspan.cli.demo_methods import (
     N_COMPONENTS,
     N_SCORES,
@@ -20,7 +21,6 @@ from veilspan.cli.demo_methods import (
     learn,
     rounded_down,
 )
-from veilspan.cli.files import write_whole
 from veilspan.privacy.budget import Budget
 
 # Stages of the progress bar: the people, five methods, the picture.

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from veilspan.cli.files import write_whole
+from veilspan._files import write_whole
 from veilspan.ledger.ledger import Ledger
 from veilspan.ledger.records import CHARGE, DATASET, RELEASE, Entry
 from veilspan.ledger.spending import Spending

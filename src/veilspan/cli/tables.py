@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._files import write_whole
 from veilspan.cli.csv_files import CsvFile
-from veilspan.cli.files import write_whole
 
 SUFFIXES = (".csv", ".tsv", ".parquet", ".npy", ".npz")
 

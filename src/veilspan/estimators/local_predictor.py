@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from veilspan._files import write_whole
 
 FORMAT = 1
 #: Penalty k on the distance of a user's level m from the middle of the range: a tenth of a rating.
@@ -130,12 +131,12 @@ class LocalPredictor:
             "privacy": dict(self.privacy),
         }
         text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-        _write_whole(
-            Path(path),
-            header=text,
-            item_bias=self.item_bias.astype(np.float32),
-            item_factors=self.item_factors.astype(np.float32),
-        )
+        arrays = {
+            "header": text,
+            "item_bias": self.item_bias.astype(np.float32),
+            "item_factors": self.item_factors.astype(np.float32),
+        }
+        write_whole(Path(path), lambda stream: np.savez_compressed(stream, **arrays))  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LocalPredictor:
@@ -213,17 +214,3 @@ def _plain(name: Hashable) -> Any:
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     raise TypeError(f"item ids must be strings or numbers to be saved; got {type(name).__name__}.")
-
-
-def _write_whole(path: Path, **arrays: np.ndarray) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

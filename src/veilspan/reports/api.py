@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
+from veilspan._files import write_whole
 from veilspan.ledger.dataset import Dataset
 from veilspan.reports import extras, guarantee, spending
 from veilspan.reports.account import account_of, shares_if_readable
@@ -115,18 +115,7 @@ def write_report(path: str | os.PathLike[str], source: Any, **options: Any) -> P
     """
     text = report_html(source, **options)
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_whole(target, lambda stream: stream.write(text.encode()))
     return target
 
 

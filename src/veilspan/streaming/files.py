@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from veilspan._files import write_whole
 
 _HEADER = "header"
 
@@ -24,16 +25,8 @@ def write_state(
     """Write under a temporary name, sync, then rename: no reader ever sees half a file."""
     target = Path(path)
     text = np.frombuffer(json.dumps(header, allow_nan=False).encode(), dtype=np.uint8)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            np.savez(stream, allow_pickle=False, **{_HEADER: text, **arrays})
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    entries = {_HEADER: text, **arrays}
+    write_whole(target, lambda stream: np.savez(stream, allow_pickle=False, **entries), mode=0o600)
 
 
 def read_state(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 
-def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
+def write_whole(path: Path, write: Callable[[BinaryIO], object], mode: int = 0o644) -> None:
     """Write a file through ``write(stream)`` so that no reader ever sees half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -18,7 +18,7 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
             write(stream)
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(temporary, 0o644)
+        os.chmod(temporary, mode)
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
