@@ -12,7 +12,7 @@ from veilspan.audit.replay import replay
 from veilspan.curator import dask_rows, dask_tasks
 from veilspan.curator.curator import Curator
 from veilspan.curator.dask_rows import DaskExecutor, DaskRows, Look, Part
-from veilspan.curator.dask_table import dask_table
+from veilspan.curator.dask_table import MOST_PARTS, dask_table
 from veilspan.curator.dask_tasks import Call, Refusal, guarded
 from veilspan.curator.executor import MemoryExecutor, PartSampling, Sampling
 from veilspan.curator.rows import Rows
@@ -156,7 +156,12 @@ def test_rounding_is_allowed_for(client):
     there = DaskRows(dask_table(parts(x))).executor()
     here = MemoryExecutor(Rows(x))
     assert isinstance(there, DaskExecutor)
-    assert there.extra_terms == 5
+    assert there.extra_terms("replace-one") == 5
+    # Where the number of rows is private, so is that of parts: it must not show in the noise.
+    assert there.extra_terms("add-remove") == MOST_PARTS
+    other = DaskRows(dask_table(parts(x[:-1]))).executor()
+    args = (SecondMoment(1.0), None, "add-remove")
+    assert other.rounding_slack(*args) == there.rounding_slack(*args)
     for neighbors in ("replace-one", "add-remove"):
         slack = there.rounding_slack(SecondMoment(1.0), None, neighbors)
         assert slack > here.rounding_slack(SecondMoment(1.0), None, neighbors)

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from veilspan.curator.dask_table import DaskTable, DaskTargets, persisted
+from veilspan.curator.dask_table import MOST_PARTS, DaskTable, DaskTargets, persisted
 from veilspan.curator.dask_tasks import (
     Call,
     added,
@@ -193,7 +193,10 @@ class DaskExecutor:
     def __init__(self, rows: DaskRows) -> None:
         self._rows = rows
         self.n_features = rows.n_features
-        self.extra_terms = rows.n_parts
+
+    def extra_terms(self, neighbors: Neighbors) -> int:
+        """Number of parts; under add-remove, where a row more may be a part more, its maximum."""
+        return self._rows.n_parts if neighbors == "replace-one" else MOST_PARTS
 
     def rounding_slack(self, query: RowQuery, point: Any, neighbors: Neighbors) -> float:
         """What float64 arithmetic may add to the sensitivity: see the top of this file."""
@@ -205,7 +208,7 @@ class DaskExecutor:
             GROUP,
             roundoff=query.roundoff(self.n_features, point),
             moved_rows=rows,
-            extra_terms=self.extra_terms,
+            extra_terms=self.extra_terms(neighbors),
         )
 
     def clipped_sum(

@@ -4,8 +4,9 @@ A table enters as the tasks that read or make its parts, never as data sent from
 dies takes its parts with it, and tasks are simply run again. Parts are never brought into this
 process.
 
-Public is the form of a table: columns, type, how many parts it has and how many rows each. So which
-part a row lies in must not depend on what it says about a person.
+Public is the form of a table: columns and type, and under replace-one how many parts it has and how
+many rows each. So which part a row lies in must not depend on what it says about a person. Under
+add-remove, where one row more may make one part more, no noise depends on either.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from veilspan.curator.rows import Rows
 
 #: Share of the workers' memory that a table may fill to be kept there between steps.
 KEPT_SHARE = 0.4
+#: Most parts: a public number, since noise covers what adding up their sums may round.
+MOST_PARTS = 2**14
 
 
 def is_lazy(x: Any) -> bool:
@@ -178,6 +181,10 @@ def dask_table(x: Any, *, accept_sparse: bool = True) -> DaskTable:
         raise TypeError("Sparse data was passed for X, but dense data is required.")
     if array.numblocks[1] > 1:
         array = array.rechunk({1: -1})
+    if array.numblocks[0] > MOST_PARTS:
+        raise ValueError(
+            f"X has more than {MOST_PARTS:,} chunks of rows: rechunk it to larger ones."
+        )
     parts = list(array.to_delayed().ravel())
     table = DaskTable(parts, array.chunks[0], array.shape[1], array.dtype, is_sparse)
     return table.mapped(_csr, array.shape[1]) if is_sparse else table

@@ -58,8 +58,8 @@ class PartSampling:
 class Executor(Protocol):
     """What the curator needs of the place where rows are."""
 
-    #: sums of parts that are added up beyond those of one table in memory
-    extra_terms: int
+    def extra_terms(self, neighbors: Neighbors) -> int:
+        """A public bound on the sums of parts that are added up beyond those of one table."""
 
     def rounding_slack(self, query: RowQuery, point: Any, neighbors: Neighbors) -> float:
         """What float64 arithmetic may add to the sensitivity."""
@@ -95,11 +95,13 @@ def clip_weights(norms: np.ndarray, bound: float) -> np.ndarray:
 class MemoryExecutor:
     """Clipped sums over a table in memory, with bounded extra memory for any number of rows."""
 
-    extra_terms = 0
-
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
         self.n_features = rows.n_features
+
+    def extra_terms(self, neighbors: Neighbors) -> int:
+        """There are no parts."""
+        return 0
 
     def block_rows(self, query: RowQuery, point: Any) -> int:
         """Rows per block: a public number, from the width of the table and the query."""

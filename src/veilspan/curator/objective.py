@@ -194,7 +194,10 @@ def minimum(
     if (charged.noise_multiplier > 0) != (paid.noise_multiplier > 0):
         raise PrivacyError("either both the tilt and the output carry noise, or none.")
     _check_event(loss, charged)
-    rows, extra = curator.plan.n_rows or MAX_ROWS, curator._executor.extra_terms
+    rows, extra = (
+        curator.plan.n_rows or MAX_ROWS,
+        curator._executor.extra_terms(curator.plan.neighbors),
+    )
     bounds = tolerance_of(charged, rows, curator.n_features, radius, extra)
     with threads_for(curator.n_features):
         theta = _tilted_minimum(curator, loss, charged, bounds)
