@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import veilspan
+from veilspan._files import write_whole
 
+from .cpu import cpu_time
 from .values import plain
 
 
@@ -41,7 +43,9 @@ class Cells:
         """
         name = json.dumps(plain(key))
         if name not in self._done:
-            self._append({"key": name, "value": plain(compute())})
+            start = cpu_time()
+            value = plain(compute())
+            self._append({"key": name, "value": value, "cpu": round(cpu_time() - start, 3)})
         return self._done[name]
 
     def clear(self) -> None:
@@ -56,6 +60,8 @@ class Cells:
             lines = []
         self._done = {line["key"]: line["value"] for line in lines[1:]}
         self._resumed = len(self._done)
+        #: CPU seconds that earlier runs spent on the parts that are kept
+        self.earlier = sum(line.get("cpu", 0.0) for line in lines[1:])
 
     def _lines(self) -> list[Any]:
         found: list[Any] = []
@@ -63,17 +69,17 @@ class Cells:
             text = self.path.read_text(encoding="utf-8")
         except FileNotFoundError:
             return found
+        whole = text.endswith("\n") or not text
         for line in text.splitlines():
             try:
                 found.append(json.loads(line))
             except ValueError:  # cut off in the middle: what follows cannot be trusted either
-                self._rewrite(found)
+                whole = False
                 break
+        if not whole:  # also a line without its end, which the next one would be glued to
+            text = "".join(json.dumps(line) + "\n" for line in found)
+            write_whole(self.path, lambda stream: stream.write(text.encode()))
         return found
-
-    def _rewrite(self, lines: list[Any]) -> None:
-        text = "".join(json.dumps(line) + "\n" for line in lines)
-        self.path.write_text(text, encoding="utf-8")
 
     def _append(self, line: dict[str, Any]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -92,6 +98,6 @@ def code_digest() -> str:
     """Digest of the library and of the experiments, as far as they can change a figure."""
     digest = hashlib.sha256()
     for root in (Path(veilspan.__file__).parent, Path(__file__).parent):
-        for path in sorted(root.rglob("*.py")):
+        for path in sorted(p for p in root.rglob("*") if p.suffix in (".py", ".json")):
             digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]

@@ -10,7 +10,6 @@ import csv
 import io
 import json
 import platform
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -19,8 +18,10 @@ from typing import Any
 
 from veilspan import __version__
 from veilspan._files import write_whole
+from veilspan.cli.reproduce import read_record
 
-from .cells import Cells
+from .cells import Cells, code_digest
+from .cpu import cpu_time
 from .registry import Item
 from .values import plain
 
@@ -74,12 +75,21 @@ class Job:
         if self.scale not in SCALES:
             raise ValueError(f"scale is one of {', '.join(SCALES)}, not {self.scale!r}.")
         self.out.mkdir(parents=True, exist_ok=True)
-        self._start = time.process_time()
-        run = {"item": self.item.name, "scale": self.scale, "data": self.data is not None,
-               "peers": self.peers}  # fmt: skip
-        self._cells = Cells(self.file("cells.jsonl"), run, fresh=self.fresh)
+        self._refuse_to_replace(read_record(self.file("json")))
+        self._start = cpu_time()
+        folder = None if self.data is None else str(self.data.resolve())
+        run = {"item": self.item.name, "scale": self.scale, "data": folder, "peers": self.peers}
+        self._cells = Cells(self.file(f"{self.scale}.cells.jsonl"), run, fresh=self.fresh)
         if self._cells.resumed and not self.quiet:
             self.say(f"going on after {self._cells.resumed} finished parts")
+
+    def _refuse_to_replace(self, known: dict[str, Any] | None) -> None:
+        larger = known is not None and SCALES.index(known["scale"]) > SCALES.index(self.scale)
+        if known is not None and larger and not self.fresh:
+            raise ValueError(
+                f"{self.out} holds a {known['scale']} run of {self.item.name}, which a "
+                f"{self.scale} one would replace: give another --out, or --fresh."
+            )
 
     @property
     def full(self) -> bool:
@@ -160,7 +170,8 @@ class Job:
             "source": source, "verdict": verdict, "claims": [asdict(c) for c in claims],
             "costs": [asdict(c) for c in costs], "notes": list(notes),
             "pictures": self.pictures, "facts": facts, "command": self.command(),
-            "cpu_seconds": round(time.process_time() - self._start, 1), "versions": versions(),
+            "cpu_seconds": round(self._cells.earlier + cpu_time() - self._start, 1),
+            "versions": versions(), "code": code_digest(),
         })  # fmt: skip
         text = json.dumps(record, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
         write_whole(self.file("json"), lambda stream: stream.write(text.encode()))
@@ -172,6 +183,7 @@ class Job:
         words = ["veilspan reproduce", self.item.name]
         words += [f"--{self.scale}"]
         words += ["--data DIR"] if self.data is not None and self.item.uses else []
+        words += ["--no-peers"] if self.full and self.item.peers and not self.peers else []
         return " ".join(words)
 
 

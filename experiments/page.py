@@ -5,7 +5,6 @@
 or a smaller scale: a quick look never overwrites a full run.
 """
 
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,9 @@ from .registry import ITEMS, PAPERS, Paper
 
 Record = dict[str, Any]
 ANSWERS = {True: "holds", False: "**does not hold**", None: "not judged"}
+NAMES = (
+    "diffprivlib", "geomstats", "implicit", "mu", "opendp", "pymanopt", "pyriemann", "surprise"
+)  # fmt: skip
 HEAD = """\
 # Evidence
 
@@ -26,9 +28,9 @@ HEAD = """\
 Every figure and table of five papers, rerun: what the paper claims, what came out with noise that
 keeps the promise, and where the printed method's true epsilon differs from its claim. Any of them
 is one command, `veilspan reproduce NAME`; the list is `veilspan reproduce`. *Full* runs take what
-time allows and real data where there are files; *quick* ones are minutes on generated rows, with
-few repetitions. Pictures: vermilion is ours, blue the paper's method, green another library, black
-dotted without privacy.
+time allows and real data where there are files; *quick* ones are minutes on generated rows, or on
+sets that come with scikit-learn, with few repetitions. Pictures: vermilion is ours, blue the
+paper's method, green another library, black dotted without privacy.
 
 Times are CPU seconds of one thread, measured side by side in one run; read their ratios.
 """
@@ -54,7 +56,8 @@ def _take(out: Path, folder: Path, name: str) -> bool:
         (folder / f"{stem}.png").unlink(missing_ok=True)
     for stem in new["pictures"]:
         _copy_picture(out / f"{stem}.png", folder / f"{stem}.png")
-    shutil.copyfile(out / f"{name}.json", folder / f"{name}.json")
+    record = (out / f"{name}.json").read_bytes()
+    write_whole(folder / f"{name}.json", lambda stream: stream.write(record))
     return True
 
 
@@ -64,7 +67,7 @@ def _copy_picture(source: Path, target: Path) -> None:
 
     with Image.open(source) as picture:
         flat = picture.convert("RGB").quantize(256, dither=Image.Dither.NONE)
-        flat.save(target, optimize=True)
+        write_whole(target, lambda stream: flat.save(stream, format="PNG", optimize=True))
 
 
 def records(folder: Path) -> dict[str, Record]:
@@ -94,10 +97,15 @@ def summary(found: dict[str, Record]) -> str:
         claims = [c for record in mine for c in record["claims"] if c["who"] == "paper"]
         held = sum(c["holds"] is True for c in claims)
         failed = sum(c["holds"] is False for c in claims)
-        costs = sum(_too_much(cost) for record in mine for cost in record["costs"])
+        costly = {
+            cost["method"].split(",")[0]  # the same method at several sizes is one method
+            for record in mine
+            for cost in record["costs"]
+            if _too_much(cost)
+        }
         listed = sum(item.paper == paper.key for item in ITEMS)
         rows.append([f"[{paper.short}](#{anchor(paper)})", f"{len(mine)} of {listed}", held, failed,
-                     len(claims) - held - failed, costs])  # fmt: skip
+                     len(claims) - held - failed, len(costly)])  # fmt: skip
     head = ["paper", "rerun", "claims that hold", "do not hold", "not judged",
             "methods that cost more than promised"]  # fmt: skip
     return table(head, rows)
@@ -147,6 +155,9 @@ def costs_table(mine: list[Record]) -> str:
         return ""
     # What several figures have in common is said once.
     rows = [[", ".join(dict.fromkeys(found)), *facts] for facts, found in labels.items()]
+    if mine[0]["paper"] == "ours":
+        head = ["", "method", "claimed ε", "ε is at least", "δ", "neighbours", ""]
+        return "Promises that a game refutes, with its lower bound:\n\n" + table(head, rows)
     head = ["", "method as printed", "claimed ε", "true ε", "δ", "neighbours", ""]
     return "True epsilon, by exact accounting of the printed noise:\n\n" + table(head, rows)
 
@@ -155,10 +166,11 @@ def figure(record: Record, folder: str) -> str:
     """One item: verdict, pictures, notes, command."""
     lines = [f"### {record['label']}: {record['title']}\n", f"{sentence(record['verdict'])}\n"]
     lines += [f"![{record['title']}]({folder}/{stem}.png)\n" for stem in record["pictures"]]
-    if record["facts"].get("table"):
-        rows = record["facts"]["table"]  # a list of rows, each a mapping from column to value
+    if record["facts"].get("shown"):
+        rows = record["facts"]["shown"]  # a list of rows, each a mapping from column to text
         lines.append(table(rows[0], (row.values() for row in rows)))
     facts = f"{record['scale']} run, {record['source']}, {duration(record['cpu_seconds'])} of CPU"
+    facts += f", code {record['code']}" if "code" in record else ", by an earlier version"
     lines.append(f"`{record['command']}` ({facts})\n")
     lines += [f"- {sentence(note)}" for note in record["notes"]]
     return "\n".join(lines) + ("\n" if record["notes"] else "")
@@ -178,9 +190,15 @@ def cell(value: Any) -> str:
 
 
 def sentence(text: str) -> str:
-    """A text that begins with a capital letter and ends with a full stop."""
+    """A text that begins with a capital letter and ends with a full stop.
+
+    Names (dp-GGD, diffprivlib, n = 5) keep their first letter.
+    """
     text = " ".join(text.split())
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", ":")) else ".")
+    first = text.partition(" ")[0]
+    if first.isalpha() and len(first) > 1 and first not in NAMES:
+        text = text[:1].upper() + text[1:]
+    return text + ("" if text.endswith((".", "!", "?", ":")) else ".")
 
 
 def short(value: Any) -> str:

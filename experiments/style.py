@@ -17,6 +17,8 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
+from veilspan._files import write_whole
+
 BLACK, GREY, SKY, GREEN = "#000000", "#767676", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILION, PURPLE, ORANGE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#E69F00"
 NOT_PRIVATE = "#A0001C"  # of words only, never of lines
@@ -89,7 +91,11 @@ def save(figure: Any, stem: Path) -> None:
     """Write ``stem.png`` and ``stem.svg``, and close the figure."""
     for suffix in ("png", "svg"):
         # Without dates the same numbers give the same files.
-        figure.savefig(f"{stem}.{suffix}", dpi=_DPI, metadata=_no_dates(suffix))
+        options = {"format": suffix, "dpi": _DPI, "metadata": _no_dates(suffix)}
+        write_whole(
+            Path(f"{stem}.{suffix}"),
+            lambda stream, options=options: figure.savefig(stream, **options),
+        )
     plt.close(figure)
 
 

@@ -82,7 +82,7 @@ def test_one_that_fails_does_not_stop_the_others(tmp_path, monkeypatch):
 def test_a_killed_run_goes_on_where_it_stopped(tmp_path):
     command = [sys.executable, "-m", "veilspan", "reproduce", "grouse-fig2", "--quick"]
     command += ["--out", str(tmp_path)]
-    parts = tmp_path / "grouse-fig2.cells.jsonl"
+    parts = tmp_path / "grouse-fig2.quick.cells.jsonl"
     environ = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     process = subprocess.Popen(command, env=environ, stderr=subprocess.PIPE, text=True)
     try:

@@ -93,7 +93,7 @@ def test_parts_of_other_code_or_another_run_are_not_used(tmp_path, monkeypatch):
 def test_a_job_writes_whole_results_and_forgets_its_parts(tiny_job, tmp_path):
     job = tiny_job("grouse-fig1")
     job.cell("a", lambda: 1)
-    assert job.file("cells.jsonl").exists()
+    assert job.file("tiny.cells.jsonl").exists()
     claim = jobs.Claim("fast", "1 s", np.bool_(True))
     cost = jobs.Cost("printed", 1.0, math.inf, 1e-6, "replace-one")
     job.finish("it works", [{"x": 1, "y": np.float64(2)}], [claim], costs=[cost], n=np.int64(3))
@@ -120,3 +120,41 @@ def test_pictures_are_the_same_files_each_time(tiny_job, tmp_path):
 def test_the_folder_is_found_and_loaded_once():
     assert experiment().__name__ == NAME
     assert (experiments_folder() / "registry.py").is_file()
+
+
+def test_a_line_without_its_end_is_not_glued_to_the_next(tmp_path):
+    path = tmp_path / "x.jsonl"
+    first = opened(path)
+    for part in "abc":
+        first.get(part, lambda: 1)
+    path.write_text(path.read_text()[:-1])
+    again = opened(path)
+    again.get("d", lambda: 2)
+    assert opened(path).resumed == 4
+
+
+def test_another_folder_of_data_is_another_run(tiny_job, tmp_path):
+    folders = [tmp_path / name for name in ("a", "b")]
+    for folder in folders:
+        folder.mkdir()
+    first = tiny_job("grouse-fig1", scale="full", data=folders[0])
+    first.cell("part", lambda: 1)
+    assert tiny_job("grouse-fig1", scale="full", data=folders[0]).cell("part", lambda: 2) == 1
+    assert tiny_job("grouse-fig1", scale="full", data=folders[1]).cell("part", lambda: 2) == 2
+
+
+def test_a_quick_run_keeps_the_parts_and_the_results_of_a_full_one(tiny_job):
+    full = tiny_job("grouse-fig1", scale="full")
+    full.cell("part", lambda: 1)
+    tiny_job("grouse-fig1", scale="quick").cell("part", lambda: 2)
+    assert tiny_job("grouse-fig1", scale="full").cell("part", lambda: 3) == 1
+    full.finish("done", [{"x": 1}], [])
+    with pytest.raises(ValueError, match="holds a full run of grouse-fig1"):
+        tiny_job("grouse-fig1", scale="quick")
+    tiny_job("grouse-fig1", scale="quick", fresh=True)
+
+
+def test_a_record_says_which_code_made_it(tiny_job):
+    job = tiny_job("grouse-fig1")
+    job.finish("done", [{"x": 1}], [])
+    assert json.loads(job.file("json").read_text())["code"] == cells.code_digest()

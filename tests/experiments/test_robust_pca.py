@@ -243,7 +243,7 @@ def test_fig3_draws_a_map_of_few_people(tiny_job, tmp_path, monkeypatch):
     assert record["source"].startswith("simulated people (no files")
     assert record["claims"][2]["holds"] is None
     assert (tmp_path / "robust-pca-fig3.png").stat().st_size > 10_000
-    assert not job.file("cells.jsonl").exists()
+    assert not job.file("tiny.cells.jsonl").exists()
 
 
 @pytest.mark.parametrize("inside", ["novembre2008", "."])

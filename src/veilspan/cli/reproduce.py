@@ -45,7 +45,7 @@ def show_list(out: Path, *, as_json: bool) -> None:
 def status(out: Path, name: str) -> dict[str, Any]:
     """What is known of an item from an earlier run, in words and numbers."""
     record = read_record(out / f"{name}.json")
-    if (out / f"{name}.cells.jsonl").exists():
+    if any((out / f"{name}.{scale}.cells.jsonl").exists() for scale in ("quick", "full")):
         return {"status": "interrupted: run it again to go on", "scale": None}
     if record is None:
         return {"status": "not run", "scale": None}
@@ -82,7 +82,10 @@ def run_items(
 ) -> None:
     """Rerun some items, one after another; exit code 1 if one of them could not be run."""
     if data is not None and scale != "full":
-        raise ValueError("--data is for --full: a quick run uses generated rows only.")
+        raise ValueError(
+            "--data is for --full: a quick run generates its rows or takes sets that come with "
+            "scikit-learn."
+        )
     if data is not None and not data.is_dir():
         raise ValueError(f"there is no folder {data}; --data names the folder with the files.")
     items = experiment("registry").chosen(names)
@@ -92,7 +95,7 @@ def run_items(
         print(f"{place}{item.name}: {item.label}, {item.title} ({scale})", file=sys.stderr)
         try:
             record = run_item(item, scale=scale, data=data, out=out, fresh=fresh, peers=peers)
-        except (ValueError, OSError, RuntimeError) as error:
+        except Exception as error:  # whatever it is, the others are run
             if len(items) == 1:
                 raise
             failures.append(item.name)

@@ -81,7 +81,8 @@ def load(path: PathLike, *, key: PathLike | None = None) -> Any:
     Parameters
     ----------
     path : path
-        The folder that :func:`save` wrote, or the ``.npz`` file of a tracker or local predictor.
+        The folder that :func:`veilspan.releases.save` wrote, or the ``.npz`` file of a tracker or
+        local predictor.
     key : path, optional
         File with the key that sealed the release; the seal is then checked as well.
 
