@@ -131,7 +131,8 @@ def test_an_interrupted_run_goes_on(tiny_job, three, monkeypatch):
         run.run(tiny_job("scaling"))
     job = tiny_job("scaling")
     kept = [
-        json.loads(line)["value"] for line in job.file("tiny.cells.jsonl").read_text().splitlines()[1:]
+        json.loads(line)["value"]
+        for line in job.file("tiny.cells.jsonl").read_text().splitlines()[1:]
     ]
     assert len(kept) == 4
     run.run(job)
