@@ -12,6 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+from veilspan._files import write_whole
+
 _EDGE = 1 - 1e-5  # points are kept inside this Euclidean radius, as in the paper
 #: The same as a distance from the origin, 12.2: known before any training.
 PUBLIC_RADIUS = 2 * np.arctanh(_EDGE)
@@ -144,7 +146,6 @@ def embedding(pairs, n_nodes, cache=None, settings=None):
     path = Path(cache) / f"poincare-{key}.npz"
     if not path.exists():
         points = train(pairs, n_nodes, settings)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(path, points=points)
+        write_whole(path, lambda stream: np.savez_compressed(stream, points=points))
     with np.load(path) as stored:
         return stored["points"]

@@ -153,6 +153,23 @@ def test_a_binary_tree_is_embedded_and_remembered(tmp_path):
     np.testing.assert_array_equal(again, points + 1)
 
 
+def test_an_interrupted_write_leaves_no_embedding(tmp_path, monkeypatch):
+    settings = embeddings.Settings(dimension=2, epochs=1, negatives=2, batch=8)
+    whole = np.savez_compressed
+
+    def interrupted(file, **arrays):
+        whole(file, **arrays)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(embeddings.np, "savez_compressed", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        embeddings.embedding(BINARY, 15, tmp_path, settings)
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(embeddings.np, "savez_compressed", whole)
+    assert embeddings.embedding(BINARY, 15, tmp_path, settings).shape == (15, 2)
+    assert len(list(tmp_path.iterdir())) == 1
+
+
 def test_quality_by_hand():
     """On a line 0, 1, 2, 3 with 3 as the only ancestor of 0: two others are closer."""
     points = np.array([[0.0], [0.1], [0.2], [0.3]])

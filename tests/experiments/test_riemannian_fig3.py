@@ -195,6 +195,24 @@ def test_the_small_run_compares_all_four_and_goes_on_after_a_break(tiny_job, sma
     assert whole.file("png").stat().st_size > 20_000
 
 
+def test_a_path_is_not_taken_from_another_setting(tiny_job, small, monkeypatch):
+    job, followed = tiny_job("riemannian-fig3"), []
+
+    def follow(problem, name, setting, epsilon, seed):
+        followed.append(setting)
+        return {"calls": [0.0, 1.0], "excess": [1.0, 0.5]}
+
+    monkeypatch.setattr(fig3, "follow", follow)
+    settings, _ = tuned.settings_for(job, small, (0.5,))
+    fig3.measure(job, small, settings, 1, (0.5,))
+    fig3.measure(job, small, settings, 1, (0.5,))
+    assert len(followed) == 2 * 4  # two problems, four solvers, once
+    key = (small[0].name, "RGD", 0.5)
+    changed = {**settings[key], "clip": 0.5}
+    fig3.measure(job, small, {**settings, key: changed}, 1, (0.5,))
+    assert followed[8:] == [changed]
+
+
 def test_stored_settings_cover_the_real_sets():
     rows = json.loads(tuned.STORED.read_text(encoding="utf-8"))
     keys = {tuned.key_of(row) for row in rows}

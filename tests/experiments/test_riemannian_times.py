@@ -7,26 +7,54 @@ import pytest
 from veilspan_experiments.riemannian import fig1, metropolis, printed_noise, table2, timing
 
 
-def made_rows(explicit, ours=1.0):
-    return [
-        {"manifold": case, "m": m, "r": r or "", "method": method, "microseconds": cost * m}
-        for case, r in fig1.PANELS.values()
-        for m in (5, 10)
-        for method, cost in (("veilspan", ours), ("transport", 2.0), ("explicit", explicit))
-    ]
+def made_rows(basis, ours=1.0, last=None):
+    """All methods at all sizes, or baselines only at the first sizes, up to place ``last``."""
+    rows = []
+    for case, r in fig1.PANELS.values():
+        sizes = fig1.paper_sizes(case)
+        for method in ("veilspan", *fig1.METHODS[case]):
+            cost = {"veilspan": ours, "transport": 2.0}.get(method, basis)
+            run = sizes[:last] if method in fig1.BASELINES else sizes
+            rows += [{"manifold": case, "m": m, "r": r or "", "method": method,
+                      "microseconds": cost * m} for m in run]  # fmt: skip
+    return rows
 
 
 @pytest.mark.parametrize(
-    ("explicit", "ours", "expected"),
+    ("basis", "ours", "expected"),
     [
         (4e4, 1.0, [True, True, True, True]),
         (40.0, 1.0, [False, True, False, True]),
         (1.0, 3.0, [False, False, False, False]),
     ],
 )
-def test_verdicts_of_samplers_can_go_either_way(explicit, ours, expected):
-    claims = fig1.claims(fig1.summary(made_rows(explicit, ours)))
+def test_verdicts_of_samplers_can_go_either_way(basis, ours, expected):
+    claims = fig1.claims(fig1.summary(made_rows(basis, ours)))
     assert [claim.holds for claim in claims] == expected
+
+
+@pytest.mark.parametrize("basis", [40.0, 4e4])
+def test_baselines_at_smaller_sizes_than_the_papers_are_unknown(basis):
+    claims = fig1.claims(fig1.summary(made_rows(basis, last=2)))
+    assert [claims[k].holds for k in (0, 2)] == [None, None]
+    assert "0 of 10 baselines" in claims[2].measured
+    assert "unknown: explicit up to spd-affine(10)" in claims[2].measured
+
+
+def test_a_baseline_of_full_size_refutes_what_others_leave_unknown():
+    rows = made_rows(4e4, last=2)
+    full = {"manifold": "sphere", "m": 2000, "r": "", "method": "explicit"}
+    for microseconds, holds in ((40.0 * 2000, False), (4e4 * 2000, None)):
+        found = fig1.summary([*rows, {**full, "microseconds": microseconds}])
+        assert fig1.orders(found)[1] is holds
+
+
+def test_a_baseline_that_never_ran_is_unknown():
+    rows = [row for row in made_rows(4e4) if row["method"] != "gram-schmidt"]
+    words, holds = fig1.orders(fig1.summary(rows))
+    assert holds is None
+    assert "gram-schmidt on spd-affine not at all" in words
+    assert fig1.orders(fig1.summary(rows), ("explicit",))[1]
 
 
 def test_printed_samplers_draw_other_noise_than_they_say():
@@ -52,12 +80,17 @@ def test_exact_samplers_would_be_called_exact():
 
 
 def test_small_runs_of_times_write_their_claims(tiny_job):
-    for module, name, count in ((fig1, "riemannian-fig1", 5), (table2, "riemannian-table2", 5)):
+    # Not judged: gains at sizes that are not the paper's, and a chain that did not run.
+    for module, name, unknown in (
+        (fig1, "riemannian-fig1", {0, 2}),
+        (table2, "riemannian-table2", {1}),
+    ):
         job = tiny_job(name)
         module.run(job)
         record = json.loads(job.file("json").read_text())
-        assert len(record["claims"]) == count
-        assert all(isinstance(claim["holds"], bool) for claim in record["claims"])
+        holds = [claim["holds"] for claim in record["claims"]]
+        assert len(holds) == 5
+        assert {k for k, value in enumerate(holds) if value is None} == unknown
         assert job.file("png").stat().st_size > 20_000
 
 
@@ -70,14 +103,16 @@ def made_seconds(noise, han):
 @pytest.mark.parametrize(
     ("noise", "han", "plain", "expected"),
     [
-        (10.0, 2000.0, 1e9, [True, True, True, True, True]),
-        (90.0, 500.0, 2e3, [False, False, False, False, False]),
+        (10.0, 2000.0, 1e9, [True, None, True, True, True]),
+        (90.0, 500.0, 2e3, [False, None, False, False, False]),
     ],
 )
 def test_verdicts_of_overheads_can_go_either_way(noise, han, plain, expected):
     chain = {"best": 1e3, "plain": plain, "condition": 10.0}
     claims = table2.claims(table2.summary(made_seconds(noise, han), chain))
     assert [claim.holds for claim in claims] == expected
+    # A chain that was computed judges nothing; what the timed one gives is said.
+    assert f"gives {han / noise:.0f};" in claims[1].measured
 
 
 def test_the_walk_draws_the_tangent_gaussian():
