@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from ..environments import peer_environ, peer_python
+from ..environments import PeerUnavailable, peer_environ, peer_python
 
 PARQUET = ["pyarrow", "pandas"]
 TEST_PART = 0.2
@@ -188,10 +188,18 @@ def one_hot(frame, numbers, logarithmic):
 
 
 def parquet_as_csv(file):
-    """Read a parquet file in an environment of its own: nothing else here needs that reader."""
+    """Read a parquet file in an environment of its own: nothing else here needs that reader.
+
+    Raises ``FileNotFoundError`` before an environment is made, ``PeerUnavailable`` where the reader
+    fails.
+    """
+    if not file.is_file():
+        raise FileNotFoundError(file)
     code = "import pandas, sys; pandas.read_parquet(sys.argv[1]).to_csv(sys.stdout, index=False)"
     command = [str(peer_python("parquet", PARQUET)), "-c", code, str(file)]
-    done = subprocess.run(command, env=peer_environ(), capture_output=True, text=True, check=True)
+    done = subprocess.run(command, env=peer_environ(), capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise PeerUnavailable(f"{file.name} is not readable (exit code {done.returncode}).")
     return done.stdout
 
 

@@ -99,34 +99,54 @@ def parts(job, name):
     return found
 
 
-def measure_part(job, make, part):
-    """Rows of the CSV for one part."""
+def data_of(make, part):
+    """Scaled rows of one part."""
     seed, rows, kind = part
+    if kind == "fixed":
+        return scaled(make(seed=None))
+    split = make(seed=seed)
+    return scaled(split if rows is None else split.part(rows, seed))
+
+
+def measure_part(job, make, part):
+    """Rows of the CSV for one part, all but those of the other library."""
+    seed, _, kind = part
+    data = data_of(make, part)
     epsilons = job.pick((1.0,), EPSILONS, EPSILONS)
     if kind == "fixed":
-        fixed = scaled(make(seed=None))
-        return [measure(fixed, FIXED, epsilon, seed) for epsilon in epsilons]
-    split = make(seed=seed)
-    split = split if rows is None else split.part(rows, seed)
-    return on_split(job, split, seed, kind == "all", epsilons)
+        return [measure(data, FIXED, epsilon, seed) for epsilon in epsilons]
+    return on_split(job, data, seed, kind == "all", epsilons)
 
 
-def on_split(job, split, seed, everyone, epsilons):
-    """The default, and the others if it is their turn."""
-    data = scaled(split)
-    slow = split.shape[0] > SLOW
+def on_split(job, data, seed, everyone, epsilons):
+    """The default, and our other solvers if it is their turn."""
+    slow = data.split.shape[0] > SLOW
     methods = [AUTO] if slow and not everyone else [AUTO, REPLACED]
     if everyone:
         methods += ONE_PASS if slow or job.scale == "tiny" else (*SOLVERS, RECIPE)
     found = [record(data, PLAIN, math.inf, seed, data.minimum, 0.0)]
     for epsilon in epsilons:
         found += [measure(data, method, epsilon, seed) for method in methods]
-    if job.full and job.peers and (everyone or seed < 2):
-        try:
-            found += peers.diffprivlib(data, epsilons, seed, record)
-        except PeerUnavailable as error:  # ours is worth having without it; notes count its seeds
-            job.say(f"without diffprivlib: {error}")
     return found
+
+
+def has_peer(job, part):
+    """Whether it is the other library's turn: two seeds at least, never on a fixed split."""
+    seed, _, kind = part
+    return job.full and job.peers and kind != "fixed" and (kind == "all" or seed < 2)
+
+
+def measure_peer(job, name, make, part):
+    """Rows of the other library, and why there are none: ours is worth having without it.
+
+    A part of its own, and the failure is caught outside of it: a run that goes on tries again.
+    """
+    ask = lambda: peers.diffprivlib(data_of(make, part), EPSILONS, part[0], record)  # noqa: E731
+    try:
+        return job.cell([name, *part, "diffprivlib"], ask), ""
+    except PeerUnavailable as error:
+        job.say(f"without diffprivlib: {error}")
+        return [], f"diffprivlib is missing for some seeds of {name}: {error}"
 
 
 def study(job):
@@ -144,8 +164,14 @@ def study(job):
             found += job.cell([name, *part], compute)
         except PeerUnavailable as error:
             missing[name] = f"{name} was left out, its file could not be read: {error}"
+            continue
         except FileNotFoundError:
             missing[name] = f"{name} was left out: its files are not in the folder of --data."
+            continue
+        if has_peer(job, part):
+            rows, why = measure_peer(job, name, makers[name], part)
+            found += rows
+            missing |= {(name, "diffprivlib"): why} if why else {}
     for row in found:
         row["epsilon"] = float(row["epsilon"])  # "inf" where nothing is private
     return found, list(missing.values())

@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -117,7 +118,75 @@ def test_missing_files_and_a_missing_library_are_said(tiny_job, tmp_path, monkey
     monkeypatch.setattr(tables.peers, "diffprivlib", unavailable)
     found, missing = tables.study(job)
     assert {row["data"] for row in found} == {"digits >= 5"}
-    assert missing == ["a9a was left out: its files are not in the folder of --data."]
+    assert missing == [
+        "diffprivlib is missing for some seeds of digits: no network.",
+        "a9a was left out: its files are not in the folder of --data.",
+    ]
+
+
+def test_a_library_that_failed_is_asked_again_by_a_run_that_goes_on(tiny_job, monkeypatch):
+    """Ours is kept and not computed again; what the other library could not do is not kept."""
+    monkeypatch.setattr(tables, "PLANS", {"digits": (1, 1, None)})
+    monkeypatch.setattr(tables, "EPSILONS", (1.0,))
+    monkeypatch.setattr(sets, "sources", lambda folder: {"digits": sets.digits})
+    ours, asked = [], []
+
+    def one_fit(data, method, epsilon, seed):
+        ours.append(method)
+        return tables.record(data, method, epsilon, seed, data.minimum, 0.0)
+
+    def fails_once(data, epsilons, seed, record):
+        asked.append(seed)
+        if len(asked) == 1:
+            raise PeerUnavailable("no network.")
+        return [record(data, "diffprivlib C=1", 1.0, seed, data.minimum, 0.0)]
+
+    monkeypatch.setattr(tables, "measure", one_fit)
+    monkeypatch.setattr(tables.peers, "diffprivlib", fails_once)
+
+    def study():
+        found, missing = tables.study(tiny_job("erm-accuracy", scale="full", peers=True))
+        return {row["method"] for row in found} & {"auto", "diffprivlib C=1"}, missing
+
+    first, missing = study()
+    assert first == {"auto"}
+    assert len(missing) == 1
+    fitted = len(ours)
+    assert study() == ({"auto", "diffprivlib C=1"}, [])
+    assert study() == ({"auto", "diffprivlib C=1"}, [])
+    assert len(ours) == fitted
+    assert len(asked) == 2  # an answer is kept
+
+
+def test_a_parquet_file_that_is_missing_or_broken_leaves_its_set_out(
+    tiny_job, tmp_path, monkeypatch
+):
+    """No environment is made for a file that is not there; a reader that fails is said."""
+    made = []
+
+    def this_python(name, packages):
+        made.append(name)
+        return sys.executable
+
+    monkeypatch.setattr(sets, "peer_python", this_python)
+    monkeypatch.setattr(tables, "PLANS", {"adult": (1, 1, None)})
+    monkeypatch.setattr(
+        sets, "sources", lambda folder: {"adult": lambda seed: sets.adult(folder, seed)}
+    )
+    options = {"scale": "full", "data": tmp_path, "peers": True}
+    assert tables.study(tiny_job("erm-accuracy", **options)) == (
+        [], ["adult was left out: its files are not in the folder of --data."]
+    )  # fmt: skip
+    assert made == []
+    (tmp_path / "adult").mkdir()
+    (tmp_path / "adult" / "adult.parquet").write_bytes(b"no parquet")
+    found, (note,) = tables.study(tiny_job("erm-accuracy", **options))
+    assert found == []
+    assert note == (
+        "adult was left out, its file could not be read: adult.parquet is not readable "
+        "(exit code 1)."
+    )
+    assert made == ["parquet"]
 
 
 # ---------------------------------------------------------------- sets and fits
