@@ -21,6 +21,11 @@ from .fits import DELTA, gradients, plain, private
 RIDGE, LENGTH, EPSILON = 0.01, 5.0, 1.0
 OUTPUT, AS_PRINTED = "output", "as printed"
 LEAST = 1e-12  # below this an excess is rounding
+VAGUE = 0.15  # standard error of a power beyond which nothing is judged
+JUDGED = (
+    "A power is compared with a promise after two standard errors in favour of the promise; where "
+    f"the standard error is above {VAGUE}, or unknown, it is not judged."
+)
 FIT = {"excess": 0.0, "accuracy": 0.0, "gradients": 0.0, "cpu": 0.0}
 
 
@@ -201,9 +206,26 @@ def power_of(rows, key, value):
 
 
 def not_above(value, promised, slack=0.0):
-    """Whether a power is at most the promised one, up to two standard errors and ``slack``."""
+    """Whether a power is at most the promised one, up to two standard errors and ``slack``.
+
+    ``None`` if the standard error is too large to say, or unknown: its benefit has a limit.
+    """
     slope, error = value
-    return bool(slope <= promised + slack + 2 * (0 if math.isnan(error) else error))
+    if not error <= VAGUE:  # nan too
+        return None
+    return bool(slope <= promised + slack + 2 * error)
+
+
+def opposite(answer):
+    """Not, where ``None`` (not judged) stays what it is."""
+    return None if answer is None else not answer
+
+
+def all_hold(*answers):
+    """And: one that fails decides, else one that is not judged leaves the whole open."""
+    if any(answer is False for answer in answers):
+        return False
+    return None if None in answers else True
 
 
 def ahead_of(found, method, earlier):

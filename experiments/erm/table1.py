@@ -7,11 +7,15 @@ from ..style import title
 from . import printed
 from .complexity import (
     AS_PRINTED,
+    JUDGED,
     OUTPUT,
     RIDGE,
     ahead_of,
+    all_hold,
     exponents,
+    mean,
     not_above,
+    opposite,
     power_of,
     printed_rows,
     study,
@@ -23,6 +27,8 @@ from .pictures import draw
 
 METHODS = ("objective", "sgd", "gd", OUTPUT, "svrg", AS_PRINTED, "auto")
 EARLIER = ("sgd", "gd", OUTPUT)  # whose gradients can be counted
+FEWER = 1.5  # power of n that counts as fewer gradients than O(n^2)
+NEAR = 1.5  # times the least excess: not clearly behind
 LABELS = {
     "objective": "objective perturbation",
     "sgd": "DP-SGD",
@@ -40,6 +46,10 @@ TABLE = (
     ("this paper: gradient perturbation (DP-SVRG)", "O(p log(n) / (n^2 eps^2))",
      "O((n + kappa) log(n mu / p))", "svrg"),
 )  # fmt: skip
+STAND_INS = (
+    "Objective perturbation, DP-SGD (minibatches) and DP-GD are this library's, with exact "
+    "accounting: they stand in for the cited algorithms, which were not run as printed."
+)
 NOTES = (
     "Logistic loss, rows in the unit ball, theta of length 5, l2 penalty 0.01, epsilon 1, delta "
     "1e-6, replace-one. Nothing is clipped but by the default.",
@@ -49,6 +59,8 @@ NOTES = (
     "the power of p contains more than the noise: what is judged are powers of excess over bound.",
     "Gradients of objective perturbation are asked inside one release and not counted, as in the "
     "paper. The number of steps of each solver follows from its own defaults.",
+    STAND_INS,
+    JUDGED,
 )
 
 
@@ -87,21 +99,24 @@ def judge(found, costs):
               f"with noise that keeps the promise it falls like n^{texts(svrg['excess_n'])}, grows "
               f"like p^{texts(svrg['excess_p'])}; over the expression, with the curvature that "
               f"each table has, n^{texts(in_n)} and p^{texts(in_p)}, at most {ratio:.2g}",
-              not_above(in_n, 0.0) and (math.isnan(in_p[0]) or not_above(in_p, 0.0))),
+              all_hold(not_above(in_n, 0.0), not_above(in_p, 0.0))),
         Claim("DP-SVRG achieves a near optimal bound with less gradient complexity than previous "
               "algorithms (Table 1, Sec. 2)",
               f"at n = {svrg['at_rows']:,} it asks {svrg['gradients_per_row']:.0f} n gradients for "
               f"an excess of {svrg['excess']:.2g}; no more of both: "
               f"{worded(found, better)}",
               not better),
-        Claim("gradient perturbation before this paper asks for O(n^2) gradients (Table 1, [6])",
-              f"DP-SGD with minibatches and exact accounting asks n^{texts(sgd['gradients_n'])} "
-              f"and its excess falls like n^{texts(sgd['excess_n'])}",
-              not (not_above(sgd["gradients_n"], 1.5) and not_above(sgd["excess_n"], -2.0, logs))),
+        Claim("gradient perturbation without variance reduction does not need the O(n^2) gradients "
+              f"of Table 1 (judged: our DP-SGD asks at most n^{FEWER}, its excess falls like "
+              "n^-2 log(n) or faster)",
+              f"it asks n^{texts(sgd['gradients_n'])} and its excess falls like "
+              f"n^{texts(sgd['excess_n'])}; the algorithm of [6] itself was not run",
+              all_hold(not_above(sgd["gradients_n"], FEWER),
+                       not_above(sgd["excess_n"], -2.0, logs)), who="ours"),
         Claim("objective perturbation cannot achieve the optimal bound (Sec. 1)",
               f"its excess falls like n^{texts(objective['excess_n'])}, to "
               f"{objective['excess']:.2g}",
-              not not_above(objective["excess_n"], -2.0)),
+              opposite(not_above(objective["excess_n"], -2.0))),
         Claim("Algorithm 1 with the noise of Theorem 4.1 is (epsilon, delta)-private",
               f"claimed 1, by exact accounting up to {worst:,.0f} (the theorem allows epsilon up "
               f"to c_1 T m / n^2 only, which the tables do not say); with that noise it reaches an "
@@ -122,14 +137,26 @@ def worded(found, names):
 
 
 def default_claim(found, names):
-    """Our goal: nothing private is clearly ahead of the default where rows are many."""
-    excess = {name: exponents(found, name)["excess"] for name in names}
+    """Our goal: at no n is anything private clearly ahead of the default; the worst n is judged."""
+    along = {name: sweeps(found, name)[0] for name in names}
+    cells = {
+        n: {name: mean(rows, rows=n)["excess"] for name, rows in along.items()}
+        for n in sorted({row["rows"] for row in along["auto"]})
+    }
+    behind = {n: excess["auto"] / min(excess.values()) for n, excess in cells.items()}
+    worst, largest = max(behind, key=behind.get), max(behind)
+    shown = [f"n = {n:,}: {beside(cells[n])}" for n in dict.fromkeys((worst, largest))]
+    return Claim(f"the default has at most {NEAR} times the excess of the best private method, at "
+                 "every n",
+                 f"worst at {'; at '.join(shown)}; the default caps slopes unless noise is "
+                 "negligible, which serves accuracy",
+                 bool(behind[worst] <= NEAR), who="ours")  # fmt: skip
+
+
+def beside(excess):
+    """The default and the best, in words."""
     best = min(excess, key=excess.get)
-    return Claim("the default has at most 1.5 times the excess of the best private method at the "
-                 "largest n",
-                 f"default {excess['auto']:.2g}, best {LABELS.get(best, best)} {excess[best]:.2g}; "
-                 f"the default caps slopes unless noise is negligible, which serves accuracy",
-                 bool(excess["auto"] <= 1.5 * excess[best]), who="ours")  # fmt: skip
+    return f"default {excess['auto']:.2g}, best {LABELS.get(best, best)} {excess[best]:.2g}"
 
 
 def costs_of(job):

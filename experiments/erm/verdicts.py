@@ -42,7 +42,7 @@ def goals(cells, epsilons):
         ]
         if not judged:
             continue
-        missed = [epsilon for epsilon, goal, cell in judged if round(cell[0], 3) < goal]
+        missed = [epsilon for epsilon, goal, cell in judged if cell[0] < goal]
         where = "" if name == "a9a" else " on its fixed split"
         text = ", ".join(f"{with_error(cell)} at {e:g}" for e, _, cell in judged)
         text += f"; missed at epsilon {', '.join(f'{e:g}' for e in missed)}" if missed else ""
