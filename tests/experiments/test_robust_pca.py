@@ -90,15 +90,40 @@ def line_to(end, points=201):
     return curve([*np.linspace(0, end, points), end])
 
 
+def fig1_curves(by_method):
+    """The same curve as printed and honest."""
+    return {(kind, m): [c] for kind in ("printed", "honest") for m, c in by_method.items()}
+
+
 def test_fig1_judges_curves():
     def judged(ggd, sggd, reap):
-        curves = {(kind, m): [line_to({"GGD": ggd, "SGGD": sggd}.get(m, reap))]
-                  for kind in ("printed", "honest") for m in fig1.METHODS}  # fmt: skip
-        return holds(fig1.judge(curves, 2000))
+        ends = dict.fromkeys(fig1.METHODS, reap) | {"GGD": ggd, "SGGD": sggd}
+        return holds(fig1.judge(fig1_curves({m: line_to(e) for m, e in ends.items()}), 2000))
 
-    # privacy (two claims), linear, stochastic first, nonconvex first, convex ahead early (two)
+    # privacy (two claims), linear, stochastic first, nonconvex first, convex faster early (two)
     assert judged(-20, -22, -4) == [False, False, True, True, True, False, False]
     assert judged(-20, -20, -30) == [False, False, True, False, False, True, True]
+
+
+@pytest.mark.parametrize(("end", "linear"), [(-17, True), (-15, False)])
+def test_fig1_judges_linear_convergence_by_the_second_half(end, linear):
+    errors = [*np.linspace(0, -10, 101), *np.linspace(-10, end, 101)[1:], end]
+    curves = fig1_curves(dict.fromkeys(fig1.METHODS, curve(errors)))
+    assert fig1.judge(curves, 2000)[2].holds is linear
+
+
+def test_fig1_judges_the_first_iterations_by_their_fall_not_by_who_is_ahead():
+    ahead, behind = curve([-5, -6, -6]), curve([0, -2, -2])  # the one behind is faster
+
+    def judged(convex, nonconvex):
+        curves = fig1_curves({"A": convex, "B": convex, "C": nonconvex})
+        return fig1.early(curves, ("A", "B"), "C", 2000, 1000)
+
+    assert judged(behind, ahead).holds
+    claim = judged(ahead, behind)
+    assert not claim.holds
+    assert "converge faster" in claim.claim
+    assert "-1.0/-1.0/-2.0" in claim.measured
 
 
 def test_a_curve_comes_back_from_a_file():
@@ -109,14 +134,21 @@ def test_a_curve_comes_back_from_a_file():
 
 
 def test_fig3_judges_correlations():
-    def judged(corrected, other, auto):
+    def judged(corrected, other, auto, steps=2387):
         match = {fig3.CORRECTED: corrected, fig3.WISHART: other, fig3.PLAIN: 0.9,
                  "dp-GGD printed": other, "dp-SGGD printed": 0.85, "dp-SGD-REAP": 0.8,
                  "auto": auto, "auto, δ = 1e-6": auto}  # fmt: skip
-        return holds(fig3.judge(match, {"dp-SGD-REAP printed": 0.8}, 0.5, 1e5, 10_000))
+        small = {"dp-SGD-REAP printed": 0.8}
+        return fig3.judge(match, small, 0.5, 1e5, 10_000, (steps, 2387))
 
-    assert judged(0.8, 0.6, 0.8) == [True, True, None, True]
-    assert judged(0.6, 0.8, 0.6) == [False, False, None, False]
+    assert holds(judged(0.8, 0.6, 0.8)) == [True, None, True, None, True]
+    assert holds(judged(0.6, 0.8, 0.6)) == [False, None, False, None, False]
+    # Neither a stand-in nor a run that was stopped says anything, whatever it finds.
+    for other in (0.6, 0.8):
+        claims = judged(0.8, other, 0.8, steps=40)
+        assert holds(claims) == [True, None, None, None, True]
+        assert "a random subspace stands in" in claims[1].measured
+        assert "after 40 of 2,387 steps: not judged" in claims[2].measured
 
 
 def test_fig4_judges_transitions():
@@ -135,9 +167,18 @@ def test_fig5_judges_least_shares():
     printed = dict.fromkeys(fig5.NAMES, 0.1)
     good = {"SGGD": 0.1, "SGD-REAP": 0.6, "SMD-REAP": 0.2}
     bad = {"SGGD": 0.2, "SGD-REAP": None, "SMD-REAP": 0.4}
-    assert holds(fig5.judge(printed, good, 5)) == [True] * 3
-    assert holds(fig5.judge(printed, bad, fig5.SETTLED)) == [False] * 3
-    assert holds(fig5.judge(printed, bad, 5)) == [False, None, None]
+
+    def judged(found, sggd, reap):
+        taken = {"SGGD": sggd, "SGD-REAP": reap, "SMD-REAP": reap}
+        return fig5.judge(printed, found, taken, 2000)
+
+    assert holds(judged(good, 5, 5)) == [True] * 3
+    assert holds(judged(bad, 2000, fig5.SETTLED)) == [False] * 3
+    assert holds(judged(bad, 1999, fig5.SETTLED)) == [None, False, False]
+    assert holds(judged(bad, 2000, 5)) == [False, None, None]
+    assert fig5.survivors(judged(good, 5, 5)) == "3 of 3 claims that can be judged survive"
+    assert fig5.survivors(judged(bad, 2000, 5)) == "0 of 1 claims that can be judged survive"
+    assert fig5.survivors(judged(bad, 5, 5)) == "no claim can be judged"
     table = np.array([[0.0, 0.0], [1.0, 1.0], [0.2, 0.2], [0.6, 0.6]])
     assert fig5.least_share(table, (0.1, 0.2, 0.4, 0.6), [0, 1]) == 0.6
     assert fig5.least_share(table[:1], (0.1,), [0, 1]) is None
@@ -241,7 +282,7 @@ def test_fig3_draws_a_map_of_few_people(tiny_job, tmp_path, monkeypatch):
     fig3.run(job)
     record = record_of(job)
     assert record["source"].startswith("simulated people (no files")
-    assert record["claims"][2]["holds"] is None
+    assert [claim["holds"] for claim in record["claims"][1:4]] == [None] * 3
     assert (tmp_path / "robust-pca-fig3.png").stat().st_size > 10_000
     assert not job.file("tiny.cells.jsonl").exists()
 
