@@ -6,7 +6,12 @@ from scipy import sparse, stats
 from .data import Ratings
 
 CONFIDENCE = 0.95
-VAGUE = 0.4  # half width of an exponent beyond which nothing is judged
+# Half width of an exponent beyond which nothing is judged: that by which n and n^{5/4} differ.
+VAGUE = 0.25
+JUDGED = (
+    "An exponent is compared with a promise at the end of its 95 % confidence that favours the "
+    f"promise; where its half width is above {VAGUE}, or unknown, it is not judged."
+)
 
 
 def rank_one(n_users, n_items, per_user, seed, test_pairs=20_000):

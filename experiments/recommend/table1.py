@@ -14,7 +14,7 @@ from veilspan.solvers.completion_frank_wolfe import FrankWolfeCompletion
 
 from ..job import Claim
 from ..values import number
-from .growth import exponent, grows_no_faster, needed, rank_one
+from .growth import JUDGED, exponent, grows_no_faster, needed, rank_one
 from .methods import DEFAULT, DELTA, ours
 from .printed import costs, frank_wolfe
 
@@ -236,6 +236,7 @@ NOTES = (
     "asks, needs fewer users.",
     "Confidence is that of a line through all seeds on logarithmic axes; users that could not be "
     "run (too many ratings) end a method's range of n.",
+    JUDGED,
 )
 
 

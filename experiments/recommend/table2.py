@@ -19,7 +19,7 @@ from veilspan.solvers.completion_svd import SVDCompletion
 from ..job import Claim
 from . import printed
 from .data import Ratings, pairs
-from .growth import exponent, grows_no_faster, spread
+from .growth import JUDGED, exponent, grows_no_faster, spread
 from .methods import DELTA, ours
 
 EPSILON = 1.0
@@ -228,6 +228,7 @@ NOTES = (
     "recommender drops the diagonal of its matrix, made for ratings that are mostly missing: with "
     "all entries seen that is a bias which grows as sqrt(m).",
     "The other methods of the table are not run: their promise is standard differential privacy.",
+    JUDGED,
 )
 
 
