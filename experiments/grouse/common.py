@@ -12,6 +12,9 @@ import numpy as np
 
 from veilspan.streaming import ConstantStep, GreedyStep, NoisyStep, random_basis, update_block
 
+#: K_1 over its order d^3 log n below which that order is called loose.
+LOOSE = 0.2
+
 
 @dataclass
 class Trace:
@@ -123,6 +126,33 @@ def rows_until(bases, *goals, limit):
         if not goals:
             break
     return counts + [float("nan")] * len(goals)
+
+
+def judged(holds, values):
+    """Whether ``holds`` is true of the values.
+
+    A value that is nan is missing: some trial never arrived. Then the others can refute a claim,
+    but not support it: ``None``.
+    """
+    known = [value for value in values if not np.isnan(value)]
+    if known and not holds(known):
+        return False
+    return True if known and len(known) == len(values) else None
+
+
+def span(values, form="{:.3g}"):
+    """The range of the values in words, and how many are missing."""
+    known = [value for value in values if not np.isnan(value)]
+    missing = len(values) - len(known)
+    words = [f"{form.format(min(known))} to {form.format(max(known))}"] if known else []
+    if missing:
+        words.append(f"{missing} of {len(values)} unknown: a trial did not arrive")
+    return ", ".join(words)
+
+
+def word_of(claim, word):
+    """A word for a verdict, as the claim came out."""
+    return {True: word, False: f"NOT {word}", None: f"({word}: not judged)"}[claim.holds]
 
 
 def generator(*key):

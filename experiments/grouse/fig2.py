@@ -8,7 +8,17 @@ import numpy as np
 
 from ..job import Claim
 from .bounds import theorem1
-from .common import generator, rows_until, similar, stream, within
+from .common import (
+    LOOSE,
+    generator,
+    judged,
+    rows_until,
+    similar,
+    span,
+    stream,
+    within,
+    word_of,
+)
 
 ACCURACY = 1e-4
 #: n, d and trials
@@ -58,25 +68,22 @@ def summary(n, d, counts):
 
 
 def judge(cells):
-    def span(name):
-        values = [cell[name] for cell in cells]
-        return min(values), max(values)
-
-    def loose(k):
+    def asked(k):
         values = [cell[f"theorem1_k{k}"] / cell[f"k{k}_mean"] for cell in cells]
-        return f"theorem 1 asks for {min(values):.3g} to {max(values):.3g} times the rows needed"
+        return f"theorem 1 asks for {span(values)} times the rows needed"
 
-    k1, k2, linear = span("k1_ratio"), span("k2_ratio"), span("k1_over_d_log_n")
+    names = "k1_ratio", "k2_ratio", "k1_over_d_log_n"
+    k1, k2, linear = ([cell[name] for cell in cells] for name in names)
     lost = sum(cell["lost"] for cell in cells)
     return [
         Claim("Theorem 1: the first phase ends in every trial",
               f"{lost} of {sum(cell['trials'] for cell in cells)} did not", lost == 0),
         Claim("Sec. 5: K_1 = O(d^3 log n) is very loose",
-              f"K_1/(d^3 log n) from {k1[0]:.2g} to {k1[1]:.2g}, K_1/(d log n) from "
-              f"{linear[0]:.2f} to {linear[1]:.2f}; {loose(1)}", bool(k1[1] < 0.2)),
+              f"K_1/(d^3 log n) from {span(k1, '{:.2g}')}, K_1/(d log n) from "
+              f"{span(linear, '{:.2f}')}; {asked(1)}", judged(lambda x: max(x) < LOOSE, k1)),
         Claim("Sec. 5: K_2 = O(d log(1/eps)) is accurate (within 2x)",
-              f"K_2/(d log(1/eps)) from {k2[0]:.3f} to {k2[1]:.3f}; {loose(2)}",
-              bool(k2[0] > 0.5 and k2[1] < 2)),
+              f"K_2/(d log(1/eps)) from {span(k2, '{:.3f}')}; {asked(2)}",
+              judged(lambda x: min(x) > 0.5 and max(x) < 2, k2)),
         *(reference_claim(cell) for cell in cells if (cell["n"], cell["d"]) in REFERENCE),
     ]  # fmt: skip
 
@@ -85,12 +92,12 @@ def reference_claim(cell):
     expected = REFERENCE[cell["n"], cell["d"]]
     found = cell["k1_mean"], cell["k1_ratio"], cell["k2_ratio"]
     errors = [cell[f"k{k}_std"] / cell[f"k{k}_mean"] / np.sqrt(cell["trials"]) for k in (1, 2)]
-    away = max(abs(a / b - 1) for a, b in zip(found, expected))
+    away = [abs(a / b - 1) for a, b in zip(found, expected)]
     return Claim(
         f"at n = {cell['n']}, d = {cell['d']} as in an independent program (within {NEAR:.0%})",
         f"K_1 = {found[0]:.0f} (there {expected[0]}), ratios {found[1]:.4f} ({expected[1]}) and "
         f"{found[2]:.3f} ({expected[2]}); standard errors {errors[0]:.1%} and {errors[1]:.1%}",
-        bool(away < NEAR),
+        judged(lambda x: max(x) < NEAR, away),
         who="ours",
     )
 
@@ -134,8 +141,13 @@ def run(job):
     cells = measure(job)
     claims = judge(cells)
     draw(cells, job)
-    line = f"K_1 bound loose: {claims[1].measured}. K_2 bound: {claims[2].measured}."
+    line = (
+        f"K_1 bound {word_of(claims[1], 'loose')}: {claims[1].measured}. "
+        f"K_2 bound {word_of(claims[2], 'accurate')}: {claims[2].measured}."
+    )
     notes = ["The sizes are ours: the text of the paper gives none.",
+             f'"Loose" is below {LOOSE:g} d^3 log n at every size. Streams end after 40 d log n '
+             "rows; a size at which one did not arrive by then supports no claim.",
              "Without noise a stream never leaves the span of its start and the truth: it runs in "
              "2 d coordinates."]  # fmt: skip
     return job.finish(line, cells, claims, notes=notes)

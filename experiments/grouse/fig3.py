@@ -10,7 +10,17 @@ import numpy as np
 
 from ..job import Claim
 from ..values import number
-from .common import generator, rows_until, similar, stream, within
+from .common import (
+    LOOSE,
+    generator,
+    judged,
+    rows_until,
+    similar,
+    span,
+    stream,
+    within,
+    word_of,
+)
 
 N = 5000
 NOISES = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -72,29 +82,30 @@ def judge(cells):
     large = [c for c in cells if c["noise"] >= LARGE]
     small = [c for c in cells if c["noise"] <= SMALL]
 
-    def span(chosen, name):
-        values = [c[name] for c in chosen]
-        return f"{np.min(values):.3g} to {np.max(values):.3g}"
-
     slow = slowdowns(cells)
     ranks = sorted({c["d"] for c in cells})
-    k1 = max(c["k1_large_ratio"] for c in large), max(c["k1_ratio"] for c in small)
+    k1_large, k1 = [c["k1_large_ratio"] for c in large], [c["k1_ratio"] for c in small]
     k2 = [c["k2_ratio"] for c in small]
-    per_rank = [max(c["k2_ratio"] for c in small if c["d"] == d) for d in ranks]
+    per_rank = [np.max([c["k2_ratio"] for c in small if c["d"] == d]) for d in ranks]
     return [
         Claim("Sec. 5: K_1 = O(d^3 log n) is loose with noise too",
-              f"K_1/(d^3 log n) {span(large, 'k1_large_ratio')} (large noise), "
-              f"{span(small, 'k1_ratio')} (small noise)", bool(max(k1) < 0.2)),
+              f"K_1/(d^3 log n) {span(k1_large)} (large noise), {span(k1)} (small noise)",
+              judged(lambda x: max(x) < LOOSE, k1_large + k1)),
         Claim("small noise: K_2 = d log(1/eps) is tight and stable "
               f"(ratios within {TIGHT:g}x of each other and of 1)",
-              f"K_2/(d log(1/eps)) {span(small, 'k2_ratio')}; largest by d: "
+              f"K_2/(d log(1/eps)) {span(k2)}; largest by d: "
               + ", ".join(f"{d}: {x:.2f}" for d, x in zip(ranks, per_rank)),
-              bool(min(k2) >= 1 / TIGHT and max(k2) <= TIGHT and max(k2) <= TIGHT * min(k2))),
+              judged(is_tight_and_stable, k2)),
         Claim("large noise takes roughly d times the rows of little noise (within 3x of d)",
               "rows to zeta >= 1/2, noise 1 over the least: " + ", ".join(
                   f"d = {d}: {x:.2g}" for d, x in slow.items()),
-              all(d / 3 <= x <= 3 * d for d, x in slow.items()) if slow else None),
+              judged(lambda x: min(x) >= 1 / 3 and max(x) <= 3, [x / d for d, x in slow.items()])),
     ]  # fmt: skip
+
+
+def is_tight_and_stable(ratios):
+    low, high = min(ratios), max(ratios)
+    return low >= 1 / TIGHT and high <= TIGHT and high <= TIGHT * low
 
 
 def slowdowns(cells):
@@ -150,12 +161,17 @@ def run(job):
     cells = measure(job)
     claims = judge(cells)
     draw(cells, job)
-    tight = "tight and stable" if claims[1].holds else "NOT tight and stable"
-    line = f"K_1 bound loose; K_2 bound with small noise {tight}: {claims[1].measured}."
+    line = (
+        f"K_1 bound {word_of(claims[0], 'loose')}; K_2 bound with small noise "
+        f"{word_of(claims[1], 'tight and stable')}: {claims[1].measured}."
+    )
     notes = [
         "The grid is ours where the text gives none; fewer trials than the paper's 50.",
         "The caption leaves the noise level out of the exponent of its first goal; the text has "
         "it, and so has this run.",
-        '"Tight" is a factor of two. alpha of eq. (8) is clipped to [0, 1].',
+        f'"Tight" is a factor of two, "loose" below {LOOSE:g} d^3 log n everywhere. alpha of '
+        "eq. (8) is clipped to [0, 1].",
+        "Streams end after 30 d log n rows; a setting in which one did not arrive by then supports "
+        "no claim.",
     ]
     return job.finish(line, cells, claims, notes=notes)
