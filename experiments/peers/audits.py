@@ -17,7 +17,9 @@ import numpy as np
 from ..environments import PeerUnavailable, ask
 from .measure import ENVIRONMENTS, OURS, Metric, Table, Task, Way, Workers, run_way
 
-ALPHA = 0.01
+#: Probability that a game's bound is too high. Small, since there are a dozen games and a bound
+#: above the promise accuses somebody.
+ALPHA = 1e-6
 WIDTH = 5
 # Thresholds of the scores, from the densities that the samplers draw from, before any run.
 SQUARE, NEAR_ZERO, HALF = 0.9, -2.0, 0.5
@@ -71,12 +73,9 @@ def diffprivlib(question: str, what: str, epsilon: float, threshold: float, runs
                 **more: Any) -> Verdict:  # fmt: skip
     """One game of ``benchmarks/_audit_peers.py``."""
     if not SCRIPT.is_file():
-        return Verdict("diffprivlib", what, epsilon, None, 0, note="its games need a checkout")
+        raise PeerUnavailable("its games need a checkout")
     settings = {"runs": runs, "epsilon": epsilon, **more}
-    try:
-        told = ask("diffprivlib", ENVIRONMENTS["diffprivlib"], SCRIPT, question, settings)
-    except PeerUnavailable as error:
-        return Verdict("diffprivlib", what, epsilon, None, 0, note=str(error))
+    told = ask("diffprivlib", ENVIRONMENTS["diffprivlib"], SCRIPT, question, settings)
     bound = bound_of(told["first"], told["second"], threshold)
     return Verdict("diffprivlib", what, epsilon, bound, 2 * runs)
 
@@ -128,7 +127,7 @@ def opendp(
     game = Task(what, (Metric("none"),), lambda: [table], lambda: table, (way,), score)
     found = run_way(game, way, workers, warm={**options, "runs": 2})
     if not seen:
-        return Verdict("opendp", what, float("nan"), None, 0, note=found.failure)
+        raise PeerUnavailable(found.failure)
     claimed = float(seen[0]["epsilon"])
     value = bound((seen[0]["first"], seen[0]["second"]))
     return Verdict("opendp", what, claimed, value, 2 * runs, delta)
@@ -197,7 +196,15 @@ def all_audits(job: Any, workers: Workers, others: bool) -> dict[str, list[Verdi
         }  # fmt: skip
     verdicts: dict[str, list[Verdict]] = {}
     for key in job.track(found, "audits"):
-        record = job.cell(["audit", key], lambda key=key: asdict(found[key]()))
-        verdict = Verdict(**{**record, "claimed": float(record["claimed"] or "nan")})
-        verdicts.setdefault(key.split(",")[0], []).append(verdict)
+        verdicts.setdefault(key.split(",")[0], []).append(kept(job, key, found[key]))
     return verdicts
+
+
+def kept(job: Any, key: str, audit: Callable[[], Verdict]) -> Verdict:
+    """A verdict, kept once it is found; a library that cannot be run is asked again next time."""
+    try:
+        record = job.cell(["audit", key], lambda: asdict(audit()))
+    except PeerUnavailable as error:
+        library, what = key.split(" ", 1)
+        return Verdict(library, what, float("nan"), None, 0, note=str(error))
+    return Verdict(**{**record, "claimed": float(record["claimed"])})

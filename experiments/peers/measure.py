@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -118,8 +119,9 @@ class Workers:
         """What a fork prints; what it finished before its limit, if it reached that."""
         process = self._process(way.library)
         asked = {"question": way.question, "settings": {**settings, "package": way.library}}
-        process.stdin.write(json.dumps(asked) + "\n")
-        process.stdin.flush()
+        with suppress(BrokenPipeError):  # it has ended: nothing will be read below
+            process.stdin.write(json.dumps(asked) + "\n")
+            process.stdin.flush()
         lines = []
         while text := process.stdout.readline():
             line = json.loads(text)
@@ -130,10 +132,15 @@ class Workers:
             if line["ended"] and not stopped_by_limit:
                 lines.append({"error": f"the process ended with code {line['ended']}"})
             return lines
+        del self._running[_home(way.library)]  # the next question starts another
+        with suppress(BrokenPipeError):
+            process.stdin.close()
+        process.stdout.close()
+        process.wait()
         raise PeerUnavailable(f"the process of {way.library} ended.")
 
     def _process(self, library: str) -> "subprocess.Popen[str]":
-        home = "here" if library in HERE else library
+        home = _home(library)
         if home not in self._running:
             command = [_python(library), str(Path(__file__).with_name("work.py"))]
             command += PRELOADED if home == "here" else []
@@ -141,6 +148,10 @@ class Workers:
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
             self._running[home] = subprocess.Popen(command, env=environ, **pipes)
         return self._running[home]
+
+
+def _home(library: str) -> str:
+    return "here" if library in HERE else library
 
 
 def _python(library: str) -> str:
@@ -152,7 +163,11 @@ def _python(library: str) -> str:
 def run_way(
     task: Task, way: Way, workers: Workers | None, *, warm: dict[str, Any] | None = None
 ) -> Found:
-    """Measure one way on all tables of a task; without workers inside this process, for tests."""
+    """Measure one way on all tables of a task; without workers inside this process, for tests.
+
+    What a library answers is a result, errors and silence too; that it cannot be run here is none,
+    and raises ``PeerUnavailable``.
+    """
     tables = task.tables()
     found = Found(tried=len(tables))
     found.scores, found.cpu = [[] for _ in way.choices], [[] for _ in way.choices]
@@ -167,13 +182,7 @@ def run_way(
             "warm": [warm] if warm else list(way.choices), "repeats": task.repeats,
             "limit": task.limit,
         }  # fmt: skip
-        try:
-            lines = (
-                workers.lines(way, settings) if workers else _inside(way, {**settings, "limit": 0})
-            )
-        except PeerUnavailable as error:
-            found.failure = str(error)
-            return found
+        lines = workers.lines(way, settings) if workers else _inside(way, {**settings, "limit": 0})
         for line in lines:
             if "version" in line:
                 found.version = line["version"]
@@ -201,6 +210,13 @@ def _inside(way: Way, settings: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"version": version(way.library)}, *work.fits(call, **settings)]
 
 
+def not_run(task: Task, way: Way, why: str) -> list[dict[str, Any]]:
+    """Rows of a way that could not be run here."""
+    nothing: list[list[Any]] = [[] for _ in way.choices]
+    found = Found("", nothing, nothing, [None for _ in way.choices], len(task.tables()), why)
+    return rows_of(task, way, found)
+
+
 def rows_of(task: Task, way: Way, found: Found) -> list[dict[str, Any]]:
     """Rows of the table: one for each metric, each with the choice that is best by it."""
     return [_row(task, way, found, k) for k in range(len(task.metrics))]
@@ -208,14 +224,14 @@ def rows_of(task: Task, way: Way, found: Found) -> list[dict[str, Any]]:
 
 def _row(task: Task, way: Way, found: Found, k: int) -> dict[str, Any]:
     metric = task.metrics[k]
-    means = [np.mean([s[k] for s in scores]) if scores else np.nan for scores in found.scores]
-    best = _best(metric, means, found.cpu)
+    medians = [np.median([s[k] for s in scores]) if scores else np.nan for scores in found.scores]
+    best = _best(metric, medians, found.cpu)
     scores = [s[k] for s in found.scores[best]]
     done = bool(scores)
     return {
         "task": task.name, "library": way.library, "version": found.version, "what": way.what,
         "metric": metric.name, "better": "lower" if metric.lower else "higher",
-        "quality": float(f"{means[best]:.6g}") if done else None,
+        "quality": float(f"{medians[best]:.6g}") if done else None,
         "deviation": float(f"{np.std(scores):.3g}") if done else None,
         "cpu_seconds": float(f"{np.median(found.cpu[best]):.4g}") if done else None,
         "memory_mb": _rounded(found.memory[best]) if done else None,
@@ -225,13 +241,13 @@ def _row(task: Task, way: Way, found: Found, k: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _best(metric: Metric, means: list[float], cpu: list[list[float]]) -> int:
+def _best(metric: Metric, medians: list[float], cpu: list[list[float]]) -> int:
     """Index of the most accurate choice; of those that are equally accurate, the fastest."""
-    top = means[metric.best(means)]
+    top = medians[metric.best(medians)]
     if np.isnan(top):
         return 0
     close = max(1e-6 * abs(top), 1e-8)  # rounding
-    equal = [k for k, mean in enumerate(means) if abs(mean - top) <= close]
+    equal = [k for k, value in enumerate(medians) if abs(value - top) <= close]
     return min(equal, key=lambda k: np.median(cpu[k]))
 
 

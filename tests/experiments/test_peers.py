@@ -1,10 +1,24 @@
 """The table of peers: its measurement, its verdicts and its rows, without other libraries."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from veilspan_experiments import cells
-from veilspan_experiments.peers import audits, measure, run, tasks_linear, verdicts, work
+from veilspan_experiments.environments import PeerUnavailable
+from veilspan_experiments.peers import (
+    audits,
+    measure,
+    run,
+    tasks_linear,
+    tasks_subspace,
+    verdicts,
+    work,
+)
 from veilspan_experiments.peers.measure import Found, Metric, Table, Task, Way
+
+from veilspan.audit.bounds import error_rates
 
 NONE, PRIVATE = "none", "1-DP"
 
@@ -75,6 +89,12 @@ def test_the_best_choice_is_shown_and_of_equal_ones_the_fastest():
     assert (shown["quality"], shown["chosen"]) == (0.5, "c = 1")
 
 
+def test_quality_is_the_median_over_tables():
+    found = Found("1", [[[0.1], [0.2], [9.0]]], [[1.0, 1.0, 1.0]], [1.0], 3)
+    (shown,) = measure.rows_of(task_of(Metric("error")), Way("x", "what", "a.b"), found)
+    assert shown["quality"] == 0.2
+
+
 def test_a_way_without_an_answer_is_a_row_that_says_so():
     found = Found("1", [[]], [[]], [None], 2, "no answer in 10 CPU s")
     (shown,) = measure.rows_of(task_of(Metric("error")), Way("x", "what", "a.b"), found)
@@ -101,9 +121,36 @@ def test_times_are_judged_both_ways(cpu, holds):
     assert verdicts.times(rows, verdicts.private, "").holds is holds
 
 
-def test_times_of_less_accurate_ways_do_not_count():
-    rows = [row("veilspan", 0.2), row("diffprivlib", 0.4, cpu=0.01)]
-    assert verdicts.times(rows, verdicts.private, "").holds is None
+def test_two_estimators_of_ours_are_said_to_be_a_choice_by_the_truth(tiny_job):
+    rows = [row("veilspan", 0.2), row("veilspan", 0.5), row("diffprivlib", 0.3)]
+    assert "by the truth was taken for t (of 2)" in verdicts.accuracy(rows).measured
+    assert "by the truth" not in verdicts.accuracy([rows[0], rows[2]]).measured
+    ways = tasks_subspace.private_pca(tiny_job("peers"), 4).ways
+    ours = [way for way in ways if way.library == "veilspan" and way.private]
+    assert [way.what for way in ours] == ["PCA", "RobustPCA"]
+    assert all("by the truth" in way.granted for way in ours)
+
+
+@pytest.mark.parametrize("better", ["lower", "higher"])
+def test_a_fast_inaccurate_way_of_ours_is_no_win(better):
+    sign = 1 if better == "lower" else -1
+    rows = [row("veilspan", sign * 0.9, 1.0), row("diffprivlib", sign * 0.1, 100.0)]
+    claim = verdicts.times([{**r, "better": better} for r in rows], verdicts.private, "")
+    assert claim.holds is None
+    assert "none of ours is as accurate: diffprivlib on t" in claim.measured
+
+
+@pytest.mark.parametrize(("slow", "holds"), [(100.0, False), (1.5, True)])
+def test_a_fast_inaccurate_way_of_ours_hides_no_slow_one(slow, holds):
+    ours = [row("veilspan", 0.9, cpu=0.1), row("veilspan", 0.1, cpu=slow)]
+    rows = [*ours, row("diffprivlib", 0.1, cpu=1.0)]
+    assert verdicts.times(rows, verdicts.private, "").holds is holds
+
+
+@pytest.mark.parametrize(("fast", "holds"), [(0.01, False), (0.9, True)])
+def test_a_library_is_judged_by_the_way_that_is_worst_for_us(fast, holds):
+    rows = [row("veilspan", 0.2), row("diffprivlib", 0.2, 10.0), row("diffprivlib", 0.4, fast)]
+    assert verdicts.times(rows, verdicts.private, "").holds is holds
 
 
 @pytest.mark.parametrize(("memory", "holds"), [(60.0, True), (20.0, False)])
@@ -126,6 +173,15 @@ def test_a_refuted_promise_is_a_cost(bound, holds):
     assert ("REFUTED" in found["a"][0].text()) is not holds
 
 
+def test_promises_that_rest_on_the_replay_alone_are_counted():
+    def measured(*bounds):
+        found = [audits.Verdict("veilspan", "PCA", 1.0, bound, 10) for bound in bounds]
+        return verdicts.audited({"a": found}).measured
+
+    assert "bound is 0 for 2 of them, where the verdict rests on the replay" in measured(0, 0.3, 0)
+    assert "replay" not in measured(0.2, 0.3)
+
+
 def test_a_leak_is_a_violation_without_a_bound():
     assert audits.Verdict("veilspan", "PCA", 1.0, 0.0, 10, violated=True).refuted
 
@@ -135,6 +191,16 @@ def test_games_separate_what_differs():
     first, second = rng.random(2000) < 0.05, rng.random(2000) < 0.6
     assert audits.bound_of(first, second, 0.5) > 1
     assert audits.bound_of(first, first, 0.5) == 0
+
+
+@pytest.mark.parametrize(("hits", "refuted"), [(300, False), (400, True)])
+def test_a_small_excess_accuses_nobody(hits, refuted):
+    """Both shares over 0.1 refute a promise of 0.6 at 1 %; only the larger one at 1e-6."""
+    first, second = (np.arange(1000) < count for count in (100, hits))
+    assert error_rates(first, second, 0.5, 0.01).epsilon(0) > 0.6
+    bound = audits.bound_of(first, second, 0.5)
+    assert audits.Verdict("x", "game", 0.6, bound, 2000).refuted is refuted
+    assert audits.ALPHA == 1e-6
 
 
 def test_public_bounds_put_rows_into_the_unit_ball():
@@ -167,8 +233,58 @@ def test_an_interrupted_run_goes_on_to_the_same_table(tiny_job, monkeypatch):
     assert job._cells.resumed >= 3
     record = run.run(job)
     assert len(record["claims"]) == 6
+    assert len(record["facts"]["shown"]) > 0
+    assert "table" not in record["facts"]
     assert job.file("csv").is_file()
     assert job.pictures == ["peers-private", "peers-other"]
+
+
+def unavailable(*_, **__):
+    raise PeerUnavailable("no network.")
+
+
+def test_a_library_that_cannot_be_run_is_tried_again(tiny_job, monkeypatch):
+    job, way = tiny_job("peers"), Way("veilspan", "w", "a.b", ({}, {}))
+    task, answer = task_of(Metric("error")), Found("1", [[[0.5]], []], [[1.0], []], [1.0, None], 1)
+    monkeypatch.setattr(run, "run_way", unavailable)
+    (shown,) = run.measured(job, None, task, way)
+    assert (shown["quality"], shown["failure"]) == (None, "no network.")
+    assert shown["finished"] == "0 of 1"
+    monkeypatch.setattr(run, "run_way", lambda *_: answer)
+    assert run.measured(job, None, task, way)[0]["quality"] == 0.5
+    monkeypatch.setattr(run, "run_way", unavailable)  # an answer is kept
+    assert run.measured(job, None, task, way)[0]["quality"] == 0.5
+
+
+def test_an_audit_that_could_not_be_run_is_tried_again(tiny_job, monkeypatch):
+    job, found = tiny_job("peers"), audits.Verdict("diffprivlib", "PCA", 1.0, 0.5, 10)
+    monkeypatch.setattr(audits, "ask", unavailable)
+
+    def game():
+        return audits.diffprivlib("pca", "PCA", 1.0, 0.9, 10)
+
+    missing = audits.kept(job, "diffprivlib PCA", game)
+    assert missing.text().startswith("PCA: not audited (")
+    assert not missing.refuted
+    assert audits.kept(job, "diffprivlib PCA", lambda: found) == found
+    assert audits.kept(job, "diffprivlib PCA", game) == found
+
+
+def test_a_game_without_an_answer_is_not_kept(monkeypatch):
+    monkeypatch.setattr(audits, "run_way", lambda *_, **__: Found(failure="ValueError: no"))
+    with pytest.raises(PeerUnavailable, match="ValueError: no"):
+        audits.opendp_noise(None, 10)
+
+
+def test_a_process_that_ended_is_said_so_and_forgotten():
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    process = subprocess.Popen([sys.executable, "-c", ""], **pipes)
+    process.wait()
+    with measure.Workers() as workers:
+        workers._running["here"] = process
+        with pytest.raises(PeerUnavailable, match="the process of veilspan ended"):
+            workers.lines(Way("veilspan", "w", "a.b"), {"limit": 0})
+        assert workers._running == {}
 
 
 def test_each_task_is_done_by_every_way_that_needs_no_other_environment(tiny_job):
