@@ -177,22 +177,29 @@ def test_the_bias_of_line_6_has_the_wrong_power():
 
 
 def test_a_list_of_the_most_rated_items_depends_on_single_users():
-    """One user decides a tie with certainty: no epsilon. Noisy counts have one."""
-    counts, user = np.array([10, 10, 9]), np.array([0, 1, 0])
+    """One rating moves the list with certainty, from one to another: no epsilon covers that."""
+    counts, user = np.array([10, 9, 9, 3]), np.array([0, 0, 1, 0])
 
-    def top(c):
-        return int(np.argmax(c))
+    def most_rated(c):
+        return set(np.argsort(-c, kind="stable")[:2])
 
-    assert top(counts) != top(counts + user)
-    std = np.linalg.norm(user) / mu_of(1.0, DELTA)  # of a user with one rating
-    assert epsilon_of(np.linalg.norm(user) / std, DELTA) <= 1
+    assert most_rated(counts) == {0, 1}
+    assert most_rated(counts + user) == {0, 2}
 
 
 def test_user_level_privacy_does_not_divide_by_the_number_of_ratings():
-    """A user with a single rating of length L: her rating is protected by epsilon, not by 1/80."""
-    single, none = np.eye(80)[0], np.zeros(80)
-    full = np.full(80, 1 / math.sqrt(80))
-    std = 1 / mu_of(1.0, DELTA)
-    for row in (single, full):
-        assert epsilon_of(moved(row, none) / std, DELTA) == pytest.approx(1, rel=1e-6)
-    assert epsilon_of(moved(single, none) / std, DELTA) > 50 * (1 / 80)
+    """Noise for epsilon = 0.1 a user; one of at most 80 ratings then has 0.1 / 80, it is claimed.
+
+    Rows are at most L = 1 long; what one rating moves is the sum of y_i y_i^T.
+    """
+    claimed, mu = 0.1 / 80, mu_of(0.1, DELTA)
+    nothing, lone, many = np.zeros(80), np.eye(80)[0], np.full(80, 1 / math.sqrt(80))
+    assert moved(lone, nothing) == pytest.approx(moved(many, nothing))  # as exposed as a whole row
+    one_less = np.where(lone > 0, 0, many)
+    share = moved(many, one_less)
+    assert share == pytest.approx(math.sqrt(159) / 80)  # 0.158, not 1/80: it meets all the others
+    assert epsilon_of(share * mu, DELTA) == pytest.approx(0.0136, abs=1e-4)
+    for distance in (moved(lone, nothing), share):
+        assert delta_of(distance * mu, claimed) > 1000 * DELTA
+    # It is true of a lone rating that is no longer than each of those 80.
+    assert delta_of(moved(lone / math.sqrt(80), nothing) * mu, claimed) < DELTA
