@@ -30,6 +30,10 @@ PUBLIC_FORM = (
 )
 GRID_NOISE = "64-bit normals are taken as exactly Gaussian before both sides are rounded to a grid"
 EXACT_NOISE = "noise is the exact discrete Gaussian on a grid"
+ON_A_CLUSTER = (
+    "the table lay in parts on a Dask cluster that is trusted with it; which part a row lies in "
+    "does not depend on what it says, and the number of parts is public"
+)
 TIMING = "running time, memory and crashes are not protected"
 
 
@@ -111,7 +115,8 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
             return self
         curators = self._consult(table, targets, plan, source)
         self.plan_ = plan
-        self.privacy_ = _statement(plan, curators, self._rests_on(), self._unit)
+        on_cluster = (ON_A_CLUSTER,) if isinstance(table, DaskTable) else ()
+        self.privacy_ = _statement(plan, curators, (*self._rests_on(), *on_cluster), self._unit)
         if receipt is not None:
             record(self, receipt)
         return self

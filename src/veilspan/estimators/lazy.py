@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import copy
+import inspect
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from veilspan.curator.dask_table import (
@@ -47,11 +48,13 @@ def validate_lazy(
     validate_data(estimator, _form_of(X, table.shape[1]), reset=reset, skip_check_array=True)
     if table.shape[0] < ensure_min_samples:
         raise ValueError(f"X must have at least {ensure_min_samples} rows.")
+    fits = table.fits()
     table = table.kept()  # read once for the check and all sums
     if y is _MISSING:
         table.check()
         return table
-    return table, dask_targets(y, table)
+    targets = dask_targets(y, table)
+    return table, targets.kept() if fits else targets
 
 
 def _form_of(X: Any, width: int) -> Any:
@@ -122,24 +125,59 @@ def lazy_for_dask(
     """
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(method)
+
         @wraps(method)
-        def either(self: Any, X: Any) -> Any:
-            if not is_lazy(X):
-                return method(self, X)
+        def either(self: Any, *given: Any, **named: Any) -> Any:
+            if not any(is_lazy(each) for each in (*given, *named.values())):
+                return method(self, *given, **named)
+            _, X = signature.bind(self, *given, **named).arguments.values()
             check_is_fitted(self)
-            alone = copy.copy(self)
+            if method.__name__ == "transform":
+                _refuse_containers(self)
+            alone = OfBlock(method, self)
             if of_rows and X.ndim == 2:
                 # Names are compared here, once; blocks that come to the method have none.
                 form = _form_of(X, X.shape[1])
                 validate_data(self, form, reset=False, skip_check_array=True)
-                vars(alone).pop("feature_names_in_", None)
-            if hasattr(alone, "ledger"):
-                alone.ledger = None  # nothing is spent: workers need not know the account
-            return lazily(X, partial(method, alone), columns(self), dtype(self))
+                alone.attributes.pop("feature_names_in_", None)
+            return lazily(X, alone, columns(self), dtype(self))
 
         return either
 
     return decorate
+
+
+class OfBlock:
+    """A method of a fitted estimator that goes to workers without the estimator's account.
+
+    The estimator itself is not pickled: inside a session of a ledger its pickle would take the
+    account along. Nothing is spent, so workers need not know of it.
+    """
+
+    def __init__(self, method: Callable[..., Any], estimator: Any) -> None:
+        self.method, self.kind = method, type(estimator)
+        self.attributes = {**vars(estimator)}
+        if hasattr(estimator, "ledger"):
+            self.attributes["ledger"] = None
+
+    def __call__(self, block: Any) -> np.ndarray:
+        """The method of a block of rows in memory."""
+        estimator = object.__new__(self.kind)
+        vars(estimator).update(self.attributes)
+        return np.asarray(self.method(estimator, block))
+
+
+def _refuse_containers(estimator: Any) -> None:
+    """Refuse the output as a data frame, for which scikit-learn would load lazy rows."""
+    if not hasattr(estimator, "get_feature_names_out"):
+        return  # scikit-learn then leaves the output as it is
+    asked = getattr(estimator, "_sklearn_output_config", {}).get("transform")
+    if (asked or get_config()["transform_output"]) != "default":
+        raise TypeError(
+            "a Dask collection is not loaded into memory behind your back; output as a data frame "
+            'would load it: call set_output(transform="default").'
+        )
 
 
 def flat_lazy(X: Any, row_shape: tuple[int, ...]) -> Any:

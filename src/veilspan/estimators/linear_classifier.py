@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from veilspan.curator.dask_table import DaskTargets
 from veilspan.estimators.lazy import lazy_for_dask
 from veilspan.estimators.linear import LinearEstimator, strength_per_row
-from veilspan.estimators.validation import check_positive
+from veilspan.estimators.validation import check_positive, refuse_lazy_score
 from veilspan.problems.class_weights import ClassWeighted
 from veilspan.problems.linear_losses import LinearLoss
 from veilspan.problems.penalties import L2, NoPenalty, Penalty
@@ -65,6 +65,19 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
         scores = self.decision_function(X)
         number = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[number]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of rows whose class is predicted; nothing is spent.
+
+        Parameters
+        ----------
+        X, y : array-like or CSR matrix of shape (n_samples, n_features), array-like
+            Any rows and their labels, in memory.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each row counts.
+        """
+        refuse_lazy_score(X, y, sample_weight)
+        return float(super().score(X, y, sample_weight))
 
     def _encode(self, y: Any) -> Any:
         """Class numbers, or -1 and 1 for two classes. Sets ``classes_``."""

@@ -16,7 +16,7 @@ from sklearn.base import RegressorMixin
 from veilspan.curator.dask_table import DaskTargets
 from veilspan.estimators.lazy import lazy_for_dask
 from veilspan.estimators.linear import LinearEstimator, noise_threshold, strength_per_row
-from veilspan.estimators.validation import check_positive
+from veilspan.estimators.validation import check_positive, refuse_lazy_score
 from veilspan.privacy.budget import Budget
 from veilspan.problems.linear_losses import Huber, LinearLoss, Squared
 from veilspan.problems.penalties import L1, L2, NoPenalty, Penalty
@@ -54,6 +54,19 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
             Any rows.
         """
         return self._scores(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Coefficient of determination R^2 of the predictions; nothing is spent.
+
+        Parameters
+        ----------
+        X, y : array-like or CSR matrix of shape (n_samples, n_features), array-like
+            Any rows and their targets, in memory.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each row counts.
+        """
+        refuse_lazy_score(X, y, sample_weight)
+        return float(super().score(X, y, sample_weight))
 
     def _encode(self, y: Any) -> Any:
         middle, half = self._target_scale()

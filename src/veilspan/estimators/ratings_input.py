@@ -32,7 +32,7 @@ def as_ratings(R: Any) -> Any:
         entries = R.tocoo(copy=False)
         return from_positions(entries.row, entries.col, entries.data, R.shape)
     if is_lazy(R):
-        table = dask_table(R)
+        table = dask_table(R, as_csr=False)
         return table.mapped(as_ratings, table.shape[1]).as_sparse()
     return _from_dense(R)
 

@@ -69,13 +69,17 @@ def _row_free(error: Exception, with_targets: bool) -> str:
     )
 
 
-def refuse_lazy(*inputs: Any) -> None:
+def refuse_lazy(*inputs: Any, instead: str = "pass X.compute() if it fits.") -> None:
     """Refuse Dask collections where only tables in memory are of use."""
     if any(is_lazy(each) or isinstance(each, DaskTable) for each in inputs):
-        raise TypeError(
-            "a Dask collection is not loaded into memory behind your back; pass X.compute() "
-            "if it fits."
-        )
+        raise TypeError(f"a Dask collection is not loaded into memory behind your back; {instead}")
+
+
+def refuse_lazy_score(*inputs: Any) -> None:
+    """Refuse Dask collections in ``score``, for which scikit-learn would load them."""
+    refuse_lazy(
+        *inputs, instead="score(...) would load it; compare model.predict(X) with y lazily."
+    )
 
 
 def check_privacy_parameters(estimator: Any) -> None:
