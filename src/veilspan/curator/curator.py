@@ -99,7 +99,6 @@ class Curator:
         self.noise = noise
         self._meter = meter_for(plan)
         self._executor: Executor = rows.executor()
-        self._steps = 0
 
     @property
     def n_rows(self) -> int:
@@ -156,10 +155,9 @@ class Curator:
         charged = self._meter.charge(event, noise_multiplier)
         if isinstance(charged, ObjectiveEvent):
             raise PrivacyError(f"{event!r} pays for a minimum, not for a sum.")
-        sampling = None
+        sampling, step = None, self.source.next_step()
         if isinstance(charged, SampledGaussianEvent):
-            sampling = Sampling(charged.sampling_rate, self.source, self._steps)
-        self._steps += 1
+            sampling = Sampling(charged.sampling_rate, self.source, step)
         scale = self._scale(query, point, space, charged)
         exact = self._executor.clipped_sum(query, point, space, sampling)
         given = self._release(exact, scale, query, point, charged)
@@ -186,7 +184,7 @@ class Curator:
         """
         from veilspan.curator.objective import minimum
 
-        self._steps += 1
+        self.source.next_step()
         return Answer(*minimum(self, loss, event, output, radius))
 
     def _scale(self, query: RowQuery, point: Any, space: AnswerSpace, charged: Event) -> Scale:

@@ -1,6 +1,6 @@
 r"""Sums over rows that lie on a Dask cluster. Noise, charge and step stay in this process.
 
-One answer is: for each group of parts one task, a pure function of (parts, public point) that
+One answer is: for each group of parts one task, a pure function of (parts, point) that
 returns a clipped partial sum; partial sums are added up in a tree; the total comes here, where the
 curator adds noise once. A task may run any number of times (a worker dies, a scheduler doubts): it
 returns the same number each time, because it draws nothing. Poisson samples are the one thing
@@ -10,7 +10,8 @@ Rounding. A number passes through the additions of its block (b), its group (m),
 at most as many as there are parts; other machines may round differently, so all rows count as
 moved, not one. Both enter the noise through ``rounding_slack``.
 
-The cluster is trusted with the rows: it sees them, their exact partial sums and who was sampled.
+The cluster is trusted with the rows: it sees them, their exact partial sums, who was sampled, and
+the unreleased iterates of a tilted objective, from which the noise of its tilt follows.
 """
 
 from __future__ import annotations
@@ -31,19 +32,17 @@ from veilspan.curator.dask_tasks import (
     started,
     task,
 )
-from veilspan.curator.executor import (
-    GROUP,
-    MemoryExecutor,
-    PartSampling,
-    Sampling,
-    block_rows,
-)
+from veilspan.curator.executor import GROUP, MemoryExecutor, PartSampling, Sampling, block_rows
 from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Block, Rows
 from veilspan.curator.scaled_rows import KEPT_BYTES, MappedRows
 from veilspan.privacy.grid import MAX_ROWS, float_slack
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace
+
+CHANGED = (
+    "a part changed while it was read again: make the table from something that does not change."
+)
 
 
 class DaskRows:
@@ -66,8 +65,9 @@ class DaskRows:
 
     def mapped(self, row_map: Callable[[Block], Block], n_features: int) -> DaskRows:
         """The rows after a public map of each, applied where they are."""
+        self._refuse_second_look()
         keep = self._is_kept and 8 * self.n_rows * n_features <= KEPT_BYTES
-        look = Look(row_map, n_features, self._look.pairs, keep)
+        look = Look(row_map, n_features, None, keep)
         return self._seen(look, self.n_rows, n_features)
 
     def paired(self, coins: np.random.Generator) -> DaskRows:
@@ -77,12 +77,17 @@ class DaskRows:
         place exchanges one difference. An odd part leaves a row out; its pair counts as one of
         zeros.
         """
+        self._refuse_second_look()
         if self.n_rows < 4:
             raise ValueError("pairs need at least 4 rows.")
         if 2 * sum(size // 2 for size in self._sizes) < self.n_rows // 2:
             raise ValueError("parts of X are too small to pair the rows of each: rechunk X.")
         pairs = tuple(int(seed) for seed in coins.integers(2**63, size=self.n_parts))
         return self._seen(Look(None, self.n_features, pairs), self.n_rows // 2, self.n_features)
+
+    def _refuse_second_look(self) -> None:
+        if self._look.row_map is not None or self._look.pairs is not None:
+            raise TypeError("rows that were mapped or paired are not mapped or paired again.")
 
     def _seen(self, look: Look, n_rows: int, n_features: int) -> DaskRows:
         rows = DaskRows.__new__(DaskRows)
@@ -97,7 +102,7 @@ class DaskRows:
         """
         calls = []
         for numbers, _ in self._groups:
-            looks = [self._look.of_part(i) for i in numbers]
+            looks = [self._look.of_part(i, self._sizes[i]) for i in numbers]
             extras = [None if of_part is None else of_part(i) for i in numbers]
             calls.append((function, looks, extras, *arguments))
         parts = [members for _, members in self._groups]
@@ -115,10 +120,14 @@ class Part:
     def __init__(self, x: Any, y: Any = None) -> None:
         self.x = x
         self.y = None if y is None else np.asarray(y, dtype=np.float64)
+        if self.y is not None and len(self.y) != x.shape[0]:
+            raise ValueError(CHANGED)
         self._last: tuple[str, Rows | None] = ("", None)
 
     def seen(self, look: Look) -> Rows | None:
         """The rows through a look; what the last look made is there for the next step."""
+        if look.size is not None and look.size != self.x.shape[0]:
+            raise ValueError(CHANGED)
         name, rows = self._last
         if name != look.name:
             rows = look(self.x, self.y)
@@ -152,15 +161,16 @@ class Look:
         pairs: tuple[int, ...] | None = None,
         keep: bool = False,
         name: str | None = None,
+        size: int | None = None,
     ) -> None:
         self.row_map, self.n_features, self.pairs = row_map, n_features, pairs
-        self.keep = keep
+        self.keep, self.size = keep, size
         self.name = name or uuid.uuid4().hex
 
-    def of_part(self, number: int) -> Look:
-        """The same for one part, with the seed of its pairing only."""
+    def of_part(self, number: int, size: int | None = None) -> Look:
+        """The same for one part, with the rows that it must have and the seed of its pairing."""
         pairs = None if self.pairs is None else (self.pairs[number],)
-        return Look(self.row_map, self.n_features, pairs, self.keep, self.name)
+        return Look(self.row_map, self.n_features, pairs, self.keep, self.name, size)
 
     def __call__(self, x: Any, y: np.ndarray | None) -> Rows | None:
         """The rows of a part; ``None`` where there are none."""

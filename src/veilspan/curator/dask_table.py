@@ -125,7 +125,11 @@ class DaskTargets:
         """Targets after a public function of each."""
         return DaskTargets([task(function, [part], *arguments) for part in self.parts])
 
-    def distinct(self, of_part: Callable[[np.ndarray], np.ndarray] = np.unique) -> np.ndarray:
+    def kept(self) -> DaskTargets:
+        """The same, kept on the workers as a table that fits there is, and read as often."""
+        return DaskTargets(persisted(self.parts))
+
+    def distinct(self, of_part: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """All different values, by a function that gives those of a part."""
         found = results([task(of_part, [part]) for part in self.parts])
         return np.concatenate([values for values in found if len(values)] or found[:1])
@@ -161,11 +165,12 @@ def _twice(x: Any) -> Any:
     return sparse.vstack([x, x], format="csr") if sparse.issparse(x) else np.concatenate([x, x])
 
 
-def dask_table(x: Any, *, accept_sparse: bool = True) -> DaskTable:
+def dask_table(x: Any, *, accept_sparse: bool = True, as_csr: bool = True) -> DaskTable:
     """A Dask array or data frame as parts, one or several whole rows each.
 
     Chunks that split columns are joined. Where the sizes of chunks are not known (data frames,
-    filtered arrays) they are counted on the cluster.
+    filtered arrays) they are counted on the cluster. Sparse chunks become CSR, which adds up
+    entries that are stored twice, unless ``as_csr`` is false.
     """
     array = _as_array(x)
     if array.ndim != 2:
@@ -187,7 +192,7 @@ def dask_table(x: Any, *, accept_sparse: bool = True) -> DaskTable:
         )
     parts = list(array.to_delayed().ravel())
     table = DaskTable(parts, array.chunks[0], array.shape[1], array.dtype, is_sparse)
-    return table.mapped(_csr, array.shape[1]) if is_sparse else table
+    return table.mapped(_csr, array.shape[1]) if is_sparse and as_csr else table
 
 
 def _csr(x: Any) -> Any:
@@ -210,11 +215,17 @@ def dask_targets(y: Any, table: DaskTable) -> DaskTargets:
             y = y.rechunk({0: table.sizes})
         return DaskTargets(list(y.to_delayed().ravel()))
     pieces = np.split(y, np.cumsum(table.sizes)[:-1])
-    return DaskTargets([dask_module().delayed(piece, traverse=False) for piece in pieces])
+    # A name that is a function of the labels would tell who has equal ones.
+    delayed = dask_module().delayed
+    return DaskTargets([delayed(piece, traverse=False, pure=False) for piece in pieces])
 
 
 def _as_array(x: Any) -> Any:
     """A Dask array with known sizes."""
+    if isinstance(x, dask_module("dask.delayed").Delayed):  # it has an attribute of any name
+        raise TypeError(
+            "a Dask Delayed is not a table: say what it holds, with dask.array.from_delayed."
+        )
     if hasattr(x, "to_dask_array"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # that words become objects
@@ -223,7 +234,7 @@ def _as_array(x: Any) -> Any:
         raise TypeError(
             f"a Dask {type(x).__name__} is not a table: pass a dask array or a dask data frame."
         )
-    if any(np.isnan(size) for size in x.chunks[0]):
+    if x.ndim and any(np.isnan(size) for size in x.chunks[0]):
         x = x.copy().compute_chunk_sizes()  # which writes into the array it is called on
     return x
 

@@ -11,6 +11,8 @@ import dis
 import importlib
 import uuid
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -63,19 +65,27 @@ class Call:
 
     def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
         self.function, self.arguments = function, arguments
-        self.version = __version__
+        self.versions = _versions()
 
     def __call__(self, *parts: Any) -> Any:
         """Apply the function to parts."""
-        if self.version != __version__:
-            raise ValueError(
-                f"the workers run veilspan {__version__}, this process {self.version}: install "
-                "the same version everywhere, since what is charged here is computed there."
-            )
+        for name, here in _versions().items():
+            if self.versions.get(name) != here:
+                raise ValueError(
+                    f"the workers run {name} {here}, this process {self.versions.get(name)}: "
+                    "install the same version everywhere, since what is charged here is computed "
+                    "there."
+                )
         return self.function(*parts, *self.arguments)
 
     def __repr__(self) -> str:
         return getattr(self.function, "__name__", "call")
+
+
+@lru_cache(maxsize=1)
+def _versions() -> dict[str, str]:
+    """Versions of what computes sums and of what draws samples."""
+    return {"veilspan": __version__, "randomgen": version("randomgen")}
 
 
 def guarded(call: Call, *parts: Any) -> Any:

@@ -166,7 +166,6 @@ def clipped_block_sum(query: RowQuery, block: Block, point: Any) -> Any:
     prepared = query.prepare(block, point)
     norms = np.asarray(query.norms(prepared, point), dtype=np.float64)
     if norms.shape != (block.n_rows,):
-        raise ValueError(
-            f"{query.name}.norms must return one number per row; got shape {norms.shape}."
-        )
+        # The shape would tell how many rows the block has, which may be private.
+        raise ValueError(f"{query.name}.norms must return one number per row of the block.")
     return query.weighted_sum(prepared, clip_weights(norms, query.bound), point)

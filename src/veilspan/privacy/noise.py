@@ -30,6 +30,17 @@ class NoiseSource(ABC):
     secure: bool
     #: How the source works, in a few words, for the record of a release.
     description: str
+    _steps = 0
+
+    def next_step(self) -> int:
+        """Number of the next answer that draws from this source, from 0 on.
+
+        The source counts, since several curators may share it: two sampled answers with one number
+        would take the same sample.
+        """
+        step = self._steps
+        self._steps += 1
+        return step
 
     @property
     @abstractmethod
@@ -55,16 +66,20 @@ class SamplingKey:
 
     A key is derived from the source's secret by a one-way function: whoever sees it learns one
     part's sample, neither the noise nor other samples. It is as secret as that sample.
+
+    The key says which cipher: a task that is run again on another kind of processor must not
+    draw another sample.
     """
 
     secret: bytes = field(repr=False)
     seeded: bool = False
+    aes: bool = True
 
     def coins(self) -> np.random.Generator:
         """The stream, from its beginning."""
         if self.seeded:
             return np.random.default_rng(list(self.secret))
-        return np.random.Generator(_counter_mode(self.secret))
+        return np.random.Generator(_counter_mode(self.secret, self.aes))
 
 
 class SecureNoise(NoiseSource):
@@ -108,7 +123,7 @@ class SecureNoise(NoiseSource):
         """Key of the coins of one part of a step."""
         self._own()
         purpose = b"part" + step.to_bytes(8, "big") + part.to_bytes(8, "big")
-        return SamplingKey(self._key_for(purpose))
+        return SamplingKey(self._key_for(purpose), aes=_has_aes_instructions())
 
     @property
     def description(self) -> str:  # type: ignore[override]
@@ -182,11 +197,12 @@ def cipher_name() -> str:
     return "AES-128" if _has_aes_instructions() else "ChaCha20"
 
 
-def _counter_mode(key: bytes) -> Any:
+def _counter_mode(key: bytes, aes: bool | None = None) -> Any:
+    """A cipher's stream: AES also where it is slow, if asked for; by default the fastest."""
     # `key=` sets the cipher's key itself; `seed=` would pass it through a weak mixer.
     from randomgen import AESCounter, ChaCha
 
-    if _has_aes_instructions():
+    if _has_aes_instructions() if aes is None else aes:
         return AESCounter(key=int.from_bytes(key[:16], "big"))
     return ChaCha(key=int.from_bytes(key, "big"), rounds=20)
 

@@ -62,10 +62,12 @@ class RowGradient(RowQuery):
         """Gradients of all rows of the block."""
         with np.errstate(all="ignore"):  # a warning would tell something about a row
             gradients = np.asarray(self.gradient(block, point), dtype=np.float64)
-        expected = (block.n_rows, *self._shape(point))
-        if gradients.shape != expected:
+        expected = self._shape(point)
+        if gradients.shape != (block.n_rows, *expected):
+            # How many rows a block has may be private.
             raise ValueError(
-                f"the gradient must have shape {expected} for this block; got {gradients.shape}."
+                f"the gradient must have shape (rows,) + {expected}; got another number of rows, "
+                f"or (rows,) + {gradients.shape[1:]}."
             )
         return gradients
 
