@@ -2,6 +2,7 @@
 
 import math
 
+import dask
 import dask.array as da
 import dask.bag
 import dask.dataframe as dd
@@ -9,6 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.metrics import accuracy_score, r2_score
 
 from veilspan import (
     PCA,
@@ -19,6 +23,7 @@ from veilspan import (
     RobustPCA,
     SubspaceTracker,
 )
+from veilspan.datasets import make_ratings
 from veilspan.geometry import Sphere
 from veilspan.solvers.linear_gd import GradientDescent
 
@@ -78,6 +83,21 @@ def test_sparse_chunks(client, wrap):
     assert far(here.coef_, there.coef_) <= 1e-6
 
 
+def test_of_two_ratings_in_one_place_the_last_counts(client):
+    """Also in chunks of a form that adds them up when it is made CSR."""
+    ratings = make_ratings(200, 20, random_state=0).train.tocoo()
+    user, item = (np.concatenate([at, at[:50]]) for at in ratings.coords)
+    given = np.concatenate([ratings.data, 6.0 - ratings.data[:50]])
+    table = sparse.coo_array((given, (user, item)), shape=ratings.shape)
+    lazy = da.from_delayed(
+        dask.delayed(table), table.shape, meta=sparse.coo_array((0, 20), dtype=float)
+    )
+    model = MatrixCompletion(rating_range=(1, 5), epsilon=INF, random_state=0)
+    here, there = (clone(model).fit(each) for each in (table, lazy))
+    assert far(here.item_bias_, there.item_bias_) <= 1e-6
+    assert far(there.predict(lazy).compute(), here.predict(table)) <= 1e-5
+
+
 def test_names_of_a_frame_are_kept_and_compared(client):
     x = rows()
     model = PCA(2, epsilon=INF).fit(frame(x))
@@ -128,14 +148,14 @@ def test_labels_that_are_words(client):
 
 def wrong(shape, x, **options):
     """A chunk that is not what it says."""
-    import dask
-
     return da.from_delayed(dask.delayed(lambda: x)(), shape=shape, dtype=float, **options)
 
 
 REFUSED = {
     "one dimension": (lambda x: da.from_array(x[:, 0]), "two-dimensional"),
     "text": (lambda x: dd.from_pandas(pd.DataFrame({"a": ["x", "y"]}), npartitions=1), "real num"),
+    "a delayed": (lambda x: dask.delayed(x), "Delayed is not a table"),
+    "no dimensions": (lambda x: da.ones(()), "two-dimensional"),
     "a bag": (lambda x: dask.bag.from_sequence([1, 2]), "not a table"),
     "one row": (lambda x: da.from_array(x[:1]), "at least"),
     "not the rows it says": (lambda x: wrong((899, 6), x), "numbers of rows"),
@@ -182,6 +202,44 @@ def test_what_needs_all_rows_at_once_refuses_instead_of_loading(client):
     for call in calls:
         with pytest.raises(TypeError, match="not loaded into memory behind your back"):
             call()
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+def test_scores_are_not_loaded(client, monkeypatch, kind):
+    x = rows()
+    y = x[:, 0] + 0.3 * np.random.default_rng(1).standard_normal(len(x))  # with errors
+    y = y if kind == "regressor" else (y > 0).astype(float)
+    model = {
+        "classifier": LogisticRegression(row_norm=2.0, epsilon=INF, solver="objective"),
+        "regressor": Ridge(row_norm=2.0, target_range=(-2, 2), epsilon=INF),
+    }[kind].fit(x, y)
+    weights = np.arange(len(x))
+    plain = accuracy_score if kind == "classifier" else r2_score
+    assert model.score(x, y) == plain(y, model.predict(x))
+    assert model.score(x, y, weights) == plain(y, model.predict(x), sample_weight=weights)
+    assert model.score(x, y, sample_weight=weights) != model.score(x, y)
+    lazy, targets = parts(x), da.from_array(y, chunks=300)
+    monkeypatch.setattr(da.Array, "__array__", lambda *_, **__: 1 / 0)
+    for given in ((lazy, targets), (lazy, y), (x, targets), (x, y, targets)):
+        with pytest.raises(TypeError, match=r"score\(...\) would load it; compare model.predict"):
+            model.score(*given)
+
+
+def test_frames_are_not_made_of_lazy_output(client, monkeypatch):
+    x = rows()
+    lazy = parts(x)
+    model = PCA(2, epsilon=INF).fit(x)
+    monkeypatch.setattr(da.Array, "__array__", lambda *_, **__: 1 / 0)
+    model.set_output(transform="pandas")
+    assert list(model.transform(x).columns) == ["pca0", "pca1"]
+    with pytest.raises(TypeError, match="output as a data frame would load it"):
+        model.transform(lazy)
+    assert model.inverse_transform(lazy[:, :2]).shape == x.shape  # which has no such output
+    model.set_output(transform="default")
+    with config_context(transform_output="pandas"):
+        assert model.transform(lazy).shape == (900, 2)  # its own setting goes first
+        with pytest.raises(TypeError, match="output as a data frame would load it"):
+            PCA(2, epsilon=INF).fit(x).transform(lazy)
 
 
 def test_points_off_the_manifold_are_refused_with_the_same_sentence(client):

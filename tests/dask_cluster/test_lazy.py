@@ -2,13 +2,15 @@
 
 import math
 
+import cloudpickle
 import dask
 import dask.array as da
 import numpy as np
 import pytest
 
-from veilspan import PCA, LinearSVC, LogisticRegression, RobustPCA
+from veilspan import PCA, Ledger, LinearSVC, LogisticRegression, MatrixCompletion, RobustPCA
 from veilspan.curator import dask_table
+from veilspan.datasets import make_ratings
 from veilspan.solvers.geodesic_gradient import GeodesicGradientDescent
 from veilspan.solvers.linear_gd import GradientDescent
 
@@ -80,6 +82,38 @@ def test_the_account_does_not_travel(client):
     model.ledger = lambda: None  # stands for a handle, which is not pickled
     model.ledger.__reduce_ex__ = lambda *_: 1 / 0
     assert model.transform(da.from_array(x, chunks=(300, 6))).compute().shape == (900, 2)
+
+
+@pytest.mark.filterwarnings("ignore::veilspan.NotPrivateWarning")
+def test_the_account_does_not_travel_inside_a_session(client, tmp_path, monkeypatch):
+    x = rows()
+    lazy = da.from_array(x, chunks=(300, 6))
+    ledger = Ledger(tmp_path / "budget.db", key=tmp_path / "key")
+    account = ledger.dataset("rehearsal", epsilon=10, delta=1e-5, test=True)
+    models = [PCA(2, random_state=0).fit(x), PCA(2, random_state=0, ledger=account).fit(x)]
+    monkeypatch.setattr(type(account), "__reduce_ex__", lambda *_: 1 / 0)
+    with ledger.session("rehearsal"):
+        with pytest.raises(ZeroDivisionError):
+            cloudpickle.dumps(models[0])  # as an estimator it would take the account along
+        for model in models:
+            assert far(model.transform(lazy).compute(), model.transform(x)) <= 1e-12
+    assert models[1].ledger is account
+
+
+def test_arguments_by_name(client):
+    x = rows()
+    model = PCA(2, epsilon=INF).fit(x)
+    lazy = da.from_array(x, chunks=(300, 6))
+    assert far(model.transform(X=lazy).compute(), model.transform(X=x)) <= 1e-12
+    ratings = make_ratings(300, 20, random_state=0).train
+    completion = MatrixCompletion(rating_range=(1, 5), epsilon=INF).fit(ratings)
+    assert completion.predict(R=ratings).shape == (300, 20)
+    assert completion.predict(R=da.ones((5, 20))).compute().shape == (5, 20)
+    for table in (x, lazy):
+        with pytest.raises(TypeError, match=r"unexpected keyword|missing"):
+            model.transform(R=table)
+        with pytest.raises(TypeError, match=r"too many|takes 2"):
+            model.transform(table, table)
 
 
 @pytest.mark.parametrize("share", [0.4, 0.0], ids=["fits", "too large"])

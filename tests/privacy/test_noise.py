@@ -95,6 +95,33 @@ def test_chacha_where_there_are_no_aes_instructions(monkeypatch):
     assert stats.kstest(source.generator.standard_normal(50_000), "norm").pvalue > ALPHA
 
 
+def test_a_sampling_key_gives_one_sample_on_all_processors(monkeypatch):
+    """The cipher is chosen where the key is made, not where it is used."""
+    keys = [SecureNoise().sampling_key(0, 0)]
+    monkeypatch.setattr("veilspan.privacy.noise._has_aes_instructions", lambda: False)
+    keys.append(SecureNoise().sampling_key(0, 0))
+    without = [key.coins().random(100) for key in keys]
+    monkeypatch.setattr("veilspan.privacy.noise._has_aes_instructions", lambda: True)
+    for key, coins in zip(keys, without):
+        np.testing.assert_array_equal(key.coins().random(100), coins)
+    assert not keys[1].aes
+
+
+def test_aes_in_software_is_the_same_cipher():
+    from randomgen import AESCounter
+
+    streams = [AESCounter(key=7) for _ in range(2)]
+    streams[1].use_aesni = False
+    fast, slow = (np.random.Generator(stream).random(1000) for stream in streams)
+    np.testing.assert_array_equal(fast, slow)
+
+
+def test_steps_are_counted_by_the_source():
+    for source in (SecureNoise(), SeededNoise(3)):
+        assert [source.next_step() for _ in range(3)] == [0, 1, 2]
+    assert SeededNoise(3).next_step() == 0
+
+
 def test_parallel_fits_draw_unlike_noise():
     from joblib import Parallel, delayed
 
