@@ -124,6 +124,10 @@ def test_fig1_judges_the_first_iterations_by_their_fall_not_by_who_is_ahead():
     assert not claim.holds
     assert "converge faster" in claim.claim
     assert "-1.0/-1.0/-2.0" in claim.measured
+    away, further = curve([-3, -2, -2]), curve([-3, 0, 0])  # noise leads away from the start
+    assert judged(away, further).holds is None
+    assert judged(away, behind).holds is False
+    assert judged(behind, away).holds is True
 
 
 def test_a_curve_comes_back_from_a_file():
