@@ -30,6 +30,8 @@ NOTES = (
     "Times are compared with every way of every library whose accuracy one of ours reaches, up to "
     "10 % of an error or 0.01 of a score, by the fastest of ours that does; what none of ours "
     "reaches is left out and named. A library is judged by the way of it that is worst for us.",
+    "So the time of scikit-learn's PCA is held against our PCA without privacy, not against "
+    "RobustPCA, which takes several times as long (its rows show it) for a smaller error.",
     f"A game's lower bound on epsilon is too high with probability at most {ALPHA:g}, so that a "
     "dozen of them accuse nobody by chance; bounds this sure are low, and 0 after few runs.",
     "An audit can refute a promise, never prove it. Games against diffprivlib's logistic "

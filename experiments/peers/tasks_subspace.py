@@ -66,8 +66,12 @@ def private_pca(job: Any, width: int, **more: Any) -> Task:
     rank, kind = 2, "outliers along a line" if more else "scattered outliers"
     straight = ours("pca", "PCA", rank, EPSILON, "ours PCA", EITHER)
     robust = ours("robust_pca", "RobustPCA", rank, EPSILON, "ours RobustPCA", EITHER)
-    plain = ours("robust_pca", "RobustPCA, epsilon = inf", rank, None)
-    ways = (straight, robust, *private_ways(rank), plain, plain_pca(rank))
+    # Without privacy too both are shown: what scikit-learn does is PCA, not the robust kind.
+    plain = (
+        ours("pca", "PCA, epsilon = inf", rank, None),
+        ours("robust_pca", "RobustPCA, epsilon = inf", rank, None),
+    )
+    ways = (straight, robust, *private_ways(rank), *plain, plain_pca(rank))
     return Task(
         f"private PCA, {width} columns, {kind}", (ANGLE,),
         lambda: [haystack(n, width, rank, seed, noise=0.05, **more) for seed in seeds],
