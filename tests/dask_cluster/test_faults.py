@@ -11,6 +11,7 @@ import pytest
 from veilspan import PCA, Ledger, RobustPCA
 from veilspan.curator import dask_rows
 from veilspan.curator.curator import Curator
+from veilspan.ledger.errors import LedgerError
 from veilspan.solvers.geodesic_gradient import GeodesicGradientDescent
 
 from .tables import far, parts, rows
@@ -42,13 +43,16 @@ def test_a_worker_killed_in_the_middle_of_a_step(client, monkeypatch, draws, tmp
     assert len(draws) == planned
     draws.clear()
     started, calls = dask_rows.started, []
-    victim = next(iter(client.run(os.getpid).values()))
+    pids, killed = client.run(os.getpid), []
 
-    def killing(*args):
-        futures = started(*args)
+    def killing(calls_of_groups, inputs):
+        futures = started(calls_of_groups, inputs)
         calls.append(1)
         if len(calls) == 3:
-            os.kill(victim, signal.SIGKILL)
+            where = client.who_has(inputs[0])
+            victim = next(worker for workers in where.values() for worker in workers)
+            os.kill(pids[victim], signal.SIGKILL)
+            killed.append(pids[victim])
         return futures
 
     monkeypatch.setattr(dask_rows, "started", killing)
@@ -59,7 +63,8 @@ def test_a_worker_killed_in_the_middle_of_a_step(client, monkeypatch, draws, tmp
     spent = account.spent()
     assert (spent.charges, spent.released) == (1, 1)
     client.wait_for_workers(2)
-    assert victim not in client.run(os.getpid).values()
+    assert len(killed) == 1  # a worker that held a part
+    assert killed[0] not in client.run(os.getpid).values()
 
 
 CLIENT = textwrap.dedent(
@@ -102,6 +107,11 @@ def test_the_client_killed_after_the_charge(client, tmp_path):
     import dask.array as da
 
     table = da.random.default_rng(0).random((600, 6), chunks=(200, 6))
+    # The same fit under the same key: what was charged for it may have been seen.
+    with pytest.raises(LedgerError, match="it broke off, or still runs"):
+        PCA(2, epsilon=1.0, ledger=account.with_key("figure")).fit(table)
+    spent = account.spent()
+    assert (spent.charges, spent.released) == (1, 0)
     PCA(2, epsilon=1.0, ledger=account).fit(table)
     spent = account.spent()
     assert (spent.charges, spent.released) == (2, 1)
