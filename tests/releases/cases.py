@@ -1,5 +1,6 @@
-"""Every estimator that can be saved, fitted once, and what it says of rows."""
+"""Every estimator that can be saved, fitted once, what it says of rows, and how to forge it."""
 
+import json
 import warnings
 from functools import cache
 
@@ -10,6 +11,7 @@ from veilspan import RGD, RSVRG, Ball
 from veilspan.datasets import make_haystack, make_ratings, make_spd
 from veilspan.geometry import SPD, Euclidean, PoincareBall, Product, Sphere
 from veilspan.problems.penalties import L1Ball
+from veilspan.releases.files import digest_of
 from veilspan.solvers.linear_gd import GradientDescent
 from veilspan.solvers.linear_objective import ObjectivePerturbation
 from veilspan.solvers.reaper import ReaperDescent
@@ -109,3 +111,13 @@ def answers(estimator, name):
     rows = CASES[name][2][0]
     methods = ("transform", "predict", "decision_function", "predict_proba", "score_samples")
     return {m: getattr(estimator, m)(rows) for m in methods if hasattr(estimator, m)}
+
+
+def rewrite(folder, change, *, mend=False):
+    """Change the document; ``mend`` recomputes its digest, as a careful forger would."""
+    path = folder / "release.json"
+    document = json.loads(path.read_text())
+    change(document)
+    if mend:
+        document["digest"] = digest_of(document)
+    path.write_text(json.dumps(document))

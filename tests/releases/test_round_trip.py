@@ -157,3 +157,14 @@ def test_a_release_is_not_replaced_by_accident(tmp_path):
     save(RobustPCA(1).fit(rows), folder, overwrite=True)
     assert type(load(folder / "release.json")) is RobustPCA
     assert sorted(path.name for path in folder.iterdir()) == ["arrays.npz", "release.json"]
+
+
+def test_no_report_of_the_old_release_beside_the_new(tmp_path):
+    folder = save(fitted("PCA"), tmp_path / "release")
+    (folder / "report.html").write_text("of the first")
+    save(fitted("RobustPCA"), folder, overwrite=True)
+    assert not (folder / "report.html").exists()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "report.html").write_text("of something else")
+    save(fitted("PCA"), tmp_path / "mine", overwrite=True)  # there was no release to replace
+    assert (tmp_path / "mine" / "report.html").exists()

@@ -1,15 +1,13 @@
 """A release that is not as it was written is refused, with a sentence that says so."""
 
-import hashlib
 import json
 import shutil
 
-import numpy as np
 import pytest
 
-from releases.cases import fitted
+from releases.cases import fitted, rewrite
 from veilspan.privacy.errors import PrivacyError
-from veilspan.releases import files, load, save
+from veilspan.releases import files, load, save, store
 from veilspan.releases.files import digest_of
 
 CHANGED = "was changed after it was written"
@@ -18,16 +16,6 @@ CHANGED = "was changed after it was written"
 @pytest.fixture
 def release(tmp_path):
     return save(fitted("PCA, public centre"), tmp_path / "release", key=tmp_path / "key")
-
-
-def rewrite(folder, change, *, mend=False):
-    """Change the document; ``mend`` recomputes its digest, as a careful forger would."""
-    path = folder / "release.json"
-    document = json.loads(path.read_text())
-    change(document)
-    if mend:
-        document["digest"] = digest_of(document)
-    path.write_text(json.dumps(document))
 
 
 FIELDS = {
@@ -64,9 +52,31 @@ def test_a_careful_forger_is_stopped_by_the_key(release, field, tmp_path):
         load(release, key=tmp_path / "key")
 
 
+@pytest.mark.parametrize("schema", [True, 1.0, "1", None])
+def test_a_schema_is_a_whole_number(release, schema):
+    rewrite(release, lambda d: d.update(schema=schema), mend=True)
+    with pytest.raises(ValueError, match=CHANGED):
+        load(release)
+
+
+@pytest.mark.parametrize("digest", ["", "\ud800", None])
+def test_no_digest_fits_what_has_none(release, digest):
+    """NaN is never written, so it has no digest: an empty one is no match for it."""
+    rewrite(release, lambda d: d.update(note=float("nan"), digest=digest))
+    with pytest.raises(ValueError, match=CHANGED):
+        load(release)
+
+
+def test_what_is_too_deep_to_be_written_has_no_digest():
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert digest_of({"note": deep}) == ""
+
+
 def test_the_key(release, tmp_path):
     assert load(release, key=tmp_path / "key").n_components_ == 5
-    with pytest.raises(PrivacyError, match="does not exist"):
+    with pytest.raises(PrivacyError, match=r"the release's key file .*another does not exist"):
         load(release, key=tmp_path / "another")
     (tmp_path / "another").write_text("ab" * 32)
     (tmp_path / "another").chmod(0o600)
@@ -173,11 +183,37 @@ def test_only_known_estimators_are_built(release, name):
         load(release)
 
 
-def test_a_pickle_among_the_arrays_is_not_opened(release):
-    """Even with all digests mended: object arrays are refused, never unpickled."""
-    with open(release / "arrays.npz", "wb") as stream:
-        np.savez(stream, center=np.array([{"a": 1}], dtype=object))
-    digest = hashlib.sha256((release / "arrays.npz").read_bytes()).hexdigest()
-    rewrite(release, lambda d: d["files"].update({"arrays.npz": digest}), mend=True)
-    with pytest.raises(ValueError, match="something else than plain arrays"):
+REFUSED = {
+    "a method": lambda d: d["attributes"].update(transform=3),
+    "a parameter": lambda d: d["attributes"].update(epsilon=0.1),
+    "a private one": lambda d: d["attributes"].update(_state_=3),
+    "its class": lambda d: d["attributes"].update(__class__=3),
+    "the statement": lambda d: d["attributes"].update(privacy_=3),
+    "the plan": lambda d: d["attributes"].update(plan_=3),
+    "a ledger": lambda d: d["parameters"].update(ledger="budget.db"),
+    "no ledger": lambda d: d["parameters"].update(ledger=None),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_only_what_was_learned_is_set(release, name):
+    rewrite(release, REFUSED[name], mend=True)
+    with pytest.raises(ValueError, match=r"cannot be rebuilt: it (sets|names) "):
+        load(release)
+
+
+@pytest.mark.parametrize("kind", [MemoryError, RecursionError, OverflowError, IndexError])
+def test_whatever_goes_wrong_is_one_sentence(release, kind, monkeypatch):
+    def failing(value, arrays):
+        raise kind("words of others")
+
+    monkeypatch.setattr(store, "decode", failing)
+    with pytest.raises(ValueError, match=rf"cannot be rebuilt: {kind.__name__}\.\Z"):
+        load(release)
+
+
+def test_one_full_stop(release):
+    part = {"veilspan": "problems.penalties.Box", "lo": 1.0, "hi": 0.0}
+    rewrite(release, lambda d: d["parameters"].update(center=part), mend=True)
+    with pytest.raises(ValueError, match=r"cannot be rebuilt: a box needs .*[^.]\.\Z"):
         load(release)

@@ -21,6 +21,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 ARRAYS, DOCUMENT = "arrays.npz", "release.json"
+#: A picture of the release for readers: beside it, never part of what is loaded.
+REPORT = "report.html"
 FORMAT, SCHEMA = "veilspan release", 1
 #: What the key seals, so that no seal of another kind can stand in for one of these.
 _PURPOSE = b"veilspan release\0"
@@ -45,7 +47,9 @@ def write_release(
     try:
         for name, data in ((ARRAYS, packed), (DOCUMENT, text.encode("utf-8", "surrogatepass"))):
             waiting.append((_write_aside(folder, name, data), name))
-        (folder / DOCUMENT).unlink(missing_ok=True)  # never old words beside new arrays
+        if (folder / DOCUMENT).exists():  # never old words beside new arrays
+            (folder / REPORT).unlink(missing_ok=True)
+            (folder / DOCUMENT).unlink(missing_ok=True)
         sync_folder(folder)
         for temporary, name in waiting:
             os.replace(temporary, folder / name)
@@ -103,11 +107,31 @@ def read_release(path: Path, key: bytes | None) -> tuple[dict[str, Any], dict[st
     if not _equal(document["files"].get(ARRAYS), hashlib.sha256(packed).hexdigest()):
         raise ValueError(f"{ARRAYS} of the release {folder} was changed after it was written.")
     try:
-        with np.load(io.BytesIO(packed), allow_pickle=False) as stored:
-            return document, {name: stored[name] for name in stored.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile):
+        return document, unpack_arrays(packed)
+    except Exception:  # whatever NumPy, zipfile and the memory say of a foreign archive
         pass  # the digest fits, so it was written like this, by another program
     raise ValueError(f"{ARRAYS} of the release {folder} holds something else than plain arrays.")
+
+
+def unpack_arrays(packed: bytes) -> dict[str, np.ndarray]:
+    """The arrays that :func:`pack_arrays` packed; any error if it was another program.
+
+    Members are stored as they are, so what is read is never larger than what was given: a small
+    file that unpacks to any size is refused before it is unpacked.
+    """
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        members = archive.infolist()
+    encrypted = 0x1  # bit of the flags, APPNOTE.TXT 4.4.4
+    plain = all(m.compress_type == zipfile.ZIP_STORED for m in members)
+    if not plain or any(m.flag_bits & encrypted for m in members):
+        raise ValueError("compressed or encrypted")
+    if sum(m.file_size for m in members) > len(packed):
+        raise ValueError("larger than the file that holds it")
+    with np.load(io.BytesIO(packed), allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    if not all(isinstance(array, np.ndarray) for array in arrays.values()):
+        raise ValueError("a member that is no array")  # NumPy hands out its bytes
+    return arrays
 
 
 def read_document(folder: Path, key: bytes | None) -> dict[str, Any]:
@@ -120,13 +144,13 @@ def read_document(folder: Path, key: bytes | None) -> dict[str, Any]:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f"{folder / DOCUMENT} is JSON, but not a veilspan release.")
     schema = document.get("schema")
-    if isinstance(schema, int) and schema > SCHEMA:
+    if type(schema) is int and schema > SCHEMA:  # True is an int as well, and equal to 1
         raise ValueError(
             f"the release {folder} was written by a newer veilspan (schema {schema}); upgrade "
             "veilspan."
         )
     digest = document.get("digest")
-    whole = schema == SCHEMA and isinstance(document.get("files"), dict)
+    whole = type(schema) is int and schema == SCHEMA and isinstance(document.get("files"), dict)
     if not whole or not _equal(digest, digest_of(document)):
         raise ValueError(f"{DOCUMENT} of the release {folder} was changed after it was written.")
     if key is not None:
@@ -160,8 +184,8 @@ def digest_of(document: Mapping[str, Any]) -> str:
     content = {name: value for name, value in document.items() if name not in ("digest", "seal")}
     try:
         text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    except ValueError:
-        return ""  # NaN or Infinity: never written, so nothing that was written has this digest
+    except (ValueError, RecursionError):
+        return ""  # NaN, Infinity, too deep: never written, and `_equal` lets nothing fit
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -171,4 +195,7 @@ def seal_of(digest: str, key: bytes) -> str:
 
 
 def _equal(given: Any, wanted: str) -> bool:
-    return isinstance(given, str) and hmac.compare_digest(given.encode(), wanted.encode())
+    """Whether a digest is the one wanted; an empty one is none, so nothing equals it."""
+    if not wanted or not isinstance(given, str) or not given.isascii():
+        return False
+    return hmac.compare_digest(given, wanted)

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from veilspan._version import __version__
 from veilspan.ledger.keys import key_path, read_key, read_or_make_key
+from veilspan.privacy.errors import PrivacyError
 from veilspan.privacy.plan import Plan
 from veilspan.privacy.statement import PrivacyStatement
 from veilspan.releases.encoding import Encoder, decode
@@ -42,7 +43,7 @@ def save(
         File with a key, as a ledger's; made if it is not there. The release is sealed by it, so
         that a change is seen even if somebody recomputes the digests.
     overwrite : bool
-        Whether a release that is there may be replaced.
+        Whether a release that is there may be replaced; its ``report.html`` goes with it.
 
     Returns
     -------
@@ -95,13 +96,27 @@ def load(path: PathLike, *, key: PathLike | None = None) -> Any:
     place = Path(path)
     if place.is_file() and place.name != DOCUMENT:
         return _load_file(place)
-    document, arrays = read_release(place, None if key is None else read_key(key_path(key)))
+    document, arrays = read_release(place, None if key is None else _existing_key(key))
     try:
         return _rebuilt(document, arrays)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except Exception as error:  # also MemoryError, RecursionError, OverflowError
         # Unchanged, so written like this: by another version, or by somebody else's program.
         reason = str(error) if isinstance(error, ValueError) else type(error).__name__
-        raise ValueError(f"the release {place} cannot be rebuilt: {reason}.") from error
+        raise ValueError(f"the release {place} cannot be rebuilt: {reason.rstrip('.')}.") from error
+
+
+def _existing_key(key: PathLike) -> bytes:
+    path = key_path(key)
+    try:
+        path.stat()
+    except FileNotFoundError:
+        raise PrivacyError(
+            f"the release's key file {path} does not exist. Its seal cannot be checked without it: "
+            "put it back, name another file, or load the release without a key."
+        ) from None
+    except OSError:
+        pass  # read_key says what is wrong with it
+    return read_key(path)
 
 
 def _check_can_be_saved(estimator: Any) -> None:
@@ -118,15 +133,16 @@ def _check_can_be_saved(estimator: Any) -> None:
     check_is_fitted(estimator)
 
 
+def _is_learned(name: str) -> bool:
+    """Whether an attribute is one that ``fit`` sets, without those that have their own place."""
+    return name.endswith("_") and not name.startswith("_") and name not in _APART
+
+
 def _described(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     _check_can_be_saved(estimator)
     encoder = Encoder()
     parameters = estimator.get_params(deep=False)
-    fitted = {
-        key: value
-        for key, value in vars(estimator).items()
-        if key.endswith("_") and not key.startswith("_") and key not in _APART
-    }
+    fitted = {key: value for key, value in vars(estimator).items() if _is_learned(key)}
     content = {
         "veilspan": __version__,
         "class": type(estimator).__name__,
@@ -144,8 +160,13 @@ def _rebuilt(document: dict[str, Any], arrays: dict[str, Any]) -> Any:
     kind = estimator_class(document["class"])
     if kind is None:
         raise ValueError(f"it is of the class {document['class']!r}, which is not known here")
-    estimator = kind(**decode(document["parameters"], arrays))
+    parameters = decode(document["parameters"], arrays)
+    if "ledger" in parameters:  # never written: whose budget is charged is not a file's to say
+        raise ValueError("it names a ledger")
+    estimator = kind(**parameters)
     for name, value in decode(document["attributes"], arrays).items():
+        if not _is_learned(name):  # a method or a parameter could be put in its place
+            raise ValueError(f"it sets {name!r}, which is nothing that is learned")
         setattr(estimator, name, value)
     estimator.plan_ = Plan.from_dict(decode(document["plan"], arrays))
     estimator.privacy_ = PrivacyStatement.from_dict(decode(document["statement"], arrays))
@@ -160,7 +181,9 @@ def _load_file(path: Path) -> Any:
 
     try:
         header, _ = read_state(path)
-    except StateFileError:
+    except (StateFileError, MemoryError, RecursionError, OverflowError):
+        header = {}
+    if not isinstance(header, dict):  # JSON, but not ours
         header = {}
     if header.get("format") == "veilspan.SubspaceTracker":
         return SubspaceTracker.load(path)
