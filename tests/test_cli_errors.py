@@ -125,8 +125,12 @@ def test_exit_codes(monkeypatch):
     monkeypatch.setattr(datasets_command, "show_generators", failing(error))
     run("datasets", expect=4)
     monkeypatch.setattr(datasets_command, "show_generators", failing(KeyboardInterrupt()))
-    assert run("datasets", expect=130).err in ("", "veilspan: stopped.\n")
+    assert run("datasets", expect=130).err == "veilspan: stopped.\n"
+    said = json.loads(run("datasets", "--json", expect=130).err)
+    assert said == {"error": "stopped.", "exit_code": 130}
     run("nonsense", expect=2)
+    said = json.loads(run("fit", "nope", "a.csv", "--out", "r", "--json", expect=2).err)
+    assert "unknown kind 'nope'; known are pca" in said["error"]
     run(expect=2)  # without a word: the help
 
 

@@ -19,6 +19,7 @@ from veilspan.privacy.statement import PrivacyStatement
 from veilspan.releases import load
 
 LINEAR = ("-p", "feature_range=-1,1")
+LABELS = (*LINEAR, "-p", "classes=0,1", "--target", "label", "-p", "solver=objective")
 REGRESSION = (*LINEAR, "-p", "target_range=-1,1", "--target", "target")
 # kind: (made-up table, rows, options)
 FITS = {
@@ -26,8 +27,8 @@ FITS = {
     "robust-pca": ("haystack", 300, ("-p", "n_components=2")),
     "frechet": ("spd", 300, ("-p", "eigenvalues=0.01,100")),
     "recommend": ("ratings", 200, ("-p", "rating_range=1,5", "--items", "observed")),
-    "logistic": ("labels", 300, (*LINEAR, "--target", "label", "-p", "solver=objective")),
-    "svc": ("labels", 300, (*LINEAR, "--target", "label", "-p", "solver=objective")),
+    "logistic": ("labels", 300, LABELS),
+    "svc": ("labels", 300, LABELS),
     "linear": ("numbers", 300, (*REGRESSION, "-p", "solver=statistics")),
     "ridge": ("numbers", 300, (*REGRESSION, "-p", "solver=statistics")),
     "lasso": ("numbers", 300, (*REGRESSION, "-p", "solver=statistics")),
@@ -110,7 +111,6 @@ def test_a_folder_of_parquet_files_is_fitted_by_dask(tmp_path):
 
 
 BAD = {
-    "unknown kind": (("nope", "{csv}"), "unknown kind 'nope'; known are pca"),
     "no file": (("pca", "nothing.csv"), "there is no file nothing.csv."),
     "epsilon": (("pca", "{csv}", "--epsilon", "-1"), "epsilon must be positive; got -1.0."),
     "epsilon 0": (("pca", "{csv}", "--epsilon", "0"), "epsilon must be positive"),

@@ -42,7 +42,7 @@ def test_columns_and_targets(tmp_path):
     np.testing.assert_array_equal(table.targets, ROWS[:, 1])
     rest = read_table(path, target="b")
     assert rest.names == ("a", "c")
-    assert error_of(path, columns=["d"]) == "a.csv has no column 'd'; it has a, b, c."
+    assert error_of(path, columns=["d"]) == "a.csv has no column 'd'; its first line has 3 names."
     assert "cannot be one of the columns" in error_of(path, columns=["b"], target="b")
 
 
@@ -90,8 +90,8 @@ def test_separators_quotes_and_encodings(tmp_path):
 
 def test_a_whole_row_of_a_thousand_is_not_a_name(tmp_path):
     path = tmp_path / "a.csv"
-    path.write_text("1_000,2\n3,4\n")
-    assert read_table(str(path)).names == ("1_000", "2")
+    path.write_text("1_000,x\n3,4\n")
+    assert read_table(str(path)).names == ("1_000", "x")
 
 
 def test_numpy_files(tmp_path):

@@ -20,7 +20,7 @@ def folder(tmp_path_factory):
     run("fit", "pca", place / "haystack.csv", "--out", place / "pca", "-p", "n_components=2",
         "--key", place / "key")  # fmt: skip
     run("fit", "logistic", place / "labels.csv", "--out", place / "logistic", "--target", "label",
-        "-p", "feature_range=-1,1", "-p", "solver=objective")  # fmt: skip
+        "-p", "feature_range=-1,1", "-p", "classes=0,1", "-p", "solver=objective")  # fmt: skip
     run("fit", "recommend", place / "ratings.csv", "--out", place / "recommend",
         "-p", "rating_range=1,5", "--items", "observed")  # fmt: skip
     return place
@@ -135,9 +135,11 @@ def test_datasets(name, tmp_path):
     assert made["rows"] == len(lines) - 1
     assert made["columns"] == len(lines[0])
     before = out.read_bytes()
-    run("datasets", name, *words)
+    assert refused("datasets", name, *words[:-1], "--seed", 1).startswith(f"{out} exists; choose")
     assert out.read_bytes() == before
-    run("datasets", name, *words, "--seed", 1)
+    run("datasets", name, *words, "--force")
+    assert out.read_bytes() == before
+    run("datasets", name, *words, "--force", "--seed", 1)
     assert out.read_bytes() != before
 
 
@@ -146,6 +148,7 @@ def test_datasets_list_and_refusals(tmp_path):
     assert "veilspan datasets NAME" in run("datasets").out
     assert "unknown dataset 'iris'; known are" in refused("datasets", "iris")
     assert "must be at least 1" in refused("datasets", "haystack", "--rows", 0)
+    assert refused("datasets", "haystack", "--seed", -1) == "--seed must not be negative."
     assert "no square number" in refused("datasets", "spd", "--columns", 8)
     assert "must end in .csv" in refused("datasets", "haystack", "--out", tmp_path / "x.xls")
     assert list(tmp_path.iterdir()) == []
@@ -186,7 +189,7 @@ def test_plan_in_words(monkeypatch):
 
 def test_plan_refusals():
     shape = ("--rows", 100, "--columns", 5)
-    assert "unknown kind 'nope'" in refused("plan", "nope", *shape)
+    assert "unknown kind 'nope'" in run("plan", "nope", *shape, expect=2).err
     assert "epsilon must be positive" in refused("plan", "pca", *shape, "--epsilon", 0)
     assert "at least 2" in refused("plan", "pca", "--rows", 1, "--columns", 5)
     assert "no square number" in refused("plan", "frechet", *shape)

@@ -72,6 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
             quiet_warnings()
         code = app(args=words, prog_name="veilspan", standalone_mode=False)
+        if code == 130:  # Typer turns Ctrl-C into this number, without a word
+            raise KeyboardInterrupt
     except (Exception, KeyboardInterrupt) as error:
         if debug and not hasattr(error, "exit_code"):
             raise

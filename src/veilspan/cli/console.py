@@ -7,22 +7,18 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any
 
 #: Exit codes; 0 is success. ``veilspan --help`` shows them.
 ERROR, USAGE, VIOLATION, BUDGET, INTERRUPTED = 1, 2, 3, 4, 130
-_OURS = ("veilspan", "veilspan_experiments")
 
 
 def fail(error: BaseException, *, as_json: bool) -> int:
     """Say on the error stream what went wrong, in one sentence; return the exit code."""
     code = exit_code(error)
-    if code == INTERRUPTED:
-        print("veilspan: stopped.", file=sys.stderr)
-    elif as_json:
+    if as_json:
         print(json.dumps({"error": sentence(error), "exit_code": code}), file=sys.stderr)
-    elif hasattr(error, "show"):  # what the parser says, with the usage
+    elif code != INTERRUPTED and hasattr(error, "show"):  # what the parser says, with the usage
         error.show()
     else:
         print(f"veilspan: {sentence(error)}", file=sys.stderr)
@@ -43,25 +39,23 @@ def exit_code(error: BaseException) -> int:
 def sentence(error: BaseException) -> str:
     """What an error may say. A text that veilspan did not write could quote a row: it is not shown.
 
-    Errors of the operating system name files, not their contents.
+    Errors of the operating system name files, not their contents; those of imports name modules.
     """
+    if exit_code(error) == INTERRUPTED:
+        return "stopped."
     if hasattr(error, "format_message"):
         return str(error.format_message())
     if isinstance(error, OSError):
         named = error.strerror and error.filename
         return f"{error.filename}: {error.strerror}." if named else str(error)
+    from veilspan._errors import raised_by_us
+
     spoken = isinstance(error, (ValueError, TypeError, RuntimeError, ImportError))
-    if spoken and _raised_by_us(error.__traceback__):
+    if spoken and raised_by_us(error):
         return str(error)
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"there is no module {error.name}: install it, or run again with --debug."
     return f"unexpected: {type(error).__name__}; run again with --debug."
-
-
-def _raised_by_us(trace: TracebackType | None) -> bool:
-    module = ""
-    while trace is not None:
-        module = trace.tb_frame.f_globals.get("__name__", "")
-        trace = trace.tb_next
-    return module.partition(".")[0] in _OURS
 
 
 def quiet_warnings() -> None:

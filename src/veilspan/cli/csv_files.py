@@ -13,6 +13,9 @@ from typing import Any, TextIO
 
 import numpy as np
 
+#: Put between cells that are handed to NumPy: a control character that separates units.
+_BETWEEN = "\x1f"
+
 
 @dataclass(frozen=True)
 class CsvFile:
@@ -47,7 +50,13 @@ class CsvFile:
             raise ValueError(f"{path.name} is empty.")
         if len(first) == 1:
             _check_separator(path, separator, first[0])
-        if all(_is_number(cell) for cell in first):
+        numbers = sum(map(_is_number, first))
+        if 0 < numbers < len(first):
+            raise ValueError(
+                f"the first line of {path.name} mixes numbers and text: if it names the columns, "
+                "no name may be a number; if it is a row, put a line of names above it."
+            )
+        if numbers:
             return cls(path, separator, tuple(map(str, range(len(first)))), False)
         names = tuple(cell.strip() for cell in first)
         if len(set(names)) < len(names) or "" in names:
@@ -59,31 +68,32 @@ class CsvFile:
     def numbers(self, names: Sequence[str]) -> np.ndarray:
         """Columns as an array of floats."""
         places = [self.names.index(name) for name in names]
+        count = 0
+
+        def chosen() -> Iterator[str]:
+            nonlocal count
+            for line in self._records():
+                count += 1
+                yield _BETWEEN.join([line[place].strip() for place in places])
+
         table = None
         try:
-            with _opened(self.path) as stream, warnings.catch_warnings():
+            with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # of a file without rows
-                table = np.loadtxt(
-                    stream,
-                    delimiter=self.separator,
-                    skiprows=int(self.has_header),
-                    usecols=places,
-                    comments=None,
-                    quotechar='"',
-                    ndmin=2,
-                )
+                table = np.loadtxt(chosen(), delimiter=_BETWEEN, comments=None, ndmin=2)
         except ValueError:
             pass  # NumPy quotes the cell; what is said below does not
-        if table is None:
-            raise ValueError(self._diagnosis(places))
-        if len(table) == 0:
+        if table is not None and count == 0:
             raise ValueError(f"{self.path.name} has no rows below the names of its columns.")
+        # NumPy leaves out lines without a cell, and cells may hold what is put between them.
+        if table is None or table.shape != (count, len(places)):
+            raise ValueError(self._diagnosis(places))
         return table
 
     def column(self, name: str) -> list[str]:
         """One column as text."""
         place = self.names.index(name)
-        cells = [line[place].strip() if place < len(line) else "" for line in self._body()]
+        cells = [line[place].strip() for line in self._records()]
         if "" in cells:
             raise ValueError(f"{self.path.name} has empty cells in {name}: fill or drop them.")
         return cells
@@ -93,38 +103,48 @@ class CsvFile:
         cells = self.column(name)
         if not all(_is_number(cell) for cell in cells):
             return np.array(cells)
-        numbers = np.array(cells, dtype=np.float64)
+        numbers = np.array([float(cell) for cell in cells])
         whole = bool(np.all(numbers == np.rint(numbers))) and bool(np.all(abs(numbers) < 2**53))
         return numbers.astype(np.int64) if whole else numbers
 
-    def _body(self) -> Iterator[list[str]]:
+    def _records(self) -> Iterator[list[str]]:
+        """Lines below the names, each with a cell for every column."""
         lines = _lines(self.path, self.separator)
         if self.has_header:
             next(lines)
-        return lines
-
-    def _diagnosis(self, places: Sequence[int]) -> str:
-        """Why the columns are no numbers: by names of columns, without a cell or a row number."""
-        text, gaps = set(), set()
-        for line in self._body():
+        for line in lines:
             if len(line) != len(self.names):
-                return (
+                raise ValueError(
                     f"the lines of {self.path.name} have different numbers of cells: is the "
                     "separator right, and are texts with commas in quotes?"
                 )
+            yield line
+
+    def _diagnosis(self, places: Sequence[int]) -> str:
+        """Why the columns are no numbers: by names of columns, without a cell or a row number."""
+        text, gaps, any_number = set(), set(), False
+        for line in self._records():
+            any_number = any_number or any(map(_is_number, line))
             for place in places:
                 cell = line[place].strip()
                 if not cell:
                     gaps.add(place)
                 elif not _is_number(cell):
                     text.add(place)
+        if not any_number:  # the first line may be a row as well: its cells are not quoted
+            return (
+                f"{self.path.name} holds no numbers: leave texts out by --columns, and turn "
+                "categories into numbers (a column of 0 and 1 for each) first."
+            )
         if text:
             return (
                 f"{self.path.name} holds text, not numbers, in {self._named(text)}: leave ids out "
                 "by --columns, and turn categories into numbers (a column of 0 and 1 for each) "
                 "first."
             )
-        return f"{self.path.name} has empty cells in {self._named(gaps)}: fill or drop them."
+        if gaps:
+            return f"{self.path.name} has empty cells in {self._named(gaps)}: fill or drop them."
+        return f"{self.path.name} could not be read as a table of numbers."
 
     def _named(self, places: set[int]) -> str:
         return ", ".join(self.names[place] for place in sorted(places))

@@ -31,6 +31,7 @@ def write_sample(
     columns: int | None,
     components: int,
     seed: int,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Make a table and write it."""
@@ -40,7 +41,11 @@ def write_sample(
     width = made.columns if columns is None else columns
     if rows < 1 or width < 1 or components < 1:
         raise ValueError("--rows, --columns and --components must be at least 1.")
+    if seed < 0:
+        raise ValueError("--seed must not be negative.")
     check_output(out)
+    if out.exists() and not force:
+        raise FileExistsError(f"{out} exists; choose another file, or --force to replace it.")
     with busy(f"making {name}", quiet=as_json):
         sample = made.make(rows, width, components, seed)
         write_table(out, sample.names, sample.columns)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from veilspan.cli.console import busy, print_json
-from veilspan.cli.folders import check_free, new_folder
-from veilspan.cli.kinds import Kind, kind_named, make_estimator, parameters_of
-from veilspan.cli.ratings import OBSERVED, read_items, read_ratings
+from veilspan.cli.folders import check_free, new_folder, place_of
+from veilspan.cli.kinds import OBSERVED, Kind, kind_named, make_estimator, parameters_of
+from veilspan.cli.ratings import read_items, read_ratings
 from veilspan.cli.tables import read_table
 from veilspan.privacy.budget import Budget
 
@@ -43,18 +43,22 @@ def run_fit(
     """Read, fit, save: all or nothing. What can be refused is refused before rows are read."""
     kind = kind_named(name)
     _check_options(kind, name, target=target, items=items)
-    check_free(out, force=force)
+    place = place_of(out)
+    check_free(place, force=force)
     settings = parameters_of(kind, parameters)
+    _check_classes(kind, name, settings)
     account = _account(ledger, dataset, key)
     budget = {"epsilon": epsilon, "delta": delta, "neighbors": neighbors, "ledger": account}
     Budget(epsilon, delta)
     with busy(f"reading {Path(data).name}", quiet=as_json):
         read = _read_ratings if kind.reads == "ratings" else _read_rows
-        learn = read(kind, data, columns=columns, target=target, items=items, separator=separator)
+        learn = read(
+            kind, name, data, columns=columns, target=target, items=items, separator=separator
+        )
     from veilspan.releases import save
 
     # The folder comes before the fit: better no place to write than a charge without a release.
-    with new_folder(out, force=force) as folder:
+    with new_folder(place, force=force) as folder:
         with busy(f"fitting {name}", quiet=as_json):
             model = learn(settings, budget)
         save(model, folder, key=key)
@@ -76,6 +80,15 @@ def _check_options(kind: Kind, name: str, **given: str | None) -> None:
         raise ValueError("--items is for recommend.")
 
 
+def _check_classes(kind: Kind, name: str, settings: dict[str, Any]) -> None:
+    """Which labels there are may tell of a row: somebody must say that it is public."""
+    if kind.reads == "labels" and "classes" not in settings:
+        raise ValueError(
+            f"{name} needs the public labels: -p classes=0,1 say, or -p classes=observed if the "
+            "set of labels in the file is public knowledge."
+        )
+
+
 def _account(ledger: str | None, dataset: str | None, key: Path | None) -> Any:
     if ledger is None and dataset is None:
         return None
@@ -86,15 +99,23 @@ def _account(ledger: str | None, dataset: str | None, key: Path | None) -> Any:
     return Ledger(ledger, key).dataset(dataset)
 
 
-def _read_rows(kind: Kind, data: str, **options: Any) -> Learn:
+def _read_rows(kind: Kind, name: str, data: str, **options: Any) -> Learn:
     """Read a table; return how to learn from it."""
     names = options["columns"]
-    chosen = None if names is None else [name.strip() for name in names.split(",")]
+    chosen = None if names is None else [column.strip() for column in names.split(",")]
     table = read_table(
         data, columns=chosen, target=options["target"], separator=options["separator"]
     )
 
+    text = table.targets is not None and table.targets.dtype.kind not in "fiub"
+    if text and kind.reads == "numbers":
+        raise ValueError(
+            f"{options['target']} holds text, not numbers: it cannot be predicted by {name}."
+        )
+
     def learn(settings: dict[str, Any], budget: dict[str, Any]) -> Any:
+        if text and settings.get("classes") is not None:  # as they are written in the file
+            settings = {**settings, "classes": [str(label) for label in settings["classes"]]}
         model = make_estimator(kind, table.n_columns, settings, **budget)
         model.fit(*((table.rows, table.targets) if kind.needs_target else (table.rows,)))
         if table.names is not None:  # for the report, and so that transform finds its columns
@@ -104,7 +125,7 @@ def _read_rows(kind: Kind, data: str, **options: Any) -> Learn:
     return learn
 
 
-def _read_ratings(kind: Kind, data: str, **options: Any) -> Learn:
+def _read_ratings(kind: Kind, name: str, data: str, **options: Any) -> Learn:
     """Read ratings; return how to learn from them."""
     listed = read_items(options["items"])
     triples = read_ratings(data, listed, options["columns"], options["separator"])

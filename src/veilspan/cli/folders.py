@@ -14,6 +14,19 @@ from pathlib import Path
 RELEASE_FILES = {"release.json", "arrays.npz", "report.html"}
 
 
+def place_of(out: Path) -> Path:
+    """Where ``out`` leads, or an error if a folder cannot be put there by renaming one."""
+    if out.is_symlink() and not out.exists():
+        raise FileExistsError(f"{out} is a link that leads nowhere; choose another --out.")
+    place = out.resolve()
+    here = Path.cwd().resolve()
+    if place == here or place in here.parents or os.path.ismount(place):
+        raise FileExistsError(
+            f"{out} is a folder that is in use and cannot be replaced; --out names a new one."
+        )
+    return place
+
+
 def check_free(out: Path, *, force: bool) -> None:
     """Refuse a place that is taken, before any work is done."""
     if not out.exists():
@@ -62,7 +75,7 @@ def _put(staged: Path, out: Path) -> None:
         out.rmdir()
     try:
         os.rename(staged, out)
-    except OSError:
+    except BaseException:
         if old is not None:
             os.rename(old, out)
         raise

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import typer
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -43,6 +45,8 @@ KINDS = {
     "elastic-net": Kind("ElasticNet", "numbers"),
     "huber": Kind("HuberRegressor", "numbers"),
 }
+#: Said of items or labels: those that occur in the file are public knowledge.
+OBSERVED = "observed"
 #: Parameters that are options of their own, or are nobody's choice on the command line.
 _RESERVED = {
     "epsilon": "--epsilon",
@@ -58,7 +62,7 @@ _MANIFOLDS = ("spd", "spd-log-euclidean", "spd-bures-wasserstein", "sphere", "eu
 def kind_named(name: str) -> Kind:
     """The kind of that name, or an error that lists all."""
     if name not in KINDS:
-        raise ValueError(f"unknown kind {name!r}; known are {', '.join(KINDS)}.")
+        raise typer.BadParameter(f"unknown kind {name!r}; known are {', '.join(KINDS)}.")
     return KINDS[name]
 
 
@@ -84,8 +88,19 @@ def parameters_of(kind: Kind, given: Sequence[str]) -> dict[str, Any]:
         if name not in known:
             free = ", ".join(n for n in known if n not in _RESERVED)
             raise ValueError(f"{kind.estimator} has no parameter {name!r}; it has {free}.")
-        parameters[name] = _literal(value.strip())
+        read = _classes if name == "classes" else _literal
+        parameters[name] = read(value.strip())
     return parameters
+
+
+def _classes(text: str) -> Any:
+    """Labels with commas between them; ``observed`` takes those that occur."""
+    if text == OBSERVED:
+        return None
+    value = _literal(text)
+    if isinstance(value, (tuple, list)):
+        return list(value)
+    return [label.strip() for label in text.split(",")]
 
 
 def _literal(text: str) -> Any:
@@ -95,6 +110,9 @@ def _literal(text: str) -> Any:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text
+    except (TypeError, MemoryError, RecursionError):
+        pass  # a set of lists, brackets without end
+    raise ValueError(f"--param cannot read {text[:60]!r} as a value.")
 
 
 def make_estimator(kind: Kind, n_columns: int, parameters: Mapping[str, Any], **budget: Any) -> Any:

@@ -111,7 +111,8 @@ def simulated(
     if kind.reads == "points" and not str(settings.get("manifold", "spd")).startswith("spd"):
         raise ValueError("only means of matrices are simulated: add --no-simulate.")
     used = min(rows, max(FEWEST_ROWS, LARGEST.get(kind.reads, LARGEST_OTHER) // columns))
-    settings = {k: v for k, v in settings.items() if k != "random_state"}
+    # The made-up tables have seeds and labels of their own.
+    settings = {k: v for k, v in settings.items() if k not in ("random_state", "classes")}
     levels = [*epsilons, math.inf]
     errors: dict[float, list[float]] = {level: [] for level in levels}
     with (

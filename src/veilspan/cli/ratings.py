@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from veilspan.cli.csv_files import CsvFile
-
-OBSERVED = "observed"
+from veilspan.cli.kinds import OBSERVED
 
 
 def read_items(items: str) -> list[Hashable] | None:
@@ -69,6 +68,8 @@ def _three(file: CsvFile, columns: str | None) -> list[str]:
     names = [name.strip() for name in wanted]
     if len(names) != 3:
         raise ValueError("--columns names three columns for ratings: users, items, ratings.")
+    if len(set(names)) < len(names):
+        raise ValueError("--columns names a column twice.")
     if not set(names) <= set(file.names):
         raise ValueError(
             f"{file.path.name} must have the columns {', '.join(names)}; name others by --columns "

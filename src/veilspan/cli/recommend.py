@@ -9,7 +9,7 @@ from typing import Any
 
 from veilspan.cli.console import print_json, progress
 from veilspan.cli.ratings import like, read_ratings
-from veilspan.cli.tables import write_table
+from veilspan.cli.tables import check_not_input, write_table
 
 #: Users that are printed; a file takes them all.
 MOST_SHOWN = 20
@@ -32,6 +32,8 @@ def run_recommend(
         raise ValueError(f"--k must be at least 1; got {k}.")
     if out is not None and out.suffix != ".csv":
         raise ValueError(f"recommendations go to a .csv file; got {out.name!r}.")
+    if out is not None:
+        check_not_input(out, data)
     from veilspan.releases import load
 
     model = load(release, key=key)

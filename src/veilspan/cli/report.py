@@ -43,6 +43,8 @@ def run_report(
     title : str, optional
         Heading of the page.
     """
+    if out is not None and out.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"--out must end in .html or .htm; got {out.name!r}.")
     from veilspan.reports import write_report
 
     source = _source(release, key)

@@ -127,7 +127,10 @@ GENERATORS = {
         "users, items and stars", "recommend (-p rating_range=1,5 --items observed)", 50, _ratings
     ),
     "labels": Generator(
-        "features with a label", "logistic, svc (-p feature_range=-1,1 --target label)", 8, _labels
+        "features with a label",
+        "logistic, svc (-p feature_range=-1,1 -p classes=0,1 --target label)",
+        8,
+        _labels,
     ),
     "numbers": Generator(
         "features with a number",

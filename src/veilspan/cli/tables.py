@@ -77,15 +77,24 @@ def read_table(
 
 
 def choose(
-    names: Sequence[str], columns: Sequence[str] | None, target: str | None, where: str
+    names: Sequence[str],
+    columns: Sequence[str] | None,
+    target: str | None,
+    where: str,
+    *,
+    quote: bool = True,
 ) -> list[str]:
-    """Names of the columns to read: those asked for, or all but the target."""
+    """Names of the columns to read: those asked for, or all but the target.
+
+    Without ``quote`` an error lists no names: the line that should hold them may be a row.
+    """
     missing = [name for name in [*(columns or ()), *([target] if target else ())]
                if name not in names]  # fmt: skip
     if missing:
-        raise ValueError(
-            f"{where} has no column {', '.join(map(repr, missing))}; it has {_listed(names)}."
-        )
+        known = f"it has {_listed(names)}" if quote else f"its first line has {len(names)} names"
+        raise ValueError(f"{where} has no column {', '.join(map(repr, missing))}; {known}.")
+    if columns is not None and len(set(columns)) < len(columns):
+        raise ValueError("--columns names a column twice.")
     if columns is not None and target in columns:
         raise ValueError(f"the target {target!r} cannot be one of the columns it is predicted by.")
     chosen = list(columns) if columns is not None else [name for name in names if name != target]
@@ -103,7 +112,7 @@ def _read_csv(
     path: Path, columns: Sequence[str] | None, target: str | None, separator: str | None
 ) -> Table:
     file = CsvFile.open(path, separator)
-    chosen = choose(file.names, columns, target, path.name)
+    chosen = choose(file.names, columns, target, path.name, quote=not file.has_header)
     rows = file.numbers(chosen)
     _check_finite(rows, chosen, path.name)
     targets = None if target is None else file.labels(target)
@@ -122,9 +131,8 @@ def _check_finite(rows: np.ndarray, names: Sequence[str], where: str) -> None:
 def _read_arrays(path: Path, columns: Sequence[str] | None, target: str | None) -> Table:
     arrays = _load_arrays(path)
     if "indptr" in arrays:
-        from scipy import sparse
-
-        return Table(sparse.csr_array(sparse.load_npz(path)))
+        _refuse_choice(path, "a sparse matrix", columns, target)
+        return Table(_load_sparse(path))
     known = "X" if "X" in arrays else next(iter(arrays), None)
     if known is None or (len(arrays) > 1 and "X" not in arrays):
         raise ValueError(f"{path.name} must hold an array X (and y, if there is a target).")
@@ -132,14 +140,17 @@ def _read_arrays(path: Path, columns: Sequence[str] | None, target: str | None) 
     if rows.dtype.kind not in "fiub" or rows.ndim not in (2, 3):
         raise ValueError(f"{path.name} must hold a table of numbers, rows x columns.")
     if rows.ndim == 3:
+        _refuse_choice(path, "a table of matrices", columns, target)
         return Table(rows)
     names = [str(i) for i in range(rows.shape[1])]
-    in_file = target is not None and target in arrays
+    in_file = target is not None and target in arrays and target != known
     column = None if in_file else target
     chosen = choose(names, columns, column, f"{path.name} (columns are numbered)")
     targets = arrays[str(target)] if in_file else None
     if column is not None:
         targets = rows[:, int(column)]
+    if targets is not None and targets.shape != rows.shape[:1]:
+        raise ValueError(f"{path.name} must hold one target for each row.")
     picked = rows if chosen == names else rows[:, [int(name) for name in chosen]]
     return Table(picked, targets)
 
@@ -151,13 +162,34 @@ def _load_arrays(path: Path) -> dict[str, np.ndarray]:
             if isinstance(loaded, np.ndarray):
                 return {"X": loaded}
             return {name: loaded[name] for name in loaded.files}
-    except (ValueError, EOFError, KeyError, OSError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
-    except Exception as error:  # a broken archive
-        if type(error).__name__ != "BadZipFile":
-            raise
+    except (FileNotFoundError, PermissionError):
+        raise
+    except Exception:
+        pass  # of a broken archive or array, in the words of zipfile, zlib or NumPy
     raise ValueError(f"{path.name} is no NumPy file of numbers, or is cut off.")
+
+
+def _load_sparse(path: Path) -> Any:
+    from scipy import sparse
+
+    matrix = None
+    with contextlib.suppress(Exception):  # SciPy's words on arrays that do not fit together
+        found = sparse.csr_array(sparse.load_npz(path))
+        found.check_format(full_check=True)
+        matrix = found
+    if matrix is None or matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
+        raise ValueError(f"{path.name} holds no whole sparse matrix of numbers.")
+    return matrix
+
+
+def _refuse_choice(
+    path: Path, what: str, columns: Sequence[str] | None, target: str | None
+) -> None:
+    if columns is not None or target is not None:
+        raise ValueError(
+            f"{path.name} holds {what}, all of which is read: --columns and --target (and names "
+            "of columns in a release) do not apply."
+        )
 
 
 def _read_parquet(path: Path, columns: Sequence[str] | None, target: str | None) -> Table:
@@ -243,6 +275,14 @@ def write_table(path: Path, names: Sequence[str], columns: Sequence[Any]) -> Non
         write_whole(path, lambda stream: parquet.write_table(table, stream))
     else:
         check_output(path)
+
+
+def check_not_input(out: Path, data: str) -> None:
+    """Refuse to write over what is read."""
+    place = Path(data)
+    read = [place, *place.glob("*.parquet")] if place.exists() else map(Path, glob(data))
+    if out.exists() and any(path.exists() and out.samefile(path) for path in read):
+        raise ValueError(f"--out {out} is the file that is read: choose another.")
 
 
 def check_output(path: Path) -> None:

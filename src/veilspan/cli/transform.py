@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from veilspan.cli.console import busy, print_json
-from veilspan.cli.tables import check_output, read_table, write_table
+from veilspan.cli.tables import check_not_input, check_output, read_table, write_table
 
 
 def run_transform(
@@ -26,6 +26,7 @@ def run_transform(
 ) -> None:
     """Coordinates or predictions of rows, written to a file."""
     check_output(out)
+    check_not_input(out, data)
     from veilspan.releases import load
 
     model = load(release, key=key)

@@ -55,6 +55,7 @@ def datasets(
     columns: Annotated[int | None, typer.Option(help="Columns, or items.")] = None,
     components: Annotated[int, typer.Option(help="Dimension of the structure.")] = 2,
     seed: Annotated[int, typer.Option(help="Seed.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file in --out.")] = False,
     json: AsJson = False,
 ) -> None:
     """Write made-up tables to try things on; without a name, list them."""
@@ -71,6 +72,7 @@ def datasets(
         columns=columns,
         components=components,
         seed=seed,
+        force=force,
         as_json=json,
     )
 

@@ -7,7 +7,6 @@ of raising. Names of tasks are those of functions and random numbers.
 
 from __future__ import annotations
 
-import dis
 import importlib
 import uuid
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._errors import raised_by_us
 from veilspan._version import __version__
 
 FAN_IN = 8  # sums that are added up in one task, or here
@@ -34,7 +34,7 @@ class Refusal:
     """An error of a part, as a value: its type and a message that holds no value of a row."""
 
     def __init__(self, error: Exception) -> None:
-        ours = isinstance(error, (ValueError, TypeError)) and _raised_here(error)
+        ours = isinstance(error, (ValueError, TypeError)) and raised_by_us(error)
         self.kind = type(error) if ours else RuntimeError
         # Other errors come from libraries whose messages may quote what they stumbled over.
         self.text = str(error) if ours else f"a part could not be computed: {type(error).__name__}."
@@ -42,22 +42,6 @@ class Refusal:
     def raise_here(self) -> None:
         """Raise the error in this process."""
         raise self.kind(self.text)
-
-
-def _raised_here(error: Exception) -> bool:
-    """Whether an error comes from a ``raise`` of this package, whose messages quote no row.
-
-    That the innermost line is ours is not enough: an error of compiled code (``float("a name")``)
-    has no line of its own. So the instruction that was running must be a ``raise``.
-    """
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None:
-        return False
-    frame = trace.tb_frame
-    ours = str(frame.f_globals.get("__name__", "")).partition(".")[0] == "veilspan"
-    return ours and frame.f_code.co_code[trace.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
 class Call:

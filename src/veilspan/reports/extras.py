@@ -93,17 +93,40 @@ def audit_of(given: Any) -> AuditReport | None:
     """An audit's report, or the record that ``veilspan audit --json`` prints."""
     if given is None or isinstance(given, AuditReport):
         return given
+    said = "audit must be the report of veilspan.audit.audit, or its to_dict()"
     if not isinstance(given, Mapping) or "checks" not in given:
-        raise TypeError(
-            "audit must be the report of veilspan.audit.audit, or its to_dict(); "
-            f"got {type(given).__name__}."
-        )
+        raise TypeError(f"{said}; got {type(given).__name__}.")
+    try:
+        return _read_audit(given)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        pass
+    raise ValueError(f"{said}: this record is not whole.")
+
+
+def _read_audit(given: Mapping[str, Any]) -> AuditReport:
     from veilspan.audit.verdict import AuditLine
 
     def line(record: Mapping[str, Any]) -> AuditLine:
         bound = record["lower_bound"]
-        return AuditLine(**{**record, "lower_bound": None if bound is None else float(bound)})
+        if not isinstance(record["ok"], bool):  # the text "false" would count as true
+            raise TypeError
+        return AuditLine(
+            **{
+                **record,
+                "claimed": float(record["claimed"]),
+                "lower_bound": None if bound is None else float(bound),
+                "runs": int(record["runs"]),
+                "verdict": str(record["verdict"]),
+            }
+        )
 
     lines = tuple(line(record) for record in given["checks"])
-    kept = {name: given[name] for name in ("method", "delta", "neighbors", "alpha")}
-    return AuditReport(**kept, lines=lines)
+    if not lines:
+        raise ValueError
+    return AuditReport(
+        method=str(given["method"]),
+        delta=float(given["delta"]),
+        neighbors=str(given["neighbors"]),
+        alpha=float(given["alpha"]),
+        lines=lines,
+    )

@@ -1,0 +1,23 @@
+"""Whose words an error speaks: only those of this package are known to quote no row."""
+
+from __future__ import annotations
+
+import dis
+
+_OURS = ("veilspan", "veilspan_experiments")
+
+
+def raised_by_us(error: BaseException) -> bool:
+    """Whether an error comes from a ``raise`` of this package, whose messages quote no row.
+
+    That the innermost line is ours is not enough: an error of compiled code (``float("a name")``)
+    has no line of its own. So the instruction that was running must be a ``raise``.
+    """
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return False
+    frame = trace.tb_frame
+    ours = str(frame.f_globals.get("__name__", "")).partition(".")[0] in _OURS
+    return ours and frame.f_code.co_code[trace.tb_lasti] == dis.opmap["RAISE_VARARGS"]
