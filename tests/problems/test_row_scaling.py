@@ -21,7 +21,7 @@ def onto_cube(intercept):
 @given(
     rows=arrays(np.float64, (5, 3), elements=st.floats(-1e140, 1e140)),
     intercept=st.sampled_from([0.0, 0.5, 2.0]),
-    scale=st.sampled_from([1e-100, 0.1, np.array([1.0, 1e9, 1e-9])]),
+    scale=st.sampled_from([1e-60, 0.1, np.array([1.0, 1e9, 1e-9])]),
 )
 def test_scaled_rows_lie_in_the_unit_ball_each_by_itself(rows, intercept, scale):
     scaling = RowScaling(np.arange(3.0), scale, 1.5, intercept)
@@ -79,7 +79,7 @@ def test_coefficients_for_raw_rows_give_the_same_scores(shape):
         ({"scale": 0.0}, "scale must be positive"),
         ({"scale": np.array([1.0, np.inf])}, "scale must be positive"),
         ({"row_norm": 0.0}, "row_norm must be positive"),
-        ({"intercept": -1.0}, "intercept must be finite"),
+        ({"intercept": -1.0}, "intercept must be positive"),
         ({"center": np.array([np.nan])}, "center must hold"),
     ],
 )

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from veilspan.curator.row_maps import row_dots
+
 # Larger numbers would overflow when squared and summed; nothing measured is that large.
 LARGEST_VALUE = 1e140
 
@@ -39,9 +41,9 @@ class Block:
 
     @cached_property
     def squared_lengths(self) -> np.ndarray:
-        """Squared length of each row, computed once."""
+        """Squared length of each row, computed once; the same bits in a block of any size."""
         if not self.is_sparse:
-            return np.asarray(np.einsum("ij,ij->i", self.x, self.x))
+            return row_dots(self.x, self.x)
         # An entry may be stored in parts, whose squares do not add up to its square.
         if not self.x.has_canonical_format:
             return np.asarray(self.x.multiply(self.x).sum(axis=1)).ravel()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._scales import check_scale
 from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Block
 from veilspan.privacy.spaces import AnswerSpace, VectorSpace
@@ -50,7 +51,7 @@ class RowGradient(RowQuery):
         space: Callable[[Any], AnswerSpace] | None = None,
     ) -> None:
         self.gradient = gradient
-        self.bound = float(bound)
+        self.bound = check_scale(bound, "bound")
         self.shape = shape
         self._space = space
 

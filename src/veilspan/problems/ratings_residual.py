@@ -191,7 +191,7 @@ def like(ratings: Any, values: np.ndarray) -> Any:
 def clipped(ratings: Any, row_norm: float) -> Any:
     """Rows scaled down to a norm."""
     lengths = np.sqrt(row_sums(ratings, ratings.data**2))
-    weights = np.minimum(1.0, row_norm / np.maximum(lengths, 1e-300))
+    weights = row_norm / np.maximum(lengths, row_norm)
     return like(ratings, per_rating(ratings, weights) * ratings.data)
 
 

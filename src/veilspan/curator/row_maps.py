@@ -1,0 +1,54 @@
+r"""Per-row maps: what they must be, marked where they are defined.
+
+What is done to rows before a sum (clipping to ranges, scaling, completing, choosing ratings) costs
+no privacy as long as it is a map of each row by itself at public numbers: whoever changes, adds or
+removes one row before the map changes, adds or removes one row after it. In floating point that is
+a statement about bits. A row whose last bit depends on how many others are in its block is another
+row, and all n of them move when one is added. So a per-row map
+
+* gives a row the same bits whatever the other rows are: entry by entry, or by reductions that take
+  one row at a time (:func:`row_dots`), never by a product of matrices over many rows;
+* is defined for every row that passes the public check of a table's form, zeros, denormal numbers
+  and the largest ones included;
+* never warns and never raises, whatever ``np.seterr`` says: that would tell something of a row.
+
+``row_map`` marks such a function, silences its arithmetic and enters it into ``ROW_MAPS``;
+``tests/contracts/test_row_maps.py`` holds every entry to the three.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+#: All per-row maps by module and name.
+ROW_MAPS: dict[str, Callable[..., Any]] = {}
+
+
+def row_map(function: Callable[P, T]) -> Callable[P, T]:
+    """Mark a per-row map; its floating-point arithmetic is silent."""
+
+    @functools.wraps(function)
+    def quiet(*args: P.args, **kwargs: P.kwargs) -> T:
+        with np.errstate(all="ignore"):
+            return function(*args, **kwargs)
+
+    ROW_MAPS[f"{function.__module__}.{function.__qualname__}"] = quiet
+    return quiet
+
+
+@row_map
+def row_dots(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Inner product of each row of ``x`` with the same row of ``y``.
+
+    A stack of products (1 x d)(d x 1), each of which is one call of the dot product of BLAS on one
+    row: the same bits in a block of any size. ``np.einsum("ij,ij->i", ...)`` sums rows of more than
+    8,192 columns in another order if it is given a single one.
+    """
+    return np.asarray((x[:, None, :] @ y[:, :, None])[:, 0, 0])
