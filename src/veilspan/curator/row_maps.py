@@ -27,6 +27,11 @@ import numpy as np
 P = ParamSpec("P")
 T = TypeVar("T")
 
+#: Columns that ``np.einsum`` adds up in one go: half of its buffer.
+_PIECE = 4096
+#: Squared lengths in between are sums of squares that neither overflow nor lose bits to underflow.
+_SAFE = 2.0**-900, 2.0**1000
+
 #: All per-row maps by module and name.
 ROW_MAPS: dict[str, Callable[..., Any]] = {}
 
@@ -47,8 +52,31 @@ def row_map(function: Callable[P, T]) -> Callable[P, T]:
 def row_dots(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Inner product of each row of ``x`` with the same row of ``y``.
 
-    A stack of products (1 x d)(d x 1), each of which is one call of the dot product of BLAS on one
-    row: the same bits in a block of any size. ``np.einsum("ij,ij->i", ...)`` sums rows of more than
-    8,192 columns in another order if it is given a single one.
+    Without BLAS, whose products over many rows round by a row's place among them. ``np.einsum``
+    takes a row at a time, but one of more columns than its buffer (8,192) in another order if it is
+    alone, so wider rows are added up in pieces. The bits of a row then depend on nothing but
+    whether the table is stored by rows or by columns, which is public.
     """
-    return np.asarray((x[:, None, :] @ y[:, :, None])[:, 0, 0])
+    total = np.einsum("ij,ij->i", x[:, :_PIECE], y[:, :_PIECE])
+    for first in range(_PIECE, x.shape[1], _PIECE):
+        piece = slice(first, first + _PIECE)
+        total += np.einsum("ij,ij->i", x[:, piece], y[:, piece])
+    return np.asarray(total)
+
+
+@row_map
+def row_lengths(x: np.ndarray) -> np.ndarray:
+    """Euclidean length of each row, to a few roundings whatever its size; NaN and inf stay.
+
+    A row whose squares leave the range of floats is divided by a power of two first, which is
+    exact: otherwise a row at the edge of overflow would have a length, or none, by its rounding.
+    """
+    squares = row_dots(x, x)
+    lengths = np.sqrt(squares)
+    odd = ~((squares > _SAFE[0]) & (squares < _SAFE[1]))
+    if odd.any():
+        rows = x[odd]
+        _, power = np.frexp(np.abs(rows).max(axis=1, initial=0.0))
+        rows = np.ldexp(rows, -power[:, None])
+        lengths[odd] = np.ldexp(np.sqrt(row_dots(rows, rows)), power)
+    return lengths

@@ -14,6 +14,7 @@ import numpy as np
 from veilspan._scales import check_derived_scale
 from veilspan.curator.executor import BLOCK_BYTES
 from veilspan.curator.query import RowQuery
+from veilspan.curator.row_maps import row_map
 from veilspan.curator.rows import Block
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, ProductSpace, SymmetricSpace, VectorSpace
@@ -77,6 +78,7 @@ class ItemStatistics(RowQuery):
         vector = VectorSpace((n_features,))
         return ProductSpace((vector, vector), (1.0, self.count_weight))
 
+    @row_map
     def prepare(self, block: Block, point: Any) -> Any:
         """Centred ratings, scaled to norm C."""
         kept = self.rule.kept(block)
@@ -140,6 +142,7 @@ class RatingCovariance(RowQuery):
         """Symmetric matrices."""
         return SymmetricSpace(n_features)
 
+    @row_map
     def prepare(self, block: Block, point: Any) -> IntegerRows:
         """Rows as whole numbers q."""
         kept = self.rule.kept(block)

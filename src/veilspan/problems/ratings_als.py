@@ -20,7 +20,7 @@ import numpy as np
 
 from veilspan._scales import check_derived_scale
 from veilspan.curator.query import RowQuery
-from veilspan.curator.row_maps import row_dots
+from veilspan.curator.row_maps import row_dots, row_map
 from veilspan.curator.rows import Block
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, ProductSpace, VectorSpace
@@ -144,6 +144,7 @@ class ItemSystems(RowQuery):
         )
         return ProductSpace(parts, self.part_weights)
 
+    @row_map
     def prepare(self, block: Block, point: Any) -> UserParts:
         """Solve for every user, clip, weigh."""
         bias, factors, importance = point
