@@ -26,9 +26,10 @@ def flat_block(rows):
 
 
 def clipped_by_hand(m, point, vectors, bound):
+    """In coordinates, where sums stay."""
     lengths = m.norm(point, vectors)
     weights = np.minimum(1, bound / np.maximum(lengths, 1e-300))
-    return np.tensordot(weights, vectors, axes=1)
+    return np.tensordot(weights, m.to_coordinates(point, vectors), axes=1)
 
 
 @pytest.mark.parametrize("bound", [0.05, 0.3, 10.0])

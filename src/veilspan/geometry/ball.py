@@ -9,13 +9,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from veilspan._scales import check_scale
-from veilspan.geometry._linalg import FloatArray
+from veilspan.geometry._linalg import FloatArray, dot, drop
+from veilspan.geometry._rowwise import or_nan
 from veilspan.geometry._spd import SPDBase
 from veilspan.geometry.base import Manifold
 from veilspan.geometry.euclidean import Euclidean
 from veilspan.geometry.lorentz import Lorentz
 from veilspan.geometry.poincare import PoincareBall
 from veilspan.geometry.spd_bures import SPDBuresWasserstein
+
+#: How far inside the boundary moved points are put: a hair, so that pulling in again changes
+#: nothing, and more for those that rounding leaves outside.
+_MARGINS = (1e-12, 1e-9, 1e-6, 1e-3, 0.5)
+#: How far from the manifold a moved point may be, relative to its size.
+_ON = 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,26 +128,70 @@ class Ball:
 
     def contains(self, x: ArrayLike) -> np.ndarray:
         """Whether points lie in the ball."""
-        return np.asarray(self.manifold.dist(self.center, x) <= self.radius)
+        points = self.manifold._arg(x)
+        lead = points.shape[: points.ndim - len(self.manifold.point_shape)]
+        inside = self._lengths(self._seen(self._stack(points))) <= self.radius
+        return inside.reshape(lead)
 
     def pull_in(self, x: ArrayLike) -> FloatArray:
-        """Points inside as they are, points outside moved to the boundary."""
+        """Points inside as they are, points outside moved to the boundary.
+
+        A total map of single points: every array of the right shape has an image, which is finite,
+        depends on that point alone, bit for bit, and comes without a warning. Far out, rounding
+        may leave a moved point a little outside; it is then moved further in, until it is in the
+        ball as :meth:`contains` measures it. What has no direction from the centre in float64 goes
+        to the centre.
+        """
         points = self.manifold._arg(x)
         if math.isinf(self.radius):
             return points
-        outside = np.asarray(self.manifold.dist(self.center, points)) > self.radius
+        stack = self._stack(points)
+        seen = self._seen(stack)
+        lengths = self._lengths(seen)
+        outside = ~(lengths <= self.radius)  # what is not a number is not inside
         if not outside.any():
             return points
-        log = self.manifold.log(self.center, points[outside])
-        # By the vector's own length: far out, rounding may part it from the distance. A hair
-        # inside, so that pulling in again changes nothing.
-        factor = self.radius * (1 - 1e-12) / self.manifold.norm(self.center, log)
-        moved = self.manifold.exp(self.center, log * _as_factor(factor, log))
-        if points.shape == self.manifold.point_shape:
-            return moved.reshape(points.shape)
-        result = points.copy()
-        result[outside] = moved
+        result = stack.copy()
+        result[outside] = self._moved(seen[outside], lengths[outside])
+        return result.reshape(points.shape)
+
+    def _moved(self, seen: FloatArray, lengths: FloatArray) -> FloatArray:
+        """Points at the boundary in the directions of coordinates; the centre where there is none.
+
+        Each attempt goes a little further inside, for those points only that need it.
+        """
+        shape = self.manifold.point_shape
+        result = np.tile(self.center, (len(seen), *(1 for _ in shape)))
+        left = np.flatnonzero(np.isfinite(lengths))
+        for margin in _MARGINS:
+            if not left.size:
+                break
+            with np.errstate(all="ignore"):
+                factor = self.radius * (1 - margin) / lengths[left]
+                shorter = seen[left] * _as_factor(factor, seen)
+                ends = or_nan(
+                    lambda c: self.manifold.exp_coordinates(self.center, c), shorter, shape
+                )
+                there = self._lengths(self._seen(ends)) <= self.radius
+                there &= self.manifold.contains(ends, atol=_ON)
+            result[left[there]] = ends[there]
+            left = left[~there]
         return result
+
+    def _stack(self, points: FloatArray) -> FloatArray:
+        """Points along one axis, each in one piece: another layout would be rounded otherwise."""
+        return np.ascontiguousarray(points.reshape((-1, *self.manifold.point_shape)))
+
+    def _seen(self, stack: FloatArray) -> FloatArray:
+        """Coordinates of the logarithms at the centre; NaN where there is none."""
+        shape = self.manifold.coordinate_shape
+        with np.errstate(all="ignore"):
+            return or_nan(lambda y: self.manifold.log_coordinates(self.center, y), stack, shape)
+
+    def _lengths(self, seen: FloatArray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            flat = seen.reshape(len(seen), -1)
+            return np.asarray(np.sqrt(drop(dot(flat, flat))))
 
     def __repr__(self) -> str:
         return f"Ball({self.manifold!r}, radius={self.radius:.4g})"

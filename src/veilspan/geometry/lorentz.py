@@ -8,6 +8,7 @@ import numpy as np
 
 from veilspan.geometry._arguments import check_size
 from veilspan.geometry._linalg import FloatArray, dot, drop
+from veilspan.geometry._twofold import inner, two_product, two_sum
 from veilspan.geometry.base import Manifold, TransportKind
 
 
@@ -23,6 +24,9 @@ class Lorentz(Manifold):
     * inner: of these coordinates, u' - u_1 / (1 + x_1) x', far out more accurate than <u, v>_L.
     * log, dist: from q = <y - x, y - x>_L = 4 sinh(dist / 2)^2, without cancellation.
     * parallel transport: u + <y, u>_L / (1 - <x, y>_L) (x + y).
+    * coordinates of log: asinh(|v|) v / |v| with v the boost of y that takes x to the apex
+      (`_boosted`), to a few roundings at any distance from the apex below 35. The entries of log
+      itself are up to e^r times longer, and coordinates made of them lose as many digits.
 
     Parameters
     ----------
@@ -55,6 +59,24 @@ class Lorentz(Manifold):
         sinh = np.sqrt(q * (1 + 0.25 * q))
         factor = 2 * np.arcsinh(0.5 * np.sqrt(q)) / (sinh + (sinh == 0)) + (sinh == 0)
         return factor * (d - (0.5 * q) * x)
+
+    def _log_coordinates(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        if x.ndim > 1 or y.ndim > 2:
+            return super()._log_coordinates(x, y)
+        v = _boosted(x[1:], np.atleast_2d(y)[:, 1:])
+        length = np.sqrt(dot(v, v))
+        v *= np.arcsinh(length) / (length + (length == 0)) + (length == 0)
+        return v.reshape((*y.shape[:-1], self.n - 1))
+
+    def _exp_coordinates(self, x: FloatArray, c: FloatArray) -> FloatArray:
+        # The boost of (cosh |c|, sinh |c| c / |c|) that takes the apex to x.
+        length = np.sqrt(dot(c, c))
+        sinhc = np.sinh(length) / (length + (length == 0)) + (length == 0)
+        tail = x[..., 1:]
+        along = np.cosh(length) + sinhc * dot(tail, c) / (1 + head(x))
+        y = np.empty((*np.broadcast_shapes(x.shape[:-1], c.shape[:-1]), self.n))
+        y[..., 1:] = sinhc * c + along * tail
+        return _lift(y)
 
     def _transport(self, x: FloatArray, y: FloatArray, u: FloatArray) -> FloatArray:
         d, q = _gap(x, y)
@@ -125,6 +147,54 @@ def _gap(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     direct = -2 * (1 + minkowski(x, y))
     distant = direct > 0.1 * head(x) * head(y)
     return d, np.where(distant, direct, (dot(r, r) + 4 * t2) / (1 - np.where(distant, 0, t2)))
+
+
+def _boosted(x: FloatArray, y: FloatArray) -> FloatArray:
+    r"""Entries after the first of each y, boosted so that x comes to the apex; |v| = sinh(dist).
+
+    Points are given by their entries x', y' after the first alone, which say all. The boost is
+    v = y' - y_1 x' + (x'.y') x' / (1 + x_1), a difference of numbers e^(2 r) times as long as v.
+    Write d = y' - x' = s x' + w with w orthogonal to x'. Then v = w + t x'/|x'|,
+
+        t = |x'| ((1 + s) x_1 - y_1) = |x'| (s (2 + s) - |w|^2) / ((1 + s) x_1 + y_1),
+
+    the second form by x_1^2 = 1 + |x'|^2 and y_1^2 = 1 + (1 + s)^2 |x'|^2 + |w|^2, for 1 + s > 0.
+
+    Error. d is held exactly in two parts; s and w are computed with twice the digits, so that w is
+    known to u |w| + O(u^2) |d| per entry, and |d| <= e^(r + dist): a few u |v| as long as
+    e^r < 1/u, which is r < 36. In t nothing worse than that cancels: with D = dist,
+    |s (2 + s)| |x'| / ((1 + s) x_1 + y_1) = |y_1^2 - x_1^2 - |w|^2| |x'| / (...) |x'|^2 is at most
+    |y_1 - x_1| / x_1 + |w|^2 / y_1 up to a factor of 2, where |y_1 - x_1| <= (e^D - 1) x_1 and
+    |w|^2 / y_1 <= |v|^2 / y_1 = O(|v| e^D / y_1): a few |v|, which its few roundings are relative
+    to. Further out the result is still finite and a function of x and that y alone.
+    """
+    size = float(dot(x, x))
+    head_y = np.sqrt(1 + dot(y, y))
+    if size < 1e-200:  # at the apex up to rounding
+        return y - head_y * x
+    head_x = np.sqrt(1 + size)
+    columns, base = np.ascontiguousarray(y.T), [np.asarray(entry) for entry in x]
+    gaps = [two_sum(column, -entry) for column, entry in zip(columns, base)]
+    squares = inner((entry, entry, np.zeros(())) for entry in base)
+    along = inner((entry, *gap) for entry, gap in zip(base, gaps))
+    high = along[0] / squares[0]
+    back, error = two_product(high, squares[0])
+    low = (((along[0] - back) - error) + along[1] - high * squares[1]) / squares[0]
+    out = np.empty((len(y), len(x)))
+    for k, (entry, (gap, rest)) in enumerate(zip(base, gaps)):
+        part, error = two_product(high, entry)
+        total, lost = two_sum(gap, -part)
+        out[:, k] = total + (lost - error + rest - low * entry)
+    s = (high + low)[:, None]
+    near, far = two_sum(np.ones_like(high), high)
+    ratio = (near + (far + low))[:, None]  # 1 + s, which may be far shorter than s
+    ww = dot(out, out)
+    root = np.sqrt(size)
+    ahead = ratio > 0
+    below = np.where(ahead, ratio * head_x + head_y, 1.0)
+    t = np.where(ahead, (s * (2 + s) - ww) / below, ratio * head_x - head_y) * root
+    out += t * (x / root)
+    return out
 
 
 def _lift(y: FloatArray) -> FloatArray:

@@ -13,6 +13,7 @@ from veilspan.curator.row_maps import row_dots, row_map
 from veilspan.curator.rows import Block
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, SymmetricSpace
+from veilspan.problems.residuals import residual_roundings
 
 #: Residuals shorter than this count less, in proportion: their direction is mostly rounding.
 GUARD = 1e-6
@@ -95,8 +96,13 @@ class GuardedQuery(SpheredQuery):
         self.guard = float(guard)
 
     def roundoff(self, n_features: int, point: Any) -> float:
-        """The residual is known to (D + r) 2^-53 of a row's length, and divided by the guard."""
-        return (n_features + point.shape[1] + 64.0) / self.guard
+        """The residual's error over the guard, in the product and in the factor, and once more."""
+        error = self.residual_error(n_features, point)
+        return error * (2.0 / self.guard + 1.0) + n_features + 64.0
+
+    def residual_error(self, n_features: int, point: Any) -> float:
+        """Roundings in the residual of a unit row; the point is a basis of a subspace."""
+        return residual_roundings(n_features, point.shape[1])
 
 
 class SphericalMoment(SpheredQuery):

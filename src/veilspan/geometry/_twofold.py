@@ -1,0 +1,52 @@
+"""Sums and products with their rounding errors: twice the digits of float64, entry by entry.
+
+Every function works on each entry alone, in the same operations whatever the array's size, so what
+is built from them gives a row the same bits in any company.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from veilspan.geometry._linalg import FloatArray
+
+#: 2^27 + 1: splits 53 bits into two halves whose products are exact.
+_SPLITTER = 134217729.0
+
+
+def two_sum(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return s and e with s = fl(a + b) and s + e = a + b exactly (Knuth 1969)."""
+    s = a + b
+    t = s - a
+    return s, (a - (s - t)) + (b - t)
+
+
+def split(a: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return two halves of at most 26 bits each, whose sum is a."""
+    c = _SPLITTER * a
+    high = c - (c - a)
+    return high, a - high
+
+
+def two_product(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return p and e with p = fl(a b) and p + e = a b exactly, short of underflow (Dekker 1971)."""
+    p = a * b
+    ah, al = split(a)
+    bh, bl = split(b)
+    return p, ((ah * bh - p) + ah * bl + al * bh) + al * bl
+
+
+def inner(
+    pairs: Iterable[tuple[FloatArray, FloatArray, FloatArray]],
+) -> tuple[FloatArray, FloatArray]:
+    """Sum of a (b + c) over triples (a, b, c), c a correction to b, as a value and a correction.
+
+    The result is as if computed with 106 bits (Ogita, Rump and Oishi 2005).
+    """
+    high: FloatArray | float = 0.0
+    low: FloatArray | float = 0.0
+    for a, b, c in pairs:
+        p, e = two_product(a, b)
+        high, t = two_sum(high, p)  # type: ignore[arg-type]
+        low = low + (t + (e + a * c))
+    return high, low  # type: ignore[return-value]
