@@ -79,4 +79,4 @@ def row_lengths(x: np.ndarray) -> np.ndarray:
         _, power = np.frexp(np.abs(rows).max(axis=1, initial=0.0))
         rows = np.ldexp(rows, -power[:, None])
         lengths[odd] = np.ldexp(np.sqrt(row_dots(rows, rows)), power)
-    return lengths
+    return np.asarray(lengths)

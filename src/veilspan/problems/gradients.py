@@ -10,6 +10,7 @@ import numpy as np
 
 from veilspan._scales import check_scale
 from veilspan.curator.query import RowQuery
+from veilspan.curator.row_maps import row_lengths
 from veilspan.curator.rows import Block
 from veilspan.privacy.spaces import AnswerSpace, VectorSpace
 
@@ -83,7 +84,7 @@ class RowGradient(RowQuery):
     def norms(self, block: np.ndarray, point: Any) -> np.ndarray:
         """Norm of each gradient in the answer space: coordinates are isometric."""
         with np.errstate(all="ignore"):
-            return np.sqrt(np.einsum("ij,ij->i", block, block))
+            return row_lengths(block)
 
     def weighted_sum(self, block: np.ndarray, weights: np.ndarray, point: Any) -> np.ndarray:
         """Weighted sum in coordinates, leaving out rows of weight 0."""
