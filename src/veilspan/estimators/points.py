@@ -9,7 +9,6 @@ import numpy as np
 
 from veilspan.curator.dask_table import DaskTable
 from veilspan.curator.patched_rows import PatchedRows
-from veilspan.curator.rows import Rows
 from veilspan.estimators.base import rows_of
 from veilspan.estimators.lazy import flat_lazy, is_lazy
 from veilspan.geometry import Ball, Manifold, SPDBuresWasserstein
@@ -51,7 +50,7 @@ def rows_on_manifold(table: Any, manifold: Manifold, ball: Ball | None = None) -
     """Rows for a curator: points on the manifold, pulled into a ball, a block at a time."""
     if isinstance(table, DaskTable):
         return rows_of(flat_on_manifold(table, manifold, ball))
-    return PatchedRows(Rows(table), lambda rows: flat_on_manifold(rows, manifold, ball))
+    return PatchedRows(rows_of(table), lambda rows: flat_on_manifold(rows, manifold, ball))
 
 
 def flat_on_manifold(table: Any, manifold: Manifold, ball: Ball | None = None) -> Any:

@@ -160,13 +160,16 @@ def _boosted(x: FloatArray, y: FloatArray) -> FloatArray:
 
     the second form by x_1^2 = 1 + |x'|^2 and y_1^2 = 1 + (1 + s)^2 |x'|^2 + |w|^2, for 1 + s > 0.
 
-    Error. d is held exactly in two parts; s and w are computed with twice the digits, so that w is
-    known to u |w| + O(u^2) |d| per entry, and |d| <= e^(r + dist): a few u |v| as long as
-    e^r < 1/u, which is r < 36. In t nothing worse than that cancels: with D = dist,
-    |s (2 + s)| |x'| / ((1 + s) x_1 + y_1) = |y_1^2 - x_1^2 - |w|^2| |x'| / (...) |x'|^2 is at most
-    |y_1 - x_1| / x_1 + |w|^2 / y_1 up to a factor of 2, where |y_1 - x_1| <= (e^D - 1) x_1 and
-    |w|^2 / y_1 <= |v|^2 / y_1 = O(|v| e^D / y_1): a few |v|, which its few roundings are relative
-    to. Further out the result is still finite and a function of x and that y alone.
+    Error. d is held exactly in two parts, and s and w are computed with twice the digits: w errs by
+    u |w| and O(n u^2) |d|. The entries after the first of a point that moves with speed 1 move with
+    speed at most e^r at distance r of the apex, so |d| <= e^r (e^D - 1) <= 2 e^r |v| for D = dist,
+    and the second term is below u |v| as long as n e^r u is well below 1 (r < 33 or so). In t two
+    terms cancel, T = |x'| |w|^2 / ((1 + s) x_1 + y_1) and t + T, each known to a few u of itself.
+    They are not long: the boost back gives y_1 = x_1 cosh(D) + |x'| t. If t >= 0 then
+    y_1 >= |x'| |w| and T <= |w|. If t < 0 then y_1 >= |x'| (sqrt(1 + |w|^2 + t^2) - |t|)
+    >= |x'| (1 + |w|^2) / (sqrt(1 + |w|^2) + 2 |t|), hence T <= |w| + 2 |t|. So T <= 3 |v|, and v is
+    known to a few u |v|. Further out, and where squares overflow, the result is less exact, but a
+    function of x and that y alone all the same.
     """
     size = float(dot(x, x))
     head_y = np.sqrt(1 + dot(y, y))

@@ -43,7 +43,7 @@ class AnswerSpace(ABC):
 
     def coordinates_of(self, values: Any) -> np.ndarray:
         """Coordinates of a stack of values, one flat row for each: for single contributions."""
-        return np.asarray(values, dtype=np.float64).reshape(len(values), -1)
+        return np.asarray(values, dtype=np.float64).reshape(len(values), self.coordinates)
 
     def within(self, coordinates: np.ndarray) -> np.ndarray:
         """Nearest coordinates that a value has: the orthogonal projector on their subspace."""

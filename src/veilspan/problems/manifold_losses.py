@@ -7,6 +7,7 @@ summing and adding noise are those of plain vectors.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -153,12 +154,9 @@ class FrechetLoss(ManifoldLoss):
 
         NaN for a row that float64 has no logarithm of; it then contributes nothing.
         """
-        seen = or_nan(
-            lambda stack: self.manifold.log_coordinates(point, stack),
-            rows,
-            self.manifold.coordinate_shape,
-        )
-        return -seen.reshape(len(rows), -1)
+        shape = self.manifold.coordinate_shape
+        seen = or_nan(lambda stack: self.manifold.log_coordinates(point, stack), rows, shape)
+        return -seen.reshape(len(rows), math.prod(shape))
 
     def values(self, rows: np.ndarray, point: np.ndarray) -> np.ndarray:
         """Half the squared distances."""
