@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from veilspan._scales import check_scale
 from veilspan.geometry._linalg import FloatArray, dot, drop
 from veilspan.geometry._rowwise import or_nan
 from veilspan.geometry._spd import SPDBase
@@ -60,6 +61,8 @@ class Ball:
             raise ValueError(f"the centre of a ball must be one point of {self.manifold}.")
         if not self.radius > 0:
             raise ValueError(f"the radius of a ball must be positive; got {self.radius}.")
+        if self.radius != math.inf:
+            check_scale(self.radius, "the radius of a ball")
         center.flags.writeable = False
         object.__setattr__(self, "center", center)
         object.__setattr__(self, "radius", float(self.radius))

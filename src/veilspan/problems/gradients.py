@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._scales import check_scale
 from veilspan.curator.query import RowQuery
+from veilspan.curator.row_maps import row_lengths
 from veilspan.curator.rows import Block
 from veilspan.privacy.spaces import AnswerSpace, VectorSpace
 
@@ -58,7 +60,7 @@ class RowGradient(RowQuery):
         space: Callable[[Any], AnswerSpace] | None = None,
     ) -> None:
         self.gradient = gradient
-        self.bound = float(bound)
+        self.bound = check_scale(bound, "bound")
         self.shape = shape
         self._space = space
 
@@ -82,7 +84,7 @@ class RowGradient(RowQuery):
     def norms(self, block: np.ndarray, point: Any) -> np.ndarray:
         """Norm of each gradient in the answer space: coordinates are isometric."""
         with np.errstate(all="ignore"):
-            return np.sqrt(np.einsum("ij,ij->i", block, block))
+            return row_lengths(block)
 
     def weighted_sum(self, block: np.ndarray, weights: np.ndarray, point: Any) -> np.ndarray:
         """Weighted sum in coordinates, leaving out rows of weight 0."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from veilspan._scales import check_scale
 from veilspan.curator.query import RowQuery
 from veilspan.geometry import Grassmann, Manifold, Sphere
 from veilspan.geometry._rowwise import or_nan
@@ -181,10 +182,8 @@ class LeadingSubspace(ManifoldLoss):
     def __init__(self, manifold: Manifold, row_norm: float = 1.0) -> None:
         if not isinstance(manifold, (Sphere, Grassmann)):
             raise TypeError(f"LeadingSubspace needs a Sphere or a Grassmann; got {manifold}.")
-        if not row_norm > 0:
-            raise ValueError(f"row_norm must be positive; got {row_norm}.")
         self.manifold = manifold
-        self.row_norm = float(row_norm)
+        self.row_norm = check_scale(row_norm, "row_norm")
         self.largest_gradient = self.row_norm**2 / 2
         self.largest_curvature = self.row_norm**2
         self.width = manifold.n

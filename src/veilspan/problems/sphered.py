@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from veilspan.curator.query import RowQuery
+from veilspan.curator.row_maps import row_dots, row_map
 from veilspan.curator.rows import Block
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, SymmetricSpace
@@ -34,19 +35,21 @@ class Rays:
         return np.where(present, weights, 0.0) / np.where(present, self.squares, 1.0)
 
 
+@row_map
 def to_rays(block: Block, center: np.ndarray | None) -> Rays:
     """Rows minus a public centre, as directions."""
     x = block.dense() if center is None else block.dense() - center
-    squares = np.einsum("ij,ij->i", x, x)
+    squares = row_dots(x, x)
     odd = ~((squares > 1e-250) & (squares < 1e250))
     if odd.any():
         x = x.copy()
         largest = np.abs(x[odd]).max(axis=1, keepdims=True)
         x[odd] /= np.where(largest > 0, largest, 1.0)
-        squares = np.einsum("ij,ij->i", x, x)
+        squares = row_dots(x, x)
     return Rays(x, squares)
 
 
+@row_map
 def to_sphere(block: Block, center: np.ndarray | None) -> np.ndarray:
     """Rows minus a public centre, each scaled to length 1; a row at the centre stays zero."""
     rays = to_rays(block, center)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from veilspan.curator.query import RowQuery
+from veilspan.curator.row_maps import row_dots, row_map
 from veilspan.curator.rows import Block
 from veilspan.geometry.grassmann import Grassmann
 from veilspan.privacy.neighbors import Neighbors
@@ -117,6 +118,7 @@ class TouchingMoment(RowQuery):
         return turned + n_features + rank + 64.0
 
 
+@row_map
 def completed_rows(
     rows: np.ndarray, basis: np.ndarray | None, row_norm: float, ridge: float
 ) -> np.ndarray:
@@ -128,13 +130,15 @@ def completed_rows(
 
     Each row is mapped by itself at public numbers: whoever changes one row before this map changes
     one row after it, so it costs no privacy. Without a basis gaps become zeros. The observed part
-    is scaled to at most R before it is used, so no entry can overflow.
+    is scaled to at most R before it is used, so no entry can overflow. R / max(|x|, R) is at most 1
+    and defined for every row; with R a public scale (:mod:`veilspan._scales`) it is no denormal
+    number either. A ridge of at least 1e-6 keeps every row's system far from singular.
     """
     gaps = np.isnan(rows)
-    known = np.where(gaps, 0.0, rows)
-    largest = np.maximum(np.abs(known).max(axis=1, initial=0.0), 1e-300)
-    lengths = largest * np.linalg.norm(known / largest[:, None], axis=1)
-    known *= np.minimum(1.0, row_norm / np.maximum(lengths, 1e-300))[:, None]
+    # In one order whatever the order of the table: lengths are rounded by it.
+    known = np.ascontiguousarray(np.where(gaps, 0.0, rows))
+    lengths = np.sqrt(row_dots(known, known))
+    known *= (row_norm / np.maximum(lengths, row_norm))[:, None]
     if basis is not None:
         # One at a time: in a matrix product over the rows with gaps, the rounding of one would
         # depend on how many others there are, and the sensitivity counts on one row moving alone.

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from veilspan.curator.query import RowQuery
+from veilspan.curator.row_maps import row_lengths
 from veilspan.curator.rows import Block
 from veilspan.geometry import Manifold
 from veilspan.privacy.neighbors import Neighbors
@@ -64,7 +65,7 @@ class TangentGradient(RowQuery):
         """Riemannian norms (coordinates are isometric), or what clipping must take them for."""
         coordinates, sizes = block
         with np.errstate(all="ignore"):
-            return np.maximum(_lengths(coordinates), sizes / AMPLIFICATION)
+            return np.maximum(row_lengths(coordinates), sizes / AMPLIFICATION)
 
     def weighted_sum(self, block: Any, weights: np.ndarray, point: Any) -> np.ndarray:
         """Weighted sum in coordinates, leaving out rows of weight 0."""
@@ -118,7 +119,7 @@ class GradientDifference(TangentGradient):
             direct = self.loss.coordinates(rows, here)
             sizes = self.loss.rounding_sizes(rows)
             if sizes is None:
-                sizes = _lengths(direct) + _lengths(carried)
+                sizes = row_lengths(direct) + row_lengths(carried)
             return direct - carried, sizes
 
     def row_floats(self, n_features: int, point: Any) -> int:
@@ -252,7 +253,7 @@ class GradientScale(RowQuery):
     def _sizes(self, rows: np.ndarray, point: Any) -> np.ndarray:
         if self.sizes is not None:
             return self.sizes(rows)
-        norms = _lengths(self.loss.coordinates(rows, point))
+        norms = row_lengths(self.loss.coordinates(rows, point))
         sizes = self.loss.rounding_sizes(rows)
         return norms if sizes is None else np.maximum(norms, sizes / AMPLIFICATION)
 
@@ -284,7 +285,3 @@ def sum_rows(block: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Weighted sum of rows; a row of weight 0 may hold anything, NaN included."""
     used = weights != 0
     return weights @ block if used.all() else weights[used] @ block[used]
-
-
-def _lengths(coordinates: np.ndarray) -> np.ndarray:
-    return np.sqrt(np.einsum("ij,ij->i", coordinates, coordinates))
