@@ -258,6 +258,7 @@ def test_it_says_that_it_is_not_private():
         ({}, np.ones(5), "Reshape your data"),
         ({}, np.ones((0, 5)), "0 sample"),
         ({}, np.full((1, 5), 1e200), "rescale"),
+        ({}, np.full((1, 5), 1e145), r"beyond 1e\+140"),
         ({"step": "slow"}, np.ones((3, 5)), "slow"),
         ({"forgetting": 2.0}, np.ones((3, 5)), "forgetting"),
         ({"robust": "l2"}, np.ones((3, 5)), "robust"),

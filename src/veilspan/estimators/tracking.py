@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from veilspan.curator.rows import LARGEST_VALUE
 from veilspan.estimators.tracking_state import StoredState, check_may_go_without_epsilon
 from veilspan.estimators.validation import check_count, refuse_lazy, validate_table
 from veilspan.ledger.dataset import Dataset
@@ -19,8 +20,6 @@ from veilspan.streaming.stream import Stream, StreamOptions
 
 #: Height of the cumulative sum of departures at which a change is flagged.
 ALARM = 25.0
-#: Squares of larger entries would leave the range of floats.
-LARGEST_ENTRY = 1e150
 
 
 class SubspaceTracker(
@@ -276,8 +275,8 @@ class SubspaceTracker(
         rows = validate_table(
             self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite="allow-nan"
         )
-        if np.any(np.abs(rows) > LARGEST_ENTRY):  # NaN compares false
-            raise ValueError(f"X holds entries beyond {LARGEST_ENTRY:g}; rescale the columns.")
+        if np.any(np.abs(rows) > LARGEST_VALUE):  # NaN compares false
+            raise ValueError(f"X holds entries beyond {LARGEST_VALUE:g}; rescale the columns.")
         return rows
 
     @property
