@@ -9,7 +9,6 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from veilspan.curator.rows import LARGEST_VALUE
 from veilspan.estimators.tracking_state import StoredState, check_may_go_without_epsilon
 from veilspan.estimators.validation import check_count, refuse_lazy, validate_table
 from veilspan.ledger.dataset import Dataset
@@ -20,6 +19,8 @@ from veilspan.streaming.stream import Stream, StreamOptions
 
 #: Height of the cumulative sum of departures at which a change is flagged.
 ALARM = 25.0
+#: What every table may hold at most, and what statements say: the curator's LARGEST_VALUE.
+LARGEST_ENTRY = 1e140
 
 
 class SubspaceTracker(
@@ -275,8 +276,8 @@ class SubspaceTracker(
         rows = validate_table(
             self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite="allow-nan"
         )
-        if np.any(np.abs(rows) > LARGEST_VALUE):  # NaN compares false
-            raise ValueError(f"X holds entries beyond {LARGEST_VALUE:g}; rescale the columns.")
+        if np.any(np.abs(rows) > LARGEST_ENTRY):  # NaN compares false
+            raise ValueError(f"X holds entries beyond {LARGEST_ENTRY:g}; rescale the columns.")
         return rows
 
     @property
