@@ -32,9 +32,9 @@ at most one row in a block and is in at most k blocks. With m rows in one block 
 by m times its sensitivity.
 
 **Why not add-remove.** A row that is put in moves all later rows by one place, and with them one
-row of *every* later block: no amount of noise covers that for ever. So ``neighbors="add-remove"``
-is refused. Somebody who may be absent is covered under replace-one by a row of gaps in her place,
-which counts as zero.
+row of *every* later block; noise of one size does not cover that for ever. So
+``neighbors="add-remove"`` is refused. Somebody who may be absent is covered under replace-one by a
+row of gaps in her place, which counts as zero.
 
 **What is public**: how many rows have come, hence when a block is full. **What is never written**:
 waiting rows. A pickle, a copy or a saved state holds released numbers only, so the rows that wait
