@@ -7,11 +7,17 @@ from typing import Any
 
 from veilspan.ledger import keys
 from veilspan.ledger.chain import FIRST, Head, is_sealed
+from veilspan.ledger.errors import TamperError
 from veilspan.ledger.filters import CAP, MOST_RULES, rules_from_list
 from veilspan.ledger.journal import Journal
 from veilspan.ledger.records import CHARGE, DATASET, RELEASE, Entry
 from veilspan.ledger.releases import digest_of
 from veilspan.ledger.store import Book, open_store
+
+_NO_ANCHOR = (
+    "no anchor: {} remembers no earlier head of this ledger, so that only a head noted elsewhere "
+    "tells whether entries were cut off at its end."
+)
 
 
 @dataclass(frozen=True)
@@ -26,11 +32,15 @@ class LedgerReport:
         What is wrong, one sentence each.
     head : Head or None
         Of the chain as it stands.
+    notes : tuple of str
+        What could not be checked: "no anchor" if no earlier head is remembered here, so that
+        entries cut off at the end would go unseen unless a head was given.
     """
 
     entries: int
     problems: tuple[str, ...]
     head: Head | None
+    notes: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return not self.problems
@@ -40,13 +50,22 @@ def verify_ledger(journal: Journal, head: Head | None = None) -> LedgerReport:
     """Read everything and check it."""
     key = keys.read_key(journal.key_file)
     # Read before the entries: a charge that comes in between makes the ledger longer than the head.
-    seen = _remembered(journal)
+    seen, damaged = _seen(journal)
     with open_store(journal.url).reading() as book:
         entries = list(book.entries())
         problems = [*_chain(entries, key), *_sums(book, entries), *_payloads(book, entries)]
     last = Head(entries[-1].seq, entries[-1].mac) if entries else None
-    problems += _anchors(entries, head, seen)
-    return LedgerReport(len(entries), tuple(problems), last)
+    problems += [*damaged, *_anchors(entries, head, seen)]
+    notes = () if seen is not None or damaged else (_NO_ANCHOR.format(journal.key_file.parent),)
+    return LedgerReport(len(entries), tuple(problems), last, notes)
+
+
+def _seen(journal: Journal) -> tuple[Head | None, list[str]]:
+    """The last head seen from here, or what is wrong with the file that should hold it."""
+    try:
+        return journal.seen(), []
+    except TamperError as damaged:
+        return None, [str(damaged)]
 
 
 def _chain(entries: list[Entry], key: bytes) -> list[str]:
@@ -122,16 +141,6 @@ def _payloads(book: Book, entries: list[Entry]) -> list[str]:
         if payload is None or digest_of(payload) != told:
             problems.append(f"the stored release of entry {entry.seq} was changed or lost.")
     return problems
-
-
-def _remembered(journal: Journal) -> Head | None:
-    """The last head seen from here of the ledger that should be in this place."""
-    ledger_id = keys.known_ledger(journal.key_file, journal.url)
-    if ledger_id is None:  # never written to from here; it may have been elsewhere before
-        with open_store(journal.url).reading() as book:
-            first = book.entry(1)
-        ledger_id = str((_content(first) or {}).get("id")) if first is not None else None
-    return None if ledger_id is None else keys.last_head(journal.key_file, ledger_id)
 
 
 def _anchors(entries: list[Entry], given: Head | None, seen: Head | None) -> list[str]:
