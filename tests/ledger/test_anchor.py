@@ -4,6 +4,7 @@ import errno
 import os
 import shutil
 import sqlite3
+import time
 import warnings
 from contextlib import closing
 
@@ -139,9 +140,20 @@ def test_the_anchor_and_its_name_are_on_the_disk_before_a_charge_returns(
     for made in (head_file.name, place.name):  # under another name first, then the folder
         (written,) = [i for i, name in enumerate(synced) if name.startswith(made)]
         assert synced[written + 1] == folder
+    monkeypatch.setattr(anchor, "_SYNCED", {})
+    monkeypatch.setattr(anchor, "_WRITTEN", set())
+    told = []
+    for age in (None, 0.5, 1.5, 0.5):  # the first charge, then those of a burst once a second
+        if age is not None:
+            anchor._SYNCED[head_file] = time.monotonic() - age
+        synced.clear()
+        data.charge(request(0.1))
+        told.append(synced == [head_file.name])
+    assert told == [True, False, True, False]
     synced.clear()
-    data.charge(request(0.5)).release({})
-    assert synced == [head_file.name] * 2
+    anchor.sync_written()
+    assert synced == [head_file.name]
+    assert not anchor._WRITTEN
 
 
 def test_an_older_head_never_replaces_a_later_one(data, head_file):

@@ -17,86 +17,119 @@ import struct
 import sys
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from veilspan.ledger.errors import LedgerError
 
 #: What SQLite keeps beside a database, by its name.
 COMPANIONS = ("-wal", "-shm")
 
-# Of statx(2), Linux 5.8 and later: flags, and where its fields stand.
-_AT_FDCWD, _SIZE, _MOUNT_ROOT = -100, 256, 0x2000
-_ATTRIBUTES, _ATTRIBUTES_MASK = 8, 56
+# Of statx(2), Linux 5.8 and later: attributes, links, mode, number, known attributes, device.
+_AT_FDCWD, _BASIC, _SIZE, _MOUNT_ROOT = -100, 0x7FF, 256, 0x2000
+_FIELDS = struct.Struct("=8xQI8xHxxQ16xQ72xII")
 
-Identity = tuple[str, int, int]
+
+class Identity(NamedTuple):
+    """The one path of a file, symbolic links followed, and which file that is."""
+
+    path: str
+    device: int
+    number: int
+
+
+class _Status(NamedTuple):
+    mode: int
+    links: int
+    device: int
+    number: int
+    mounted: bool
 
 
 def located(path: str) -> Identity:
-    """The one path of a database, with its device and number; refuses one that has another.
+    """The one path of a database; refuses one that has another.
 
     Raises ``FileNotFoundError`` if there is none yet.
     """
     real = os.path.realpath(path)
-    status = os.stat(real)
+    status = _checked(real)
+    return Identity(real, status.device, status.number)
+
+
+def stands(known: Identity) -> bool:
+    """Whether a database is still where it was; refuses one that has got another path.
+
+    With one link there is one name in one folder, so that whatever path leads to this file leads
+    to that name, and to the logs beside it.
+    """
+    try:
+        status = _checked(known.path)
+    except FileNotFoundError:
+        return False
+    return (status.device, status.number) == known[1:]
+
+
+def _checked(real: str) -> _Status:
+    status = _status(real)
     _refuse_second_name(real, status)
-    for ending in COMPANIONS:
+    for companion in (real + ending for ending in COMPANIONS):
         try:
-            _refuse_second_name(real + ending, os.stat(real + ending))
+            _refuse_second_name(companion, _status(companion))
         except FileNotFoundError:
             continue
-    return real, status.st_dev, status.st_ino
+    return status
 
 
-def _refuse_second_name(path: str, status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
+def _refuse_second_name(path: str, status: _Status) -> None:
+    if not stat.S_ISREG(status.mode):
         return  # SQLite says what is wrong with it
-    if status.st_nlink > 1:  # 0: removed since it was found, as logs are
+    if status.links > 1:  # 0: removed since it was found, as logs are
         raise LedgerError(
-            f"the file {path!r} has {status.st_nlink} names (hard links), and each would have its "
+            f"the file {path!r} has {status.links} names (hard links), and each would have its "
             "own log: a budget could be spent once under each. Remove all names but one; to reach "
             "a ledger from elsewhere, make a symbolic link."
         )
-    if is_mount_point(path):
+    if status.mounted:
         raise LedgerError(
             f"the file {path!r} is a mount point: the log beside it stays behind, so that charges "
             "made here are not seen elsewhere. Mount the folder, never the file."
         )
 
 
-def is_mount_point(path: str) -> bool:
-    """Whether a file is mounted by itself. Always False where there is no way to tell."""
-    if not sys.platform.startswith("linux"):
-        return False
+def _status(path: str) -> _Status:
+    """What the system says about a file. Elsewhere than on Linux nobody can say what is mounted."""
     asked = _asked_of_the_kernel(path)
-    return path in mount_points() if asked is None else asked
+    if asked is not None:
+        return asked
+    found = os.stat(path)
+    mounted = path in mount_points()
+    return _Status(found.st_mode, found.st_nlink, found.st_dev, found.st_ino, mounted)
 
 
-def _asked_of_the_kernel(path: str) -> bool | None:
-    """By one system call; None if the kernel or the C library is older than the question."""
+def _asked_of_the_kernel(path: str) -> _Status | None:
+    """All by one system call; None if the kernel or the C library is older than the question."""
     statx = _statx()
-    buffer = ctypes.create_string_buffer(_SIZE)
-    if statx is None or statx(_AT_FDCWD, os.fsencode(path), 0, 0, buffer) != 0:
+    if statx is None:
         return None
-    attributes, known = (
-        struct.unpack_from("=Q", buffer, place)[0] for place in (_ATTRIBUTES, _ATTRIBUTES_MASK)
-    )
-    return bool(attributes & _MOUNT_ROOT) if known & _MOUNT_ROOT else None
+    buffer = ctypes.create_string_buffer(_SIZE)
+    if statx(_AT_FDCWD, os.fsencode(path), 0, _BASIC, buffer) != 0:
+        return None
+    attributes, links, mode, number, known, major, minor = _FIELDS.unpack_from(buffer)
+    if not known & _MOUNT_ROOT:
+        return None
+    mounted = bool(attributes & _MOUNT_ROOT)
+    return _Status(mode, links, os.makedev(major, minor), number, mounted)
 
 
 @lru_cache(maxsize=1)
 def _statx() -> Callable[..., int] | None:
+    if not sys.platform.startswith("linux"):
+        return None
     try:
         function: Any = ctypes.CDLL(None).statx
     except (OSError, AttributeError):
         return None
-    function.argtypes = [
-        ctypes.c_int,
-        ctypes.c_char_p,
-        ctypes.c_int,
-        ctypes.c_uint,
-        ctypes.c_char_p,
-    ]
-    function.restype = ctypes.c_int
+    kinds = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_uint, ctypes.c_char_p)
+    function.argtypes, function.restype = kinds, ctypes.c_int
     asked: Callable[..., int] = function
     return asked
 

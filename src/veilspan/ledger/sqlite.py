@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from veilspan.ledger.errors import LedgerError
-from veilspan.ledger.one_path import Identity, located
+from veilspan.ledger.one_path import Identity, located, stands
 from veilspan.ledger.sqlite_tables import MIGRATIONS, TABLES
 from veilspan.ledger.store import SCHEMA, Book, Store
 
@@ -94,7 +94,7 @@ class SQLiteStore(Store):
             try:
                 version = patiently(lambda: _begin(connection, begin, self.path))
                 # Now that nobody else writes: a name that was made while we waited is seen as well.
-                if not _stands_at(self.path, expected):
+                if not stands(expected):
                     raise LedgerError(
                         f"the ledger {self.path} was moved or replaced just now; try again."
                     )
@@ -129,13 +129,6 @@ def _begin(connection: sqlite3.Connection, begin: str, path: str) -> int:
     except sqlite3.OperationalError:
         connection.execute("ROLLBACK")
         raise
-
-
-def _stands_at(path: str, expected: Identity) -> bool:
-    try:
-        return located(path) == expected
-    except FileNotFoundError:
-        return False
 
 
 def _holds_something(path: str) -> bool:
