@@ -10,7 +10,6 @@ from ledger.server import fresh_database
 from ledger.workers import request
 from veilspan.ledger import Ledger, postgres
 from veilspan.ledger.errors import LedgerError
-from veilspan.ledger.postgres import without_password
 
 
 @pytest.fixture
@@ -191,17 +190,3 @@ def test_a_server_that_may_forget_is_refused(monkeypatch, tmp_path):
     monkeypatch.setattr(psycopg, "connect", lambda **options: Forgetful())
     with pytest.raises(LedgerError, match="fsync off"):
         Ledger("postgresql:///db", tmp_path / "ledger.key").dataset("trial", 3, 1e-6)
-
-
-@pytest.mark.parametrize(
-    ("url", "shown"),
-    [
-        ("postgresql:///db", "postgresql:///db"),
-        ("postgresql://me:secret@host:5432/db", "postgresql://me@host:5432/db"),
-        ("postgresql://host/db?password=secret&port=1", "postgresql://host/db?port=1"),
-        ("postgres://me@/db?host=/run/postgresql", "postgres://me@/db?host=/run/postgresql"),
-    ],
-)
-def test_a_password_is_never_shown(url, shown):
-    assert without_password(url) == shown
-    assert "secret" not in repr(Ledger(url, "ledger.key"))

@@ -7,18 +7,22 @@ was cut off, a file that was made anew. Reading an old backup back in would hand
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from veilspan._printable import printable
 from veilspan._version import __version__
 from veilspan.ledger import keys
 from veilspan.ledger.chain import FIRST, Head, is_sealed, sealed
 from veilspan.ledger.errors import LedgerError, TamperError
 from veilspan.ledger.records import OPENED, Entry, as_json, now
 from veilspan.ledger.store import Book, open_store
+
+# Beyond every number of an entry.
+_BEYOND = 2**62
 
 
 class Page:
@@ -50,6 +54,36 @@ class Page:
         self._last = sealed(entry, previous, self._key)
         self.book.append(self._last)
         return self._last
+
+    def entries(
+        self,
+        dataset: str | None,
+        kinds: Sequence[str | None],
+        *,
+        limit: int | None = None,
+        before: int | None = None,
+    ) -> list[Entry]:
+        """The last ``limit`` entries before a number, in order, every seal checked."""
+        if limit is not None and limit < 1:
+            raise ValueError(f"limit must be at least 1; got {limit!r}.")
+        end = _BEYOND if before is None else before
+        found = [pair for kind in kinds for pair in self.book.page(dataset, kind, end, limit)]
+        found.sort(key=lambda pair: pair[0].seq)
+        if limit is not None:
+            found = found[-limit:]
+        for entry, previous in found:
+            if entry.seq > 1 and previous is None:
+                raise TamperError(f"entry {entry.seq - 1} of the ledger is missing.")
+            if not is_sealed(entry, FIRST if previous is None else previous, self._key):
+                raise TamperError(f"entry {entry.seq} of the ledger is not what was written.")
+        return [entry for entry, _ in found]
+
+    def genuine_at(self, number: int) -> Entry:
+        """The entry with this number, if its seal is right."""
+        entry = self.book.entry(number)
+        if entry is None:
+            raise TamperError(f"entry {number} of the ledger is missing.")
+        return self.genuine(entry)
 
     def genuine(self, entry: Entry) -> Entry:
         """The entry if its seal is right, else ``TamperError``."""
@@ -177,23 +211,35 @@ def check_seal(book: Book, entry: Entry, key: bytes) -> None:
 
 
 def shown(url: str) -> str:
-    """A path, or a URL without its password."""
+    """A path, or a URL without its password, that may be printed."""
     if "://" not in url:
-        return url
-    from veilspan.ledger.postgres import without_password
+        return printable(url)
+    from veilspan.ledger.passwords import without_password
 
-    return without_password(url)
+    return printable(without_password(url))
 
 
 def checked_location(location: Any) -> str:
     """An absolute path or a URL, so that other processes mean the same ledger."""
+    from veilspan.ledger.passwords import are_pairs, is_unclear
+
     text = str(location)
     if "://" in text:
+        if is_unclear(text):
+            raise LedgerError(
+                "the URL of the ledger can be read in two ways: write an @, : or / that is part of "
+                "a name, a password or a parameter as %40, %3A or %2F."
+            )
         if not text.startswith(("postgresql://", "postgres://")):
             raise LedgerError(
                 "a ledger lives in a file or behind postgresql://...; got a URL of another kind."
             )
         return text
+    if are_pairs(text):
+        raise LedgerError(
+            "a ledger on a server is named by a URL, postgresql://user@host/database; pairs of "
+            "key=value would be the name of a file."
+        )
     if not text or text.endswith(("/", "\\")):
         raise LedgerError("a ledger needs the name of a file.")
     return str(Path(text).expanduser().absolute())

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from veilspan.ledger.byte_locks import hold_byte
 from veilspan.ledger.errors import LedgerError
 from veilspan.ledger.one_path import Identity, located, stands
 from veilspan.ledger.sqlite_tables import MIGRATIONS, TABLES
@@ -85,6 +86,13 @@ class SQLiteStore(Store):
                 return
         with self.writing() as book:  # migrates
             yield book
+
+    def hold(self, what: str) -> Callable[[], None]:
+        """A lock on one byte of a file beside the ledger, which the system ends with the process.
+
+        Such a lock is held by the process: its threads exclude each other elsewhere.
+        """
+        return hold_byte(os.path.realpath(self.path) + "-keys", what)
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[tuple[sqlite3.Connection, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,8 @@ from veilspan.ledger.records import CHARGE, DATASET, RELEASE, Entry
 from veilspan.ledger.releases import digest_of
 from veilspan.ledger.store import Book, open_store
 
+# Running counts that entries carry, unless they are older than these.
+_COUNTED = {CHARGE: ("charges", "tests"), RELEASE: ("released",)}
 _NO_ANCHOR = (
     "no anchor: {} remembers no earlier head of this ledger, so that only a head noted elsewhere "
     "tells whether entries were cut off at its end."
@@ -86,6 +89,7 @@ def _sums(book: Book, entries: list[Entry]) -> list[str]:
     problems = []
     allowed: dict[str, tuple[int, ...]] = {}
     spent: dict[str, list[int]] = {}
+    counts: Counter[tuple[str, str]] = Counter()
     for entry in entries:
         try:
             content = _content(entry)
@@ -105,8 +109,15 @@ def _sums(book: Book, entries: list[Entry]) -> list[str]:
             elif entry.kind == CHARGE and entry.dataset in spent:
                 sums = [min(CAP, a + b) for a, b in zip(spent[entry.dataset], content["costs"])]
                 spent[entry.dataset] = sums
+                counts[entry.dataset, "charges"] += 1
+                counts[entry.dataset, "tests"] += bool(content["test"])
                 if sums != content["spent"]:
                     problems.append(f"entry {entry.seq} does not add up.")
+            elif entry.kind == RELEASE:
+                counts[entry.dataset, "released"] += 1
+            counted = {name: (content or {}).get(name) for name in _COUNTED.get(entry.kind, ())}
+            if any(n not in (None, counts[entry.dataset, name]) for name, n in counted.items()):
+                problems.append(f"entry {entry.seq} does not count right.")
         except (KeyError, TypeError, ValueError):
             problems.append(f"entry {entry.seq} cannot be read.")
     accounts = {account.dataset: account for account in book.accounts()}
@@ -125,10 +136,9 @@ def _sums(book: Book, entries: list[Entry]) -> list[str]:
 
 def _content(entry: Entry) -> dict[str, Any] | None:
     try:
-        content = entry.content
-    except ValueError:
+        return entry.content
+    except TamperError:
         return None
-    return content if isinstance(content, dict) else None
 
 
 def _payloads(book: Book, entries: list[Entry]) -> list[str]:
