@@ -239,6 +239,8 @@ def _sentences(path: str) -> Iterator[None]:
         said = [text for start, text in _SAID.items() if name.startswith(start)]
         text = said[0] if said else f"failed ({error})"
         raise LedgerError(f"the ledger {path} {text}.") from error
+    except UnicodeDecodeError:  # texts that are none, also in what SQLite says about them
+        raise LedgerError(f"the ledger {path} {_SAID['SQLITE_CORRUPT']}.") from None
 
 
 _SAID = {
