@@ -1,7 +1,10 @@
 """What is particular to PostgreSQL: its own schema, lost connections, roles, settings."""
 
+import os
 import re
+import signal
 import sys
+import threading
 import uuid
 
 import pytest
@@ -190,3 +193,15 @@ def test_a_server_that_may_forget_is_refused(monkeypatch, tmp_path):
     monkeypatch.setattr(psycopg, "connect", lambda **options: Forgetful())
     with pytest.raises(LedgerError, match="fsync off"):
         Ledger("postgresql:///db", tmp_path / "ledger.key").dataset("trial", 3, 1e-6)
+
+
+def test_ctrl_c_acts_while_another_writer_holds_the_ledger(ledger, url):
+    import psycopg
+
+    handle = ledger.dataset("trial", 3, 1e-6)
+    with psycopg.connect(url, autocommit=True) as other:
+        other.execute(f"SELECT pg_advisory_lock({postgres._ADVISORY})")
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            handle.charge(request())
+    assert handle.charge(request()).entry == 3

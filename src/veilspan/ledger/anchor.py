@@ -21,7 +21,6 @@ import os
 import secrets
 import time
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,8 +60,8 @@ class Anchor:
         except OSError:
             return None
         try:
-            with _locked(handle, exclusive=False):
-                text = os.read(handle, 2 * _LENGTH)
+            _lock(handle, "LOCK_SH")
+            text = os.read(handle, 2 * _LENGTH)
         except OSError:  # a folder of that name, a bad disk
             text = b""
         finally:
@@ -100,11 +99,11 @@ class Anchor:
             self._warn("it cannot be written any more")
             return
         try:
-            with _locked(handle, exclusive=True):
-                if self._parsed(os.read(handle, 2 * _LENGTH)).count >= head.count:
-                    return  # another process was quicker, and has synced it or is about to
-                os.lseek(handle, 0, os.SEEK_SET)
-                os.write(handle, _line(head))
+            _lock(handle, "LOCK_EX")
+            if self._parsed(os.read(handle, 2 * _LENGTH)).count >= head.count:
+                return  # another process was quicker, and has synced it or is about to
+            os.lseek(handle, 0, os.SEEK_SET)
+            os.write(handle, _line(head))
             self._sync_if_due(handle)
         except OSError:
             self._warn("it cannot be written any more")
@@ -118,6 +117,7 @@ class Anchor:
             return
         _SYNCED[self.path] = now
         _WRITTEN.discard(self.path)
+        _lock(handle, "LOCK_UN")  # nobody need wait for the disk with us
         # The length never changes, so that the data is all there is to write.
         getattr(os, "fdatasync", os.fsync)(handle)
 
@@ -186,13 +186,8 @@ def sync_written() -> None:
                 os.close(handle)
 
 
-@contextlib.contextmanager
-def _locked(handle: int, *, exclusive: bool) -> Iterator[None]:
-    """Nobody reads half of a line. Closing the file ends the lock."""
+def _lock(handle: int, how: str) -> None:
+    """Lock a file, so that nobody reads half of a line. Closing it ends the lock."""
     if _locks is not None:
         with contextlib.suppress(OSError):  # some network folders have no locks
-            _locks.flock(handle, _locks.LOCK_EX if exclusive else _locks.LOCK_SH)
-    yield
-    if _locks is not None:
-        with contextlib.suppress(OSError):
-            _locks.flock(handle, _locks.LOCK_UN)
+            _locks.flock(handle, getattr(_locks, how))

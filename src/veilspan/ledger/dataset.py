@@ -19,7 +19,7 @@ from veilspan.ledger.chain import Head
 from veilspan.ledger.claims import claim
 from veilspan.ledger.costs import cost_of
 from veilspan.ledger.errors import LedgerError, TamperError
-from veilspan.ledger.filters import MOST_RULES, Rule
+from veilspan.ledger.filters import CAP, MOST_RULES, Rule
 from veilspan.ledger.journal import Journal, Page, shown
 from veilspan.ledger.names import check_name
 from veilspan.ledger.receipts import Receipt, Request
@@ -91,6 +91,11 @@ class Dataset:
                 entry = opened_as(page, self.name)
             _OPENED[self._place] = (entry, *terms_and_rules(entry))
         return _OPENED[self._place]
+
+    @property
+    def stored_name(self) -> str:
+        """The name as it is spelled in the ledger."""
+        return self._opened()[0].dataset
 
     @property
     def _place(self) -> tuple[str, str, str]:
@@ -185,9 +190,7 @@ class Dataset:
     def _recorded(
         self, page: Page, request: Request, costs: tuple[int, ...], so_far: Charges
     ) -> Entry:
-        name = self._opened()[0].dataset
-        after = page.book.account(name)
-        assert after is not None
+        name = self.stored_name
         plan = request.plan.to_dict()
         content = {
             "method": plan["method"],
@@ -197,7 +200,7 @@ class Dataset:
             "question": request.question,
             "test": request.test,
             "costs": list(costs),
-            "spent": list(after.spent),
+            "spent": [min(CAP, past + cost) for past, cost in zip(so_far.spent, costs)],
             "charges": so_far.charges + 1,
             "tests": so_far.tests + bool(request.test),
             "version": __version__,

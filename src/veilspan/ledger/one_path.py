@@ -25,7 +25,8 @@ from veilspan.ledger.errors import LedgerError
 COMPANIONS = ("-wal", "-shm")
 
 # Of statx(2), Linux 5.8 and later: attributes, links, mode, number, known attributes, device.
-_AT_FDCWD, _BASIC, _SIZE, _MOUNT_ROOT = -100, 0x7FF, 256, 0x2000
+_AT_FDCWD, _BASIC, _MOUNT_ROOT = -100, 0x7FF, 0x2000
+_Buffer = ctypes.c_char * 256
 _FIELDS = struct.Struct("=8xQI8xHxxQ16xQ72xII")
 
 
@@ -110,7 +111,7 @@ def _asked_of_the_kernel(path: str) -> _Status | None:
     statx = _statx()
     if statx is None:
         return None
-    buffer = ctypes.create_string_buffer(_SIZE)
+    buffer = _Buffer()
     if statx(_AT_FDCWD, os.fsencode(path), 0, _BASIC, buffer) != 0:
         return None
     attributes, links, mode, number, known, major, minor = _FIELDS.unpack_from(buffer)

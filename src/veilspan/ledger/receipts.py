@@ -79,8 +79,7 @@ class Receipt:
             "payload": None if payload is None else digest_of(payload),
         }
         with self.dataset.journal.writing() as page:
-            charged = page.genuine_at(self.entry)
-            name = charged.dataset  # as it is spelled in the ledger
+            name = self.dataset.stored_name
             content["released"] = releases_so_far(page, name) + 1
             entry = page.append(RELEASE, name, content, about=self.entry)
             if payload is not None:
