@@ -56,6 +56,7 @@ from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.charging import open_charge
 from veilspan.estimators.private_stream import PrivateStream, publish
 from veilspan.estimators.validation import check_count, check_privacy_parameters
+from veilspan.ledger.claims import ending_claims
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.calibration import calibrate_noise
 from veilspan.privacy.errors import NotPrivateWarning, PrivacyError, WeakGuaranteeWarning
@@ -168,6 +169,7 @@ def stream_plan(tracker: Any, n_features: int) -> Plan:
     )
 
 
+@ending_claims()
 def release_blocks(tracker: Any, X: Any) -> Any:
     """Take rows in, release every block that is full; ``partial_fit`` of a private tracker.
 
