@@ -63,7 +63,7 @@ def test_the_words_of_a_report():
 
 def test_halved_noise_is_a_violation(monkeypatch):
     def half(self, exact, scale):
-        return add_noise(exact, replace(scale, std=scale.std / 2), self.source)
+        return add_noise(exact, replace(scale, std=scale.std / 2), self._source)
 
     monkeypatch.setattr(Curator, "_add_noise", half)
     report = audit(PCA(1, epsilon=EPSILON), runs=300, sizes=(5,))

@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from veilspan import Budget, GaussianEvent, Plan, SampledGaussianEvent
+from privacy.affordable import budget_for
+from veilspan import GaussianEvent, Plan, SampledGaussianEvent
 from veilspan.audit.bounds import mu_lower_bound
 from veilspan.curator import executor
 from veilspan.curator.curator import Curator
@@ -20,12 +21,12 @@ ALPHA = 1e-8  # of each game: see test_error_budget.py
 
 class HalfNoise(Curator):
     def _add_noise(self, exact, scale):
-        return add_noise(exact, replace(scale, std=scale.std / 2), self.source)
+        return add_noise(exact, replace(scale, std=scale.std / 2), self._source)
 
 
 class EightyPercentNoise(Curator):
     def _add_noise(self, exact, scale):
-        return add_noise(exact, replace(scale, std=scale.std * 0.8), self.source)
+        return add_noise(exact, replace(scale, std=scale.std * 0.8), self._source)
 
 
 class BatchNoiseOverN(Curator):
@@ -76,7 +77,7 @@ class AlwaysEveryRow(Curator):
     """Claims the amplification of sampling without sampling."""
 
     def answer(self, query, point=None, *, event, noise_multiplier=None):
-        self.source.sampling_stream = lambda step: _Heads()
+        self._source.sampling_stream = lambda step: _Heads()
         return super().answer(query, point, event=event, noise_multiplier=noise_multiplier)
 
 
@@ -88,7 +89,7 @@ class _Heads:
 def make(kind, x, event, seed=0):
     plan = Plan(
         method="audit",
-        budget=Budget(1.0, 1e-6),
+        budget=budget_for((event,)),
         neighbors="replace-one",
         n_rows=len(x),
         n_features=x.shape[1],

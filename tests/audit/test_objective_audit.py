@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from veilspan import Budget, GaussianEvent, Plan
+from privacy.affordable import budget_for
+from veilspan import GaussianEvent, Plan
 from veilspan.audit.bounds import clopper_pearson_upper
 from veilspan.audit.replay import replay
 from veilspan.curator import objective, tilted
@@ -27,13 +28,14 @@ def fit(loss, *, lam=1.0, clip=0.5, neighbors="add-remove", z=2.0, seed=0):
     def run(rows):
         x, y = rows
         event = replace(objective_event(loss, lam=lam, clip=clip), noise_multiplier=z)
+        events = (event, GaussianEvent("output", 50.0))
         plan = Plan(
             method="audit",
-            budget=Budget(1.0, 1e-6),
+            budget=budget_for(events, neighbors),
             neighbors=neighbors,
             n_rows=len(y) if neighbors == "replace-one" else None,
             n_features=x.shape[1],
-            events=(event, GaussianEvent("output", 50.0)),
+            events=events,
         )
         curator = Curator(Rows(x, y), plan, SeededNoise(seed))
         return curator.minimum(loss, event="objective", output="output", radius=50.0).value
@@ -202,7 +204,7 @@ def test_the_tilt_has_the_noise_of_its_event(factor):
     event = replace(objective_event(Logistic(), lam=1.0), noise_multiplier=3.0)
     plan = Plan(
         method="audit",
-        budget=Budget(1.0, 1e-6),
+        budget=budget_for((event,), "add-remove"),
         neighbors="add-remove",
         n_rows=None,
         n_features=1,

@@ -100,7 +100,7 @@ def test_a_correct_fit_passes_with_power(neighbors):
 
 def test_a_quarter_of_the_noise_is_flagged(monkeypatch):
     def quarter(self, exact, scale):
-        return add_noise(exact, replace(scale, std=scale.std / 4), self.source)
+        return add_noise(exact, replace(scale, std=scale.std / 4), self._source)
 
     monkeypatch.setattr(Curator, "_add_noise", quarter)
     report = audit_one_run(PCA(1, epsilon=8.0), np.zeros((9, 50)), n_canaries=700)

@@ -27,7 +27,6 @@ from veilspan._threads import threads_for
 from veilspan.curator.rows import Block
 from veilspan.curator.tape import Question, current_tape, fingerprint
 from veilspan.curator.tilted import TiltedObjective, minimise
-from veilspan.privacy.discrete import LEAST_BITS
 from veilspan.privacy.errors import PrivacyError
 from veilspan.privacy.events import Event, GaussianEvent, LossShape, ObjectiveEvent
 from veilspan.privacy.grid import COARSEST, MAX_ROWS, UNIT_ROUNDOFF, Scale, noise_scale
@@ -205,9 +204,8 @@ def minimum(
     if paid.noise_multiplier > 0:
         # More noise than rounding needs, never below 2^-22 of the radius: room for a fine grid.
         distance = max(distance, math.ldexp(radius, -22) / paid.noise_multiplier)
-    bits = LEAST_BITS if curator.noise == "exact" else COARSEST
     scale = noise_scale(
-        paid.noise_multiplier, distance, theta.size, largest=2 * radius, least_bits=bits + 1
+        paid.noise_multiplier, distance, theta.size, largest=2 * radius, least_bits=COARSEST + 1
     )
     exact = (fold(theta, radius) if charged.std else theta).ravel()
     tape = current_tape()

@@ -128,8 +128,13 @@ def least_lam(event: ObjectiveEvent, epsilon: float) -> float:
     """Smallest lam at which :func:`least_epsilon` is at most ``epsilon``."""
     if event.shape == "softmax":
         k = event.classes
-        return 2 * event.smoothness * event.row_length**2 / (k * math.expm1(epsilon / (k - 1)))
-    return event.lam * math.expm1(least_epsilon(event)) / math.expm1(epsilon)
+        return 2 * event.smoothness * event.row_length**2 / (k * _expm1(epsilon / (k - 1)))
+    return event.lam * math.expm1(least_epsilon(event)) / _expm1(epsilon)
+
+
+def _expm1(x: float) -> float:
+    """Of any number: where e^x is beyond float64, the largest power below."""
+    return math.expm1(min(x, 700.0))
 
 
 @lru_cache(maxsize=64)  # pure: the same event costs the same
