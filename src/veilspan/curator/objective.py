@@ -25,6 +25,7 @@ import numpy as np
 
 from veilspan._threads import threads_for
 from veilspan.curator.rows import Block
+from veilspan.curator.silence import Silence
 from veilspan.curator.tape import Question, current_tape, fingerprint
 from veilspan.curator.tilted import TiltedObjective, minimise
 from veilspan.privacy.discrete import LEAST_BITS
@@ -199,24 +200,26 @@ def minimum(
         curator._executor.extra_terms(curator.plan.neighbors),
     )
     bounds = tolerance_of(charged, rows, curator.n_features, radius, extra)
-    with threads_for(curator.n_features):
-        theta = _tilted_minimum(curator, loss, charged, bounds)
     distance = 2 * bounds.tau / charged.lam
     if paid.noise_multiplier > 0:
         # More noise than rounding needs, never below 2^-22 of the radius: room for a fine grid.
         distance = max(distance, math.ldexp(radius, -22) / paid.noise_multiplier)
     bits = LEAST_BITS if curator.noise == "exact" else COARSEST
+    size = curator.n_features * loss.n_outputs
     scale = noise_scale(
-        paid.noise_multiplier, distance, theta.size, largest=2 * radius, least_bits=bits + 1
+        paid.noise_multiplier, distance, size, largest=2 * radius, least_bits=bits + 1
     )
-    exact = (fold(theta, radius) if charged.std else theta).ravel()
-    tape = current_tape()
-    if tape is None:
-        given = curator._add_noise(exact, scale)
-    else:
-        noise = (paid.name, paid.noise_multiplier, 1.0)
-        question = Question("minimum", noise, radius, distance, scale.std, exact.size, "")
-        given = tape.exchange(question, exact, lambda: curator._add_noise(exact, scale))
+    # All that may fail for a public reason stands above.
+    with Silence(not curator.source.secure), threads_for(curator.n_features):
+        theta = _tilted_minimum(curator, loss, charged, bounds)
+        exact = (fold(theta, radius) if charged.std else theta).ravel()
+        tape = current_tape()
+        if tape is None:
+            given = curator._add_noise(exact, scale)
+        else:
+            noise = (paid.name, paid.noise_multiplier, 1.0)
+            question = Question("minimum", noise, radius, distance, scale.std, exact.size, "")
+            given = tape.exchange(question, exact, lambda: curator._add_noise(exact, scale))
     return given.reshape(theta.shape), scale.std, charged
 
 
