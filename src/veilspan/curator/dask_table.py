@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from veilspan.curator.dask_tasks import current_client, dask_module, results, task
+from veilspan.curator.dask_tasks import awaited, current_client, dask_module, results, task
 from veilspan.curator.rows import Rows
 
 #: Share of the workers' memory that a table may fill to be kept there between steps.
@@ -229,13 +229,14 @@ def _as_array(x: Any) -> Any:
     if hasattr(x, "to_dask_array"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # that words become objects
-            return x.to_dask_array(lengths=True)
+            return awaited(lambda: x.to_dask_array(lengths=True))
     if not hasattr(x, "chunks"):
         raise TypeError(
             f"a Dask {type(x).__name__} is not a table: pass a dask array or a dask data frame."
         )
     if x.ndim and any(np.isnan(size) for size in x.chunks[0]):
-        x = x.copy().compute_chunk_sizes()  # which writes into the array it is called on
+        unknown = x
+        x = awaited(lambda: unknown.copy().compute_chunk_sizes())  # it writes into what it is of
     return x
 
 

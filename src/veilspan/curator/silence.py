@@ -16,8 +16,9 @@ one that succeeds (the charge stands before the first row is read), but no charg
 What the guarantee rests on is that maps and queries are total; ``tests/contracts`` checks it.
 
 Let through as they are: ``KeyboardInterrupt`` and the like, ``MemoryError`` (releases say that
-memory and crashes are not protected), ``ReplayMismatchError`` of an audit, and
-:class:`PrivacyError`, which speaks of plans, budgets and other public facts.
+memory and crashes are not protected), ``ReplayMismatchError`` of an audit, :class:`PrivacyError`,
+which speaks of plans, budgets and other public facts, and :class:`FormError`: that a table has its
+form is public.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ import numpy as np
 
 from veilspan._errors import raised_by_us
 from veilspan.curator.tape import ReplayMismatchError
-from veilspan.privacy.errors import PrivacyError, WithheldError
+from veilspan.privacy.errors import FormError, PrivacyError, WithheldError
 
 #: Errors that say nothing of a row.
-PASSING = (PrivacyError, MemoryError, ReplayMismatchError)
+PASSING = (PrivacyError, FormError, MemoryError, ReplayMismatchError)
 
 _silent: ContextVar[bool] = ContextVar("veilspan_silent", default=False)
 

@@ -11,6 +11,7 @@ from veilspan.curator.dask_table import DaskTable
 from veilspan.estimators.lazy import flat_lazy, is_lazy
 from veilspan.geometry import Ball, Manifold, SPDBuresWasserstein
 from veilspan.geometry._spd import SPDBase
+from veilspan.privacy.errors import FormError
 
 #: How far from the manifold a point may be to be put on it; relative to its size.
 TOLERANCE = 1e-6
@@ -59,12 +60,12 @@ def as_points(table: np.ndarray, manifold: Manifold) -> np.ndarray:
 
     Raises
     ------
-    ValueError
+    FormError
         If the width is wrong or a point is off the manifold, without saying which or by how much.
     """
     width = math.prod(manifold.point_shape)
     if table.shape[1] != width:
-        raise ValueError(
+        raise FormError(
             f"points of {manifold} have {width} numbers each; X has {table.shape[1]} columns."
         )
     points = np.asarray(table, dtype=np.float64).reshape(-1, *manifold.point_shape)
@@ -72,7 +73,7 @@ def as_points(table: np.ndarray, manifold: Manifold) -> np.ndarray:
         on = bool(np.all(manifold.contains(points, atol=TOLERANCE)))
     if not on or _singular(points, manifold):
         hint = " (singular matrices become points by adding a small multiple of I)"
-        raise ValueError(
+        raise FormError(
             f"X holds something that is not a point of {manifold}"
             f"{hint if isinstance(manifold, SPDBase) else ''}. Repair or drop such rows first, by "
             "a rule that does not look at other people's rows."

@@ -18,6 +18,10 @@ class BudgetExceededError(PrivacyError):
     """A question was asked that the plan, or what is left of the budget, does not cover."""
 
 
+class FormError(ValueError):
+    """A table does not have the form that counts as public: see the statement of any release."""
+
+
 class WithheldError(PrivacyError):
     """Something failed while rows were read; what it was is kept back, as it may tell of a row.
 
