@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from veilspan.curator.input_kinds import refuse_masked
+
 # Larger numbers would overflow when squared and summed; nothing measured is that large.
 LARGEST_VALUE = 1e140
 
@@ -199,6 +201,7 @@ def _check_features(x: Any) -> Any:
             "a Dask collection is not loaded into memory behind your back; pass X.compute() "
             "if it fits."
         )
+    refuse_masked(x)
     if sparse.issparse(x):
         x = sparse.csr_array(x)
         values = x.data
@@ -218,6 +221,7 @@ def _check_features(x: Any) -> Any:
 
 
 def _check_targets(y: Any, n_rows: int) -> np.ndarray:
+    refuse_masked(y, "y")
     y = np.asarray(y)
     if y.dtype.kind not in "fiub":
         raise TypeError(f"y must hold real numbers; got dtype {y.dtype}.")

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from veilspan._files import write_whole
+from veilspan.curator.input_kinds import refuse_masked
 
 FORMAT = 1
 #: Penalty k on the distance of a user's level m from the middle of the range: a tenth of a rating.
@@ -167,6 +168,8 @@ class LocalPredictor:
             pairs = list(my_ratings.items())
         else:
             names, values = my_ratings
+            refuse_masked(names, "the list of items")
+            refuse_masked(values, "the list of ratings")
             if len(names) != len(values):
                 raise ValueError("my_ratings must hold as many ratings as items.")
             pairs = list(zip(np.asarray(names, dtype=object).tolist(), values))

@@ -9,6 +9,7 @@ import numpy as np
 
 from veilspan.curator.dask_table import DaskTable
 from veilspan.estimators.lazy import flat_lazy, is_lazy
+from veilspan.estimators.validation import readable
 from veilspan.geometry import Ball, Manifold, SPDBuresWasserstein
 from veilspan.geometry._spd import SPDBase
 from veilspan.privacy.errors import FormError
@@ -22,6 +23,8 @@ def flat_rows(x: Any, row_shape: tuple[int, ...] | None, kind: str) -> Any:
 
     ``kind`` says in an error what a row should have been.
     """
+    if not is_lazy(x):
+        x = readable(x)  # before a stack is flattened, which would lose a mask
     shape = getattr(x, "shape", None)
     if shape is None:
         try:
