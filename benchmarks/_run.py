@@ -1,6 +1,7 @@
 """All speed suites, one table: how far we are from the best peer and from the physical limit.
 
     benchmarks/run [--quick] [SUITE ...] [--no-peers] [--data DIR] [--update-baseline] [--list]
+    benchmarks/run --against COMMIT [--repeats 5] [the same]
 
 Every suite runs in a process of its own with one BLAS thread. A ratio is our time over that of a
 peer, or over a limit measured in the same process. The run is stored in
@@ -8,12 +9,15 @@ peer, or over a limit measured in the same process. The run is stored in
 ``benchmarks/baseline.json`` where there is none. A suite with a ratio more than 1.5 times the last
 one is measured once more, and the better measurement counts.
 
-Exit code: 0, or 1 if a suite failed, or 3 if a ratio got worse by more than 1.5 times.
+With ``--against`` another commit is measured beside this checkout, in turns, and the medians are
+compared (see ``_side_by_side.py``); ``--update-baseline`` then stores *its* medians.
+
+Exit code: 0, or 1 if a suite failed, or 3 if a ratio got worse by more than 1.5 times
+(``--against``: by more than 1.2 times and beyond its spread).
 """
 
 import argparse
 import json
-import os
 import platform
 import subprocess
 import sys
@@ -38,6 +42,7 @@ from _compare import (
 )
 from _limits import measure as measure_limits
 from _report import HERE, note, say, show
+from _side_by_side import WORSE_BESIDE, alternate, changes, checkout, environ_of, medians
 
 HISTORY = HERE / "results" / "history"
 BASELINE = HERE / "baseline.json"
@@ -56,8 +61,10 @@ class Suite:
     peers: bool = False
     data: bool = False
 
-    def command(self, *, quick: bool, peers: bool, data: Path | None) -> list[str]:
-        words = [sys.executable, str(HERE / self.script), *self.options]
+    def command(
+        self, *, quick: bool, peers: bool, data: Path | None, folder: Path = HERE
+    ) -> list[str]:
+        words = [sys.executable, str(folder / self.script), *self.options]
         words += ["--quick"] if quick else []
         words += ["--no-peers"] if self.peers and not peers else []
         words += ["--data", str(data)] if self.data and data is not None else []
@@ -82,11 +89,16 @@ SUITES = (
 # ---------------------------------------------------------------- running
 
 
-def measure(suite: Suite, options: argparse.Namespace) -> list[dict[str, Any]] | None:
+def measure(
+    suite: Suite, options: argparse.Namespace, root: Path = HERE.parent
+) -> list[dict[str, Any]] | None:
     """Ratios of a suite, or ``None`` if it failed; its own tables go to standard error."""
-    command = suite.command(quick=options.quick, peers=not options.no_peers, data=options.data)
+    command = suite.command(
+        quick=options.quick, peers=not options.no_peers, data=options.data,
+        folder=root / HERE.name,
+    )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
-        environ = {**os.environ, "VEILSPAN_BENCHMARK_RESULTS": folder}
+        environ = {**environ_of(root), "VEILSPAN_BENCHMARK_RESULTS": folder}
         environ |= {f"{name}_NUM_THREADS": "1" for name in _THREADS}
         done = subprocess.run(
             command, env=environ, capture_output=True, text=True, errors="replace", check=False
@@ -195,6 +207,40 @@ def print_comparison(found: Comparison, broken: list[str]) -> None:
         note(f"None is more than {WORSE:g} times what it was.")
 
 
+# ---------------------------------------------------------------- beside another commit
+
+
+def run_against(chosen: list[Suite], options: argparse.Namespace) -> int:
+    """Measure both commits in turns, print what changed, and return the exit code."""
+    kept: dict[str, Any] = {}
+    rows, slower, failed = [], [], []
+    with checkout(options.against) as other:
+        for number, suite in enumerate(chosen, 1):
+            say(f"[{number}/{len(chosen)}] {suite.name}, {options.repeats} times each ...")
+            found = alternate(
+                options.repeats,
+                lambda suite=suite: measure(suite, options),
+                lambda suite=suite: measure(suite, options, other),
+            )
+            if found is None:
+                failed.append(suite.name)
+                continue
+            kept[suite.name] = medians(found[1])
+            both = sorted(changes(suite.name, *found), key=lambda one: -one.times)
+            slower += [one for one in both if one.slower]
+            rows += [one.row() for one in both]
+    columns = ["suite", "case", "beside", "before", "now", "times", ""]
+    show(f"Ratios beside those of {options.against}: median (range)", columns, rows, columns[1:3])
+    note(f"{len(rows)} ratios, {len(slower)} slower by more than {WORSE_BESIDE:g} times and "
+         "beyond their spread.")  # fmt: skip
+    if failed:
+        note(f"Without an answer, see above: {', '.join(failed)}.")
+    if options.update_baseline and kept:
+        scale = "quick" if options.quick else "full"
+        update_baseline(run_record(scale, kept, measure_limits().as_dict()))
+    return REGRESSED if slower else FAILED if failed else 0
+
+
 # ---------------------------------------------------------------- all of it
 
 
@@ -213,7 +259,11 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
         action="store_true",
         help="write its suites to benchmarks/baseline.json",
     )
+    parser.add_argument("--against", metavar="COMMIT", help="measure this commit too, in turns")
+    parser.add_argument("--repeats", type=int, default=5, help="with --against: times (5)")
     options = parser.parse_args(arguments)
+    if options.repeats < 1:
+        parser.error("--repeats must be at least 1.")
     unknown = [name for name in options.suites if name not in names]
     if unknown:
         parser.error(f"no suite is called {', '.join(unknown)}; there are {', '.join(names)}.")
@@ -226,6 +276,8 @@ def main(arguments: list[str] | None = None) -> int:
     if options.list:
         print("\n".join(f"{suite.name:14} {suite.script}" for suite in chosen))
         return 0
+    if options.against is not None:
+        return run_against(chosen, options)
     # Real rows change the ratios of the suites that use them, so they are another scale.
     scale = ("quick" if options.quick else "full") + ("" if options.data is None else " with data")
     before, broken = last_ratios([*stored_runs(HISTORY), BASELINE], scale)
@@ -246,18 +298,29 @@ def main(arguments: list[str] | None = None) -> int:
     return REGRESSED if found.regressions else FAILED if failed else 0
 
 
+def run_record(scale: str, suites: dict[str, Any], limits: dict[str, float]) -> dict[str, Any]:
+    """A run as it is stored."""
+    return {
+        "schema": SCHEMA, "scale": scale, "stamp": datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ"),
+        "machine": platform.machine(), "python": platform.python_version(), "limits": limits,
+        "suites": suites,
+    }  # fmt: skip
+
+
 def keep(scale: str, suites: dict[str, Any], limits: dict[str, float], *, update: bool) -> None:
     """Store the run with its stamp, as the latest, and as the baseline if asked."""
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    record = {
-        "schema": SCHEMA, "scale": scale, "stamp": stamp, "machine": platform.machine(),
-        "python": platform.python_version(), "limits": limits, "suites": suites,
-    }  # fmt: skip
-    store(record, HISTORY / f"{stamp}.json", HISTORY / "latest.json")
-    note(f"Stored as {HISTORY.relative_to(HERE.parent)}/{stamp}.json.")
+    record = run_record(scale, suites, limits)
+    path = HISTORY / f"{record['stamp']}.json"
+    store(record, path, HISTORY / "latest.json")
+    note(f"Stored as {path.relative_to(HERE.parent)}.")
     if update:
-        store(merged(read_run(BASELINE), record), BASELINE)
-        note(f"{BASELINE.relative_to(HERE.parent)} now has the suites of this run.")
+        update_baseline(record)
+
+
+def update_baseline(record: dict[str, Any]) -> None:
+    """Write the suites of a run to the baseline."""
+    store(merged(read_run(BASELINE), record), BASELINE)
+    note(f"{BASELINE.relative_to(HERE.parent)} now has the suites of this run.")
 
 
 if __name__ == "__main__":

@@ -162,6 +162,44 @@ def measure_ledger(
     return {"rates": found, "entries": report.entries, "verify": took}
 
 
+def measure_readers(folder: Path, lengths: tuple[int, ...]) -> dict[str, Any]:
+    """Seconds of spent() and of a page of history after many charges, and of a whole check."""
+    found: dict[str, Any] = {}
+    for length in lengths:
+        ledger = Ledger(folder / f"{length}.db", folder / f"{length}.key")
+        handle = ledger.dataset(NAME, epsilon=100.0, delta=1e-6)
+        fill(ledger, length)
+        asked = {
+            "spent": handle.spent,
+            "page of 100": lambda handle=handle: handle.history(limit=100),
+            "verify": ledger.verify,
+        }
+        for name, ask in asked.items():
+            say(f"{name} after {length:,} charges ...")
+            found[f"{name}, {length}"] = min(once(ask) for _ in range(1 if name == "verify" else 5))
+    columns = ["after so many charges", *(f"{length:,}" for length in lengths)]
+    names = ("spent", "page of 100", "verify")
+    rows = [[name, *(seconds(found[f"{name}, {n}"]) for n in lengths)] for name in names]
+    show("SQLite: readers; spent() and a page do not grow with the record", columns, rows)
+    return found
+
+
+def fill(ledger: Ledger, charges: int) -> None:
+    """Write charges as :meth:`veilspan.ledger.Dataset.charge` does, in one transaction."""
+    plan = request().plan.to_dict()
+    with ledger.journal.writing() as page:
+        for number in range(1, charges + 1):
+            page.book.spend(NAME, (1, 1, 1, 1))
+            totals = {"charges": number, "tests": 0, "spent": [number] * 4, "costs": [1] * 4}
+            page.append("charge", NAME, {"method": "PCA", "test": "", "plan": plan, **totals})
+
+
+def once(work: Callable[[], Any]) -> float:
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
 def print_table(title: str, calls: list[str], found: dict[str, Any]) -> None:
     rows = []
     for call in calls:
@@ -227,6 +265,8 @@ def main() -> None:
         ours = measure_ledger("SQLite", url, folder, [*CALLS], duration, rounds)
         found: dict[str, Any] = {"SQLite": ours}
         print_verdict(found["SQLite"]["rates"], fsync)
+        lengths = (1_000, 10_000) if options.quick else (1_000, 100_000)
+        found["readers"] = measure_readers(folder, lengths)
         if not options.no_postgres:
             found["PostgreSQL"] = measure_postgres(folder, options.postgres, duration, rounds)
     save("ledger", {**found, "fsync": fsync}, ratios(ours["rates"]))

@@ -33,7 +33,7 @@ def report(monkeypatch, tmp_path):
 
 @pytest.fixture
 def runner(monkeypatch):
-    for name in ("_compare", "_report", "_limits"):  # they import each other by these names
+    for name in ("_compare", "_report", "_limits", "_side_by_side"):  # they import by these names
         monkeypatch.setitem(sys.modules, name, load(name))
     return load("_run")
 
@@ -87,6 +87,64 @@ def test_the_better_of_two_measurements_counts(compare):
     second = [ratio("a", 2.0), ratio("b", 3.0), ratio("c", 4.0)]
     best = {one["case"]: one["ratio"] for one in compare.better(first, second)}
     assert best == {"a": 2.0, "b": 1.0, "c": 4.0}
+
+
+# ---------------------------------------------------------------- two commits in turns
+
+
+@pytest.fixture
+def beside(monkeypatch, compare):
+    monkeypatch.setitem(sys.modules, "_compare", compare)
+    return load("_side_by_side")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "slower"),
+    [
+        ((1.0, 1.1, 1.0), (1.3, 1.4, 1.3), True),
+        ((1.0, 1.35, 1.0), (1.3, 1.4, 1.3), False),  # the ranges overlap
+        ((1.0, 1.0, 1.0), (1.19, 1.19, 1.19), False),  # apart, but by less than 1.2
+        ((1.3, 1.4, 1.3), (1.0, 1.1, 1.0), False),
+    ],
+)
+def test_slower_is_beyond_a_fifth_and_beyond_the_spread(beside, before, now, slower):
+    (one,) = beside.changes(
+        "pca", [[ratio(value=v)] for v in now], [[ratio(value=v)] for v in before]
+    )
+    assert one.slower is slower
+    assert one.row()[-1] == ("SLOWER" if slower else "noisy" if one.times > 1.2 else "")
+
+
+def test_both_sides_are_measured_in_turns_and_each_goes_first(beside):
+    order = []
+
+    def side(name):
+        def measure():
+            order.append(name)
+            return [ratio()]
+
+        return measure
+
+    now, before = beside.alternate(4, side("now"), side("before"))
+    assert len(now) == len(before) == 4
+    assert order == ["before", "now", "now", "before"] * 2
+    assert beside.alternate(4, side("now"), lambda: None) is None
+
+
+def test_a_baseline_of_several_runs_keeps_medians_and_ranges(beside):
+    runs = [[ratio("a", v), ratio("b", 1.0)] for v in (3.0, 1.0, 2.0)]
+    runs[1] = runs[1][:1]  # a ratio that one repetition lacks has no median
+    (one,) = beside.medians(runs)
+    assert (one["case"], one["ratio"], one["least"], one["most"]) == ("a", 2.0, 1.0, 3.0)
+
+
+def test_another_commit_is_laid_out_whole(beside):
+    if not (beside.ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    with beside.checkout("HEAD") as folder:
+        assert (folder / "src" / "veilspan" / "__init__.py").exists()
+        assert beside.environ_of(folder)["PYTHONPATH"] == str(folder / "src")
+    assert not folder.exists()
 
 
 # ---------------------------------------------------------------- what is stored

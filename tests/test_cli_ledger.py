@@ -117,14 +117,60 @@ def test_verify_finds_an_edit_and_history_survives_it(veilspan, used):
     record = json.loads(veilspan("ledger", "verify", "budget.db", "--json", expect=1))
     assert not record["ok"]
     assert any("entry 3" in problem for problem in record["problems"])
-    shown = veilspan("ledger", "history", "budget.db")
+    shown = veilspan("ledger", "history", "budget.db", expect=1)
     assert "cannot be read: run verify" in shown
+    assert "entry 3 of the ledger is not what was written" in shown
     assert "\x1b" not in shown
 
 
 def test_control_characters_are_not_sent_to_the_terminal(veilspan, used):
-    tamper("UPDATE entries SET dataset = 'a\x1b[2Jb' WHERE seq = 3")
-    assert "a?[2Jb" in veilspan("ledger", "history", "budget.db")
+    tamper("UPDATE entries SET dataset = 'a\x1b[2J\nb', mac = '\x1b]0;x\x07' WHERE seq = 5")
+    for command in ("history", "verify", "show", "export"):
+        more = ("out.csv",) if command == "export" else ()
+        shown = veilspan("ledger", command, "budget.db", *more, expect=1)
+        assert not set(shown) & {"\x1b", "\x07"}
+        if command == "history":
+            assert r"a\x1b[2J\nb" in shown
+    shown = veilspan("ledger", "show", "\x1b[2J.db", expect=1)
+    assert r"\x1b[2J.db" in shown
+
+
+def test_history_is_shown_in_pages(veilspan, used):
+    def numbers(*options):
+        record = json.loads(veilspan("ledger", "history", "budget.db", *options, "--json"))
+        return [entry["entry"] for entry in record]
+
+    assert numbers("--last", "2") == [4, 5]
+    assert numbers("--last", "2", "--before", "4") == [2, 3]
+    assert numbers("trial-42", "--last", "3") == [3, 4, 5]
+    assert numbers("trial-42", "--before", "4") == [2, 3]
+
+
+def test_verify_says_that_there_is_no_anchor(veilspan, used, tmp_path):
+    assert json.loads(veilspan("ledger", "verify", "budget.db", "--json"))["notes"] == []
+    for head in (tmp_path / "keys").glob("*.head"):
+        head.unlink()
+    assert "NOTE     no anchor" in veilspan("ledger", "verify", "budget.db")
+
+
+def test_an_export_holds_no_formula_and_no_control_character(veilspan):
+    names = ["=HYPERLINK(1)", "@SUM(A1)", "+1", "-1", "plain", "＝1"]
+    for name in names:
+        Ledger("budget.db").dataset(name, 3, 1e-6)
+    handle = Ledger("budget.db").dataset("plain").with_key("=cmd|' /C calc'!A0")
+    handle.charge(request()).release({"method": "\x1b[2J", "epsilon": -1.0, "test": "\t=1"})
+    veilspan("ledger", "export", "budget.db", "out.csv")
+    with open("out.csv", newline="") as file:
+        text = file.read()
+    assert not set(text) & {"\x1b", "\t"}
+    rows = list(csv.DictReader(text.splitlines()))
+    cells = [cell for row in rows for name, cell in row.items() if name != "epsilon"]
+    assert not [cell for cell in cells if cell.startswith(("=", "@", "+", "-", "\t", "\r", "＝"))]
+    assert [row["dataset"] for row in rows[1:7]] == [
+        name if name == "plain" else f"'{name}" for name in names
+    ]
+    assert rows[-1]["epsilon"] == "-1.0"  # a number, not a formula
+    assert rows[-2]["key"] == "'=cmd|' /C calc'!A0"
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.json"])

@@ -90,6 +90,29 @@ def test_replay_sees_slopes_that_are_not_clipped(monkeypatch):
     assert any("declared sensitivity" in text for report in reports for text in report.findings)
 
 
+def test_replay_sees_several_scores_counted_as_one(monkeypatch):
+    # The slopes of k scores are up to sqrt(2) long. A clip of 1 is kept by shortening rows; a copy
+    # that takes the 1 of a single score and leaves rows as they are moves the tilt by more. Rows of
+    # one class make another class as steep as that.
+    rng = np.random.default_rng(2)
+    x, y = np.abs(rng.standard_normal((200, 3))), np.zeros(200)
+    x[-1], y[-1] = [40.0, 30.0, 30.0], 1.0
+    one, two = (x, y), (x[:-1], y[:-1])
+    run = {"lam": 0.05, "clip": 1.0}
+    honest = objective.objective_event
+
+    def as_if_one_score(loss, **more):
+        return replace(honest(loss, **more), row_length=1.0)
+
+    for event_of, broken in ((honest, False), (as_if_one_score, True)):
+        monkeypatch.setattr(objective, "objective_event", event_of)
+        monkeypatch.setitem(globals(), "objective_event", event_of)
+        reports = [replay(fit(Multinomial(3), **run), *pair) for pair in ((one, two), (two, one))]
+        found = [text for report in reports for text in report.findings]
+        assert any("declared sensitivity" in text for text in found) == broken
+        assert all(report.ok for report in reports) != broken
+
+
 def test_replay_sees_a_minimum_without_lam(monkeypatch):
     one, two = tables(Logistic(), "add-remove")
     honest = objective.minimise

@@ -86,7 +86,8 @@ def slow_reaper(row, point):
 
 
 def slow_log(row, point):
-    return -PoincareBall(3).log(point, inside_ball(row.x)[0])
+    m = PoincareBall(3)
+    return -m.to_coordinates(point, m.log(point, inside_ball(row.x)[0]))
 
 
 def inside_ball(x):
@@ -108,12 +109,13 @@ def slow_energy(row, basis):
 
 def slow_scale(row, point):
     query = GradientScale(CURVED, 2.0)
-    gradient = slow_energy(row, point[:, None])
-    position = np.clip(2 * np.log2(max(np.linalg.norm(gradient), 1e-300) / query.knots[0]), 0, 16)
+    length, square = np.linalg.norm(slow_energy(row, point[:, None])), np.sum(row.x**2)
+    position = 2 * np.log2(max(length, square / 1000, 1e-300) / query.knots[0])
+    position = np.clip(position, 0, 16)
     counts = np.zeros(17)
     low = min(int(position), 15)
     counts[low], counts[low + 1] = 1 - (position - low), position - low
-    return counts, np.array([min((point @ row.x[0]) ** 2, 1.0)])
+    return counts, np.array([min((point @ row.x[0]) ** 2 / max(square, 1.0), 1.0)])
 
 
 def slow_ratings(row, bias):

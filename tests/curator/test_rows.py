@@ -76,3 +76,11 @@ def test_dask_is_not_loaded_silently():
 def test_rows_are_never_pickled():
     with pytest.raises(TypeError, match="never pickled"):
         pickle.dumps(Rows(np.eye(3)))
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_lengths_of_wide_rows_have_the_same_bits_alone(order):
+    x = np.asarray(np.random.default_rng(0).standard_normal((5, 9000)), order=order)
+    whole = Block(x).squared_lengths
+    for i in range(5):
+        assert Block(x[i : i + 1]).squared_lengths[0] == whole[i]

@@ -297,3 +297,13 @@ def test_before_the_first_block_it_is_not_fitted():
 def test_the_dry_run_is_the_plan():
     tracker = make()
     assert tracker.plan(WIDTH) == stream_plan(tracker, WIDTH)
+
+
+@pytest.mark.parametrize("odd", [np.nan, 0.0, 5e-324])
+def test_no_row_makes_a_tracker_speak_under_a_large_bound(odd):
+    """An absent person's row warned if row_norm was above 1.8e8."""
+    rows = np.random.default_rng(0).standard_normal((100, 5)) * 2e8
+    rows[3] = odd
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        SubspaceTracker(2, epsilon=1.0, block_size=50, row_norm=1e9).fit(rows)

@@ -9,7 +9,8 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from streaming.streams import departure, planted, subspace
-from veilspan.estimators.tracking import SubspaceTracker
+from veilspan.curator.rows import LARGEST_VALUE
+from veilspan.estimators.tracking import LARGEST_ENTRY, SubspaceTracker
 from veilspan.metrics import frobenius_discrepancy
 from veilspan.streaming import ConstantStep, DiminishingStep, NoisyStep, random_basis
 from veilspan.streaming.files import StateFileError
@@ -84,7 +85,8 @@ def test_a_stored_tracker_goes_on_with_the_same_bits(options, tmp_path):
 
 RESUME = """
 import numpy as np, sys
-from veilspan.estimators.tracking import SubspaceTracker
+from veilspan.curator.rows import LARGEST_VALUE
+from veilspan.estimators.tracking import LARGEST_ENTRY, SubspaceTracker
 folder = sys.argv[1]
 tracker = SubspaceTracker.load(folder + "/half.npz")
 tracker.partial_fit(np.load(folder + "/rest.npy"))
@@ -258,6 +260,7 @@ def test_it_says_that_it_is_not_private():
         ({}, np.ones(5), "Reshape your data"),
         ({}, np.ones((0, 5)), "0 sample"),
         ({}, np.full((1, 5), 1e200), "rescale"),
+        ({}, np.full((1, 5), 1e145), r"beyond 1e\+140"),
         ({"step": "slow"}, np.ones((3, 5)), "slow"),
         ({"forgetting": 2.0}, np.ones((3, 5)), "forgetting"),
         ({"robust": "l2"}, np.ones((3, 5)), "robust"),
@@ -269,6 +272,10 @@ def test_it_says_that_it_is_not_private():
 def test_nonsense_is_refused(options, rows, message):
     with pytest.raises(ValueError, match=message):
         SubspaceTracker(2, **options).fit(rows)
+
+
+def test_the_largest_entry_is_that_of_every_table():
+    assert LARGEST_ENTRY == LARGEST_VALUE
 
 
 def test_another_width_is_refused():

@@ -17,7 +17,7 @@ import numpy as np
 
 from veilspan import PCA
 from veilspan.curator.curator import Curator
-from veilspan.ledger import Ledger, keys, postgres, sqlite
+from veilspan.ledger import Ledger, anchor, postgres, sqlite
 from veilspan.ledger.errors import LedgerError
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3))
@@ -82,7 +82,7 @@ def killed(work, fatal):
             steps = Steps(fatal, writing)
             steps.before_statements()
             steps.before(Curator, "answer", "rows are read")
-            steps.before(keys, "remember_head", "head is remembered")
+            steps.before(anchor.Anchor, "keep", "head is remembered")
             work()
             code = 0
         except BaseException:

@@ -1,6 +1,8 @@
 """One key is one release: given out again bit for bit, never drawn anew."""
 
+import copy
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -206,3 +208,88 @@ def test_functions_that_differ_are_different_questions():
 
     assert question_of(partial(scaled, 1)) != question_of(partial(scaled, 2))
     assert question_of(lambda x, k=1: k) != question_of(lambda x, k=2: k)
+
+
+# While the first fit under a key runs.
+
+
+def at_once(work, times):
+    """Do the same in several threads that start together; what each of them got, or its error."""
+    barrier, results = threading.Barrier(times), []
+
+    def run():
+        barrier.wait(60)
+        try:
+            results.append(work())
+        except Exception as error:
+            results.append(error)
+
+    threads = [threading.Thread(target=run) for _ in range(times)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    return results
+
+
+def test_eight_threads_under_one_key_all_get_the_one_release(data):
+    """Four of eight used to be told to take a new key, which would have spent again."""
+    keyed = data.with_key("figure-3")
+    fitted = at_once(lambda: PCA(2, ledger=keyed).fit(X), 8)
+    assert len(fitted) == 8
+    assert len({model.components_.tobytes() for model in fitted}) == 1
+    assert len({repr(model.privacy_) for model in fitted}) == 1
+    assert data.spent().charges == data.spent().released == 1
+
+
+def test_those_who_wait_are_told_when_the_first_one_fails(data, monkeypatch):
+    """Its error, and with it its frames, may be kept for ever: nobody waits for that."""
+    started = threading.Event()
+
+    def crash(*_):
+        started.wait(1)
+        raise MemoryError
+
+    monkeypatch.setattr(PCA, "_run", crash)
+    results = at_once(lambda: PCA(2, ledger=data.with_key("figure-3")).fit(X), 4)
+    assert sorted(type(result).__name__ for result in results) == [
+        *["LedgerError"] * 3,
+        "MemoryError",
+    ]
+    assert data.spent().charges == 1
+
+
+def test_a_receipt_that_is_dropped_or_whose_thread_ends_is_not_waited_for(data):
+    kept = []
+
+    def charge(key, keep):
+        receipt = data.with_key(key).charge(request(0.5))
+        if keep:
+            kept.append(receipt)
+
+    for key, keep in (("dropped", False), ("kept", True)):
+        thread = threading.Thread(target=charge, args=(key, keep))
+        thread.start()
+        thread.join(60)
+        with pytest.raises(LedgerError, match="never recorded as released"):
+            data.with_key(key).charge(request(0.5))
+    assert data.spent().charges == 2
+
+
+def test_other_keys_and_fits_without_a_key_do_not_wait(data):
+    held = data.with_key("one").charge(request(0.5))
+    others = at_once(lambda: data.charge(request(0.3)).entry, 2)
+    assert sorted(others) == [4, 5]
+    (other,) = at_once(lambda: data.with_key("two").charge(request(0.5)).stored, 1)
+    assert other is None
+    held.release({}, {"answer_": 1})
+    (again,) = at_once(lambda: data.with_key("one").charge(request(0.5)).stored, 1)
+    assert again == {"answer_": 1}
+
+
+def test_a_receipt_can_be_copied_and_sent_without_its_claim(data):
+    receipt = data.with_key("one").charge(request(0.5))
+    assert receipt.claim is not None
+    for copied in (pickle.loads(pickle.dumps(receipt)), copy.deepcopy(receipt)):
+        assert copied == receipt
+        assert copied.claim is None

@@ -75,7 +75,7 @@ def test_one_key_is_charged_once(store_url, key_file):
     parts = race("charge_one_key", store_url, key_file, [5] * N_PROCESSES)
     outcomes = [outcome for part in parts for outcome in part]
     assert outcomes.count("charged") == 1
-    assert set(outcomes) <= {"charged", "refused", 42}
+    assert outcomes.count(42) == 5 * N_PROCESSES - 1  # nobody is sent away
     assert handle.spent().charges == 1
     assert handle.with_key("figure-1").charge(workers.request()).stored == {"answer": 42}
 

@@ -237,8 +237,8 @@ def test_every_page_in_turn_overwritten(ledger, path, key_file):
             found += not report
         for log in path.parent.glob("budget.db-*"):
             log.unlink()
-        for head in key_file.parent.glob("*.head"):
-            head.unlink()  # what the damaged file went on to say
+        for memory in (*key_file.parent.glob("*.head"), *key_file.parent.glob("*.place")):
+            memory.unlink()  # what the damaged file went on to say
     assert found > len(whole) // size // 2  # the rest are indices that this charge does not read
     let_go()
     path.write_bytes(whole)

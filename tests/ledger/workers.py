@@ -1,5 +1,7 @@
 """What other processes do in the tests of the ledger. They import this file by its name."""
 
+import time
+
 from veilspan.ledger import Ledger
 from veilspan.ledger.dataset import Request
 from veilspan.ledger.errors import LedgerError
@@ -57,14 +59,11 @@ def charge_one_key(url, key_file, barrier, attempts):
     barrier.wait(60)
     outcomes = []
     for _ in range(attempts):
-        try:
-            receipt = handle.charge(request())
-        except LedgerError as error:
-            outcomes.append("refused" if "still runs" in str(error) else repr(error))
-        else:
-            if receipt.stored is None:
-                receipt.release({}, {"answer": 42})
-            outcomes.append("charged" if receipt.stored is None else receipt.stored["answer"])
+        receipt = handle.charge(request())
+        if receipt.stored is None:
+            time.sleep(0.2)  # the fit; the others are there by now, and wait
+            receipt.release({}, {"answer": 42})
+        outcomes.append("charged" if receipt.stored is None else receipt.stored["answer"])
     return outcomes
 
 

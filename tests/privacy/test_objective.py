@@ -202,11 +202,13 @@ def test_distribution_agrees_with_quadrature_and_renyi_is_above(shape, neighbors
 def test_moments_against_quadrature(shape):
     e = event(shape, lam=2.0, z=1.5)
     x = np.arange(0.0, 30.0, 0.002)
+    tails = [bound.survival(x) for bound in loss_bounds(e, "add-remove")]
     for order in (1.5, 4.0):
         beta = order - 1
+        # What is counted as infinite has no moment; it is below 1e-18, so it is left out here.
         moments = [
-            1 + beta * float(np.exp(beta * x) @ bound.survival(x)) * 0.002
-            for bound in loss_bounds(e, "add-remove")
+            1 + beta * float(np.exp(beta * x) @ np.where(tail > 1e-15, tail, 0.0)) * 0.002
+            for tail in tails
         ]
         (value,) = renyi_objective(e, [order], "add-remove")
         expected = math.log(max(moments)) / beta

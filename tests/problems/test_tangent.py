@@ -9,12 +9,14 @@ from geometry.cases import WITH_LOG, rng, tangent
 from veilspan import Budget, FrechetLoss, LeadingSubspace, Loss, check_query, minimize
 from veilspan.audit.replay import replay
 from veilspan.curator.curator import Curator
-from veilspan.curator.executor import clipped_block_sum
+from veilspan.curator.executor import MemoryExecutor, clipped_block_sum
 from veilspan.curator.rows import Block, Rows
-from veilspan.geometry import SPD, Euclidean, Grassmann, Sphere
+from veilspan.geometry import SPD, Euclidean, Grassmann, Lorentz, Sphere
 from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.noise import SeededNoise
 from veilspan.privacy.plan import Plan
+from veilspan.privacy.spaces import TangentSpace
+from veilspan.problems.gradients import RowGradient
 from veilspan.problems.tangent import EnergyGradient, GradientDifference, TangentGradient
 from veilspan.solvers.rgd import RGD
 
@@ -26,9 +28,10 @@ def flat_block(rows):
 
 
 def clipped_by_hand(m, point, vectors, bound):
+    """In coordinates, where sums stay."""
     lengths = m.norm(point, vectors)
     weights = np.minimum(1, bound / np.maximum(lengths, 1e-300))
-    return np.tensordot(weights, vectors, axes=1)
+    return np.tensordot(weights, m.to_coordinates(point, vectors), axes=1)
 
 
 @pytest.mark.parametrize("bound", [0.05, 0.3, 10.0])
@@ -164,6 +167,66 @@ def test_without_the_guard_against_rounding_it_would_be(monkeypatch):
         pytest.skip("this BLAS rounds alike at every place")
     monkeypatch.setattr(EnergyGradient, "norms", unguarded_norms)
     assert worst_use_of_long_rows() > 1 + 1e-6
+
+
+class RoundTrip(TangentGradient):
+    """Makes a tangent vector of the sum before its noise, and coordinates of that, as it was."""
+
+    def weighted_sum(self, block, weights, point):
+        m, total = self.loss.manifold, super().weighted_sum(block, weights, point)
+        return m.to_coordinates(point, m.from_coordinates(point, total))
+
+
+def lorentz_overshoot(kind, relation, r=32.0, n=4000):
+    """Distance of two neighbours' sums, less their true distance, over the slack."""
+    m = Lorentz(4)
+    direction = np.array([0.6, 0.64, 0.48]) / np.linalg.norm([0.6, 0.64, 0.48])
+    center = np.concatenate([[np.cosh(r)], np.sinh(r) * direction])
+    seen = np.array([1.0, 0.2, -0.3]) + 0.1 * rng(1).standard_normal((n, 3))
+    seen *= 0.9 / np.linalg.norm(seen, axis=1, keepdims=True)
+    rows = m.exp_coordinates(center, seen)
+    query = kind(FrechetLoss(m), 1.0)
+    space, worst = query.space(4, center), 0.0
+    for other in (-seen[0], seen[0][::-1], np.array([0.0, 0.9, 0.0])):
+        row = m.exp_coordinates(center, other)
+        if relation == "replace-one":
+            changed, gone = np.concatenate([row[None], rows[1:]]), rows[:1]
+        else:
+            changed, gone = np.concatenate([row[None], rows]), rows[:0]
+        sums = [MemoryExecutor(Rows(x)).clipped_sum(query, center, space) for x in (changed, rows)]
+        clipped = [FrechetLoss(m).coordinates(x, center) for x in (row[None], gone)]
+        clipped = [c / np.maximum(1, np.linalg.norm(c, axis=1, keepdims=True)) for c in clipped]
+        moved = clipped[0].sum(axis=0) - clipped[1].sum(axis=0)
+        slack = MemoryExecutor(Rows(rows)).rounding_slack(query, center, relation)
+        worst = max(worst, np.linalg.norm(sums[0] - sums[1] - moved) / slack)
+    return worst
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_far_out_on_the_hyperboloid_a_row_moves_the_sum_by_itself_alone(relation):
+    assert lorentz_overshoot(TangentGradient, relation) <= 1
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_a_sum_that_leaves_coordinates_before_its_noise_is_caught(relation):
+    assert lorentz_overshoot(RoundTrip, relation) > 100
+
+
+def test_gradients_of_your_own_go_to_coordinates_row_by_row():
+    m = Lorentz(4)
+    point, rows = m.random_point(rng(1)), m.random_point(rng(2), 6)
+    query = RowGradient(
+        lambda block, w: -m.log(w, block.x), 0.7, space=lambda w: TangentSpace(m, w)
+    )
+    total = clipped_block_sum(query, Block(rows), point)
+    expected = clipped_block_sum(TangentGradient(FrechetLoss(m), 0.7), Block(rows), point)
+    np.testing.assert_allclose(total, expected, atol=1e-12)
+    report = check_query(
+        query, 4, points=(point,), make_rows=lambda g, k: Block(m.random_point(g, k))
+    )
+    assert report.add_remove > 0.99
+    with pytest.raises(ValueError, match="given in coordinates, 3 numbers"):
+        TangentSpace(m, point).embed(np.zeros(4))
 
 
 def test_answers_are_tangent_and_their_noise_has_the_metric():

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from veilspan._printable import printable
+
 #: Exit codes; 0 is success. ``veilspan --help`` shows them.
 ERROR, USAGE, VIOLATION, BUDGET, INTERRUPTED = 1, 2, 3, 4, 130
 
@@ -21,7 +23,7 @@ def fail(error: BaseException, *, as_json: bool) -> int:
     elif code != INTERRUPTED and hasattr(error, "show"):  # what the parser says, with the usage
         error.show()
     else:
-        print(f"veilspan: {sentence(error)}", file=sys.stderr)
+        print(f"veilspan: {printable(sentence(error), lines=True)}", file=sys.stderr)
     return code
 
 
@@ -63,7 +65,7 @@ def quiet_warnings() -> None:
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         if category.__module__.startswith("veilspan."):
-            print(f"veilspan: note: {message}", file=sys.stderr)
+            print(f"veilspan: note: {printable(str(message), lines=True)}", file=sys.stderr)
 
     warnings.showwarning = show
 

@@ -47,7 +47,7 @@ def create(
         _print_json({**handle.spent().to_dict(), "head": head, "key_file": ledger.key_file})
         return
     show_spending([handle.spent()])
-    typer.echo(f"  sealed by  {ledger.key_file} (keep it, and keep it apart from the ledger)")
+    _say(f"  sealed by  {ledger.key_file} (keep it, and keep it apart from the ledger)")
 
 
 @app.command()
@@ -58,8 +58,8 @@ def show(
     from veilspan.cli.ledger_text import show_spending
 
     ledger = _ledger(location, key)
-    names = ledger.datasets() if dataset is None else [dataset]
-    states = [ledger.dataset(name).spent() for name in names]
+    one = [] if dataset is None else [ledger.dataset(dataset).spent()]
+    states = one or list(ledger.spent().values())
     if json:
         _print_json([state.to_dict() for state in states])
     elif states:
@@ -70,16 +70,31 @@ def show(
 
 @app.command()
 def history(
-    location: Location, dataset: MaybeDataset = None, key: KeyFile = None, json: AsJson = False
+    location: Location,
+    dataset: MaybeDataset = None,
+    last: Annotated[int | None, typer.Option(min=1, help="Only the last so many.")] = None,
+    before: Annotated[int | None, typer.Option(min=1, help="Only before this entry.")] = None,
+    key: KeyFile = None,
+    json: AsJson = False,
 ) -> None:
-    """List every entry: what was charged, when, and whether its release was recorded."""
-    from veilspan.cli.ledger_text import entry_to_dict, show_entries
+    """List every entry: what was charged, when, and whether its release was recorded.
 
-    entries = _ledger(location, key).history(dataset)
+    A record that was tampered with is listed as it stands, with exit code 1.
+    """
+    from veilspan.cli.ledger_text import entries_as_they_stand, entry_to_dict, show_entries
+    from veilspan.ledger import TamperError
+
+    ledger, damaged = _ledger(location, key), None
+    try:
+        entries = ledger.history(dataset, limit=last, before=before)
+    except TamperError as error:
+        damaged, entries = error, entries_as_they_stand(ledger, dataset, last, before)
     if json:
         _print_json([entry_to_dict(entry) for entry in entries])
     else:
         show_entries(entries)
+    if damaged is not None:
+        raise damaged
 
 
 @app.command()
@@ -95,14 +110,17 @@ def verify(
     report = _ledger(location, key).verify(head)
     if json:
         found = {"ok": bool(report), "entries": report.entries, "problems": list(report.problems)}
-        _print_json({**found, "head": str(report.head) if report.head else None})
+        head = str(report.head) if report.head else None
+        _print_json({**found, "notes": list(report.notes), "head": head})
     else:
         for problem in report.problems:
-            typer.echo(f"PROBLEM  {problem}")
+            _say(f"PROBLEM  {problem}")
+        for note in report.notes:
+            _say(f"NOTE     {note}")
         if report:
-            typer.echo(f"{report.entries} entries checked, no change found.")
+            _say(f"{report.entries} entries checked, no change found.")
         if report.head:
-            typer.echo(f"head  {report.head}")
+            _say(f"head  {report.head}")
     if not report:
         raise typer.Exit(1)
 
@@ -121,13 +139,20 @@ def export(
     if json:
         _print_json({"file": str(out), "entries": n_entries})
     else:
-        typer.echo(f"{n_entries} entries written to {out}")
+        _say(f"{n_entries} entries written to {out}")
 
 
 def _ledger(location: str, key: Path | None) -> Ledger:
     from veilspan.ledger import Ledger
 
     return Ledger(location, key)
+
+
+def _say(text: str) -> None:
+    """Print a line. Whatever a name or a damaged entry holds, the terminal gets no commands."""
+    from veilspan._printable import printable
+
+    typer.echo(printable(text))
 
 
 def _print_json(content: Any) -> None:

@@ -10,14 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from veilspan._files import write_whole
+from veilspan._printable import printable
+from veilspan.ledger.errors import TamperError
 from veilspan.ledger.ledger import Ledger
 from veilspan.ledger.records import CHARGE, DATASET, RELEASE, Entry
 from veilspan.ledger.spending import Spending
-from veilspan.ledger.terms import spending_on
+from veilspan.ledger.store import open_store
+from veilspan.ledger.terms import dataset_entries, spending_on
 
 BAR_WIDTH = 40
 # From this part of the budget on, the bar changes its colour.
 _COLOURS = ((0.9, "red"), (0.6, "yellow"), (0.0, "green"))
+# How formulas start, in spreadsheets of some languages by wide letters as well.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _CSV_FIELDS = (
     "entry",
     "time",
@@ -41,7 +46,7 @@ def show_spending(states: Iterable[Spending]) -> None:
     console = Console(highlight=False, soft_wrap=True)
     blocks = "█░" if "utf" in console.encoding.lower() else "#-"
     for state in states:
-        first, *rest = repr(state).splitlines()
+        first, *rest = (printable(line) for line in repr(state).splitlines())
         colour = next(colour for least, colour in _COLOURS if state.fraction >= least)
         console.print(Text(first, style="bold"))
         console.print(Text(f"  {bar(state.fraction, blocks)}", style=colour))
@@ -69,8 +74,22 @@ def show_entries(entries: Sequence[Entry]) -> None:
     for entry in entries:
         time = entry.time[:19].replace("T", " ")
         cells = time, entry.dataset, entry.kind, describe(entry, entry.seq in released)
-        table.add_row(str(entry.seq), *(Text(_printable(cell)) for cell in cells))
+        table.add_row(str(entry.seq), *(Text(printable(str(cell))) for cell in cells))
     Console(highlight=False).print(table)
+
+
+def entries_as_they_stand(
+    ledger: Ledger, dataset: str | None, last: int | None, before: int | None
+) -> list[Entry]:
+    """Entries without any check, for whoever looks for what was done to them."""
+    with open_store(ledger.url).reading() as book:
+        entries = list(book.entries())
+    chosen = [
+        entry
+        for entry in entries
+        if dataset in (None, entry.dataset) and (before is None or entry.seq < before)
+    ]
+    return chosen if last is None else chosen[-last:]
 
 
 def describe(entry: Entry, released: bool) -> str:
@@ -84,7 +103,7 @@ def describe(entry: Entry, released: bool) -> str:
             return f"of entry {entry.about}"
         if entry.kind == CHARGE:
             return _describe_charge(entry, content, released)
-    except (ValueError, KeyError, TypeError):
+    except (TamperError, ValueError, KeyError, TypeError):
         return "cannot be read: run verify"
     return f"opened by veilspan {content.get('version', '')}"
 
@@ -97,16 +116,11 @@ def _describe_charge(entry: Entry, content: dict[str, Any], released: bool) -> s
     return f"{content['method']}, {cost}{key}{test}{state}"
 
 
-def _printable(text: str) -> str:
-    """Text without control characters: an entry that was tampered with may hold any."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
-
-
 def entry_to_dict(entry: Entry) -> dict[str, Any]:
     """An entry, JSON-ready; a body that cannot be read stays text."""
     try:
         content: Any = entry.content
-    except ValueError:
+    except TamperError:
         content = entry.body
     return {
         "entry": entry.seq,
@@ -127,9 +141,8 @@ def export_ledger(ledger: Ledger, out: Path) -> int:
     if out.exists() and Path(ledger.url).exists() and out.samefile(ledger.url):
         raise ValueError("the export would replace the ledger itself.")
     with ledger.journal.reading() as page:
-        entries = list(page.book.entries())
-        names = [account.dataset for account in page.book.accounts()]
-        states = [spending_on(page, name) for name in names]
+        entries = page.entries(None, (None,))
+        states = [spending_on(page, opened) for opened in dataset_entries(page)]
         head = str(page.head)
     text = _as_csv(entries) if out.suffix == ".csv" else _as_json(entries, states, head)
     write_whole(out, lambda stream: stream.write(text.encode()))
@@ -153,5 +166,18 @@ def _as_csv(entries: Sequence[Entry]) -> str:
         record = entry_to_dict(entry)
         content = record["content"] if isinstance(record["content"], dict) else {}
         terms = content.get("terms") or content.get("statement") or content
-        writer.writerow({**terms, **record})
+        row = {**terms, **record}
+        writer.writerow({name: as_cell(row.get(name)) for name in _CSV_FIELDS})
     return stream.getvalue()
+
+
+def as_cell(value: Any) -> Any:
+    """A value that a spreadsheet shows as it is: no formula, no control character.
+
+    A text that starts like a formula gets an apostrophe in front, which spreadsheets take for "this
+    is text". Numbers are numbers, whatever their sign.
+    """
+    if not isinstance(value, str):
+        return value
+    text = f"'{value}" if value.startswith(_FORMULA) else value
+    return printable(text)

@@ -1,6 +1,7 @@
 """The one door to the data.
 
-Only a :class:`~veilspan.curator.curator.Curator` holds rows. It takes row queries
+A :class:`~veilspan.curator.curator.Curator` holds the rows of one fit. It takes row queries
 (:class:`~veilspan.curator.query.RowQuery`), and returns answers that are clipped, summed, noisy and
-charged. Everything above this folder is post-processing.
+charged. Solvers see nothing else, so they are post-processing. Estimators hand it the rows; a
+private stream keeps those of a block that is not full yet.
 """

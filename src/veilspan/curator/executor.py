@@ -15,6 +15,7 @@ import numpy as np
 
 from veilspan._threads import threads_for
 from veilspan.curator.query import RowQuery
+from veilspan.curator.row_maps import row_map
 from veilspan.curator.rows import Block, Rows
 from veilspan.privacy.grid import MAX_ROWS, float_slack
 from veilspan.privacy.neighbors import Neighbors
@@ -24,6 +25,7 @@ from veilspan.privacy.spaces import AnswerSpace
 BLOCK_BYTES = 4_000_000  # of working memory per block: small enough for the cache, see benchmarks/
 GROUP = 256  # blocks added up before they join the total: keeps the rounding error small
 MOST_BLOCK_ROWS = 65_536
+FAR, FADE = 2.0**1000, 2.0**20  # see clip_weights
 
 
 @dataclass(frozen=True)
@@ -81,14 +83,30 @@ def block_rows(query: RowQuery, point: Any, n_features: int) -> int:
     return int(np.clip(BLOCK_BYTES // (8 * floats), 1, MOST_BLOCK_ROWS))
 
 
+@row_map
 def clip_weights(norms: np.ndarray, bound: float) -> np.ndarray:
-    """Weights min(1, bound/norm) that bring every contribution within the bound.
+    r"""Weights min(1, C/|c|) that bring every contribution c within the bound C.
 
     A norm that is not a number says that the contribution is not one either: such a row gets
     weight 0, and queries leave rows of weight 0 out.
+
+    Far out C/|c| would be a denormal number of few bits, and the product with c as much as twice
+    too long. So from |c| = F C on, F = 2^1000, the weight falls faster and is 0 from K F C on,
+    K = 2^20:
+
+        C/|c| max(0, (K - t) / (K - 1)),      t = |c| / (F C).
+
+    Every weight that is not zero is then above 2^-1021, a normal number, and weight times |c| is at
+    most C (1 + 4u). A sensitivity rests on weights of at most C/|c| only, so it holds as before.
+    The fall is continuous, so that rounding cannot switch a row off: let the norm be known up to
+    the relative error e and the contribution to d |c|. With f the factor, which changes by
+    t e / (K - 1), the clipped contribution is off by at most
+    C (f (d + e) + t e / (K - 1)) <= C (d + e K / (K - 1)), what it is near by, up to a millionth.
     """
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        weights = np.minimum(1.0, bound / norms)
+    weights = np.minimum(1.0, bound / norms)
+    far = bound * FAR
+    if (norms > far).any():  # elsewhere the factor is exactly 1
+        weights *= np.clip((FADE - norms / far) / (FADE - 1.0), 0.0, 1.0)
     return np.where(np.isfinite(norms), weights, 0.0)
 
 

@@ -5,11 +5,15 @@ A query maps every row x, at a public point theta (the current iterate, or ``Non
 
     sum_i  min(1, C / |c(x_i)|)  c(x_i),            C = ``query.bound``,
 
-so one row moves the sum by at most C whatever the query does: clipping is enforced, not trusted.
-A query only says how to do it fast, for a block of rows at a time:
+so one row moves the sum by at most C. The weights are the curator's. A query says how to do the
+rest fast, for a block of rows at a time, and is trusted to do what stands here:
 
 * ``norms(block, point)``: |c(x_i)| for each row, in the answer space's norm;
-* ``weighted_sum(block, weights, point)``: sum_i w_i c(x_i), without forming the c(x_i).
+* ``weighted_sum(block, weights, point)``: sum_i w_i c(x_i), without forming the c(x_i), linear in
+  the weights.
+
+:func:`veilspan.check_query` compares both with one row at a time; the contract suite does so for
+every query that is shipped.
 
 Work that both need is done once in ``prepare(block, point)``; what it returns is then passed to
 both in the block's place.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from veilspan.curator.input_kinds import refuse_masked
+from veilspan.curator.row_maps import row_dots, row_map
 
 # Larger numbers would overflow when squared and summed; nothing measured is that large.
 LARGEST_VALUE = 1e140
@@ -41,14 +42,10 @@ class Block:
 
     @cached_property
     def squared_lengths(self) -> np.ndarray:
-        """Squared length of each row, computed once."""
+        """Squared length of each row, computed once; the same bits in a block of any size."""
         if not self.is_sparse:
-            return np.asarray(np.einsum("ij,ij->i", self.x, self.x))
-        # An entry may be stored in parts, whose squares do not add up to its square.
-        if not self.x.has_canonical_format:
-            return np.asarray(self.x.multiply(self.x).sum(axis=1)).ravel()
-        squares = type(self.x)((self.x.data**2, self.x.indices, self.x.indptr), shape=self.x.shape)
-        return np.asarray(squares @ np.ones(self.x.shape[1]))
+            return row_dots(self.x, self.x)
+        return _sparse_squares(self.x)
 
     def take(self, mask: np.ndarray) -> Block:
         """Return the rows where ``mask`` is true."""
@@ -164,6 +161,16 @@ class _PairedRows(Rows):
                 for index in (self._first, self._second)
             )
             yield Block(first - second)
+
+
+@row_map
+def _sparse_squares(x: Any) -> np.ndarray:
+    """Squared length of each sparse row, its entries added up one after the other."""
+    # An entry may be stored in parts, whose squares do not add up to its square.
+    if not x.has_canonical_format:
+        return np.asarray(x.multiply(x).sum(axis=1)).ravel()
+    squares = type(x)((x.data**2, x.indices, x.indptr), shape=x.shape)
+    return np.asarray(squares @ np.ones(x.shape[1]))
 
 
 def _rows_of(x: Any, part: slice) -> Any:

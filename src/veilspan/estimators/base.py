@@ -18,6 +18,7 @@ from veilspan.curator.silence import Discretion, quiet
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
 from veilspan.estimators.keeping import Kept
 from veilspan.estimators.validation import check_privacy_parameters, validate_table
+from veilspan.ledger.claims import ending_claims
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import NotPrivateWarning, WeakGuaranteeWarning
 from veilspan.privacy.noise import NoiseSource, noise_source
@@ -107,6 +108,7 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         """
         return self._learn(validate_table(self, X, lazy=True, **self._input_options))
 
+    @ending_claims()
     def _learn(self, table: Any, targets: Any = None) -> Self:
         """Plan, charge, run, record: the one way from a checked table to fitted attributes."""
         source = noise_source(self.random_state)

@@ -23,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from veilspan.estimators.validation import check_positive
+from veilspan._scales import check_location, check_scale, check_width
+from veilspan.curator.row_maps import row_map
 from veilspan.problems.row_scaling import RowScaling
 from veilspan.solvers.private_ranges import ColumnRanges
 
@@ -44,6 +45,7 @@ class FeatureMap:
     low: np.ndarray | None = None
     high: np.ndarray | None = None
 
+    @row_map
     def __call__(self, block: Any) -> Any:
         """A block of rows inside the unit ball."""
         if block.is_sparse and not block.x.has_canonical_format:
@@ -110,9 +112,11 @@ class FeatureBounds:
         if self.center == "midpoint" and self.feature_range is None and self.bounds is None:
             raise ValueError('center="midpoint" needs a feature_range to be in the middle of.')
         if self.row_norm is not None:
-            check_positive(self.row_norm, "row_norm")
+            check_scale(self.row_norm, "row_norm")
         if self.feature_range is not None:
             checked_ranges(self.feature_range, n_features)
+        if self.bounds is None:  # what the parameters make together is refused here, not later
+            self.map_for(n_features, sparse=self.center == "zero")
 
     def with_ranges(self, ranges: ColumnRanges) -> FeatureBounds:
         """The same with ranges that were released."""
@@ -169,12 +173,10 @@ def checked_ranges(feature_range: Any, n_features: int) -> tuple[np.ndarray, np.
             "feature_range must be (lo, hi), each a number or an array with one entry for each "
             f"of the {n_features} features."
         ) from None
-    if not (np.abs([low, high]) <= 1e100).all():
-        raise ValueError("feature_range must hold finite numbers.")
+    check_location([low, high], "feature_range")
     if not (low <= high).all():
         raise ValueError("feature_range must not have a low end above its high end.")
-    if not ((high - low >= 1e-90) | (high == low)).all():
-        raise ValueError("feature_range has a width too small to divide by.")
+    check_width(low, high, "feature_range")
     return low, high
 
 

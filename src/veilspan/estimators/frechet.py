@@ -14,9 +14,9 @@ from veilspan.estimators.lazy import lazy_for_dask
 from veilspan.estimators.manifold import LARGEST_CLIP, ManifoldEstimator
 from veilspan.estimators.points import (
     as_points,
-    flat_on_manifold,
     flat_points,
     points_from_tangent,
+    rows_on_manifold,
     tangent_vectors,
     tangent_width,
 )
@@ -195,8 +195,7 @@ class FrechetMean(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ManifoldEst
         )
 
     def _rows_for_curator(self, table: Any, source: NoiseSource) -> Any:
-        flat = flat_on_manifold(table, self.manifold, self.ball)
-        return super()._rows_for_curator(flat, source)
+        return rows_on_manifold(table, self.manifold, self.ball)
 
     def _run(self, curator: Curator) -> None:
         self.mean_ = self._solve(curator).point

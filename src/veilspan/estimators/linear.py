@@ -15,13 +15,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
 from veilspan.curator.dask_table import DaskTable
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.feature_bounds import FeatureBounds, FeatureMap
 from veilspan.estimators.linear_budget import LinearSplit, split_budget
 from veilspan.estimators.linear_parameters import LinearParameters
-from veilspan.estimators.validation import check_count, check_positive, validate_table
+from veilspan.estimators.validation import check_count, validate_table
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.neighbors import check_neighbors
 from veilspan.privacy.noise import NoiseSource
@@ -126,7 +127,7 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
     def _bounds(self) -> FeatureBounds:
         constant = 0.0
         if self.fit_intercept:
-            constant = check_positive(self.intercept_scaling, "intercept_scaling")
+            constant = check_scale(self.intercept_scaling, "intercept_scaling")
         return FeatureBounds(self.feature_range, self.row_norm, self.center, constant, self.bounds)
 
     def _problem(self, budget: Budget, n_rows: int | None, n_features: int) -> LinearProblem:
@@ -152,7 +153,7 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
         solver = linear_solver(self.solver)
         if self.clip is None:
             return solver
-        clip = check_positive(self.clip, "clip")
+        clip = check_scale(self.clip, "clip")
         if hasattr(solver, "choose"):
             solver = solver.choose(problem, budget, check_neighbors(self.neighbors)).solver
         if "clip" not in {field.name for field in fields(solver)}:  # type: ignore[arg-type]

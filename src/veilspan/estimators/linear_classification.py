@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._scales import check_scale
 from veilspan.estimators.lazy import lazy_for_dask
 from veilspan.estimators.linear import own_penalty, strength_per_row
 from veilspan.estimators.linear_classifier import LinearClassifier
-from veilspan.estimators.validation import check_positive
 from veilspan.privacy.budget import Budget
 from veilspan.problems.linear_losses import LinearLoss, Logistic, Multinomial, SmoothedHinge
 from veilspan.problems.penalties import L1, ElasticNet, Penalty
@@ -148,7 +148,7 @@ class LinearSVC(LinearClassifier):
 
     def _loss(self) -> LinearLoss:
         self._check_class_count(self._n_classes())
-        return self._weighted(SmoothedHinge(check_positive(self.hinge_width, "hinge_width")))
+        return self._weighted(SmoothedHinge(check_scale(self.hinge_width, "hinge_width")))
 
     def _penalty(self, budget: Budget, rows: int | None, n_columns: int) -> Penalty:
         return self._l2(rows)

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from veilspan._scales import check_scale
 from veilspan.curator.dask_table import DaskTargets
 from veilspan.estimators.lazy import lazy_for_dask
 from veilspan.estimators.linear import LinearEstimator, strength_per_row
-from veilspan.estimators.validation import check_positive, refuse_lazy_score
+from veilspan.estimators.validation import refuse_lazy_score
 from veilspan.problems.class_weights import ClassWeighted
 from veilspan.problems.linear_losses import LinearLoss
 from veilspan.problems.penalties import L2, NoPenalty, Penalty
@@ -121,7 +122,7 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
         if not set(self.class_weight) <= set(labels):
             raise ValueError("class_weight names a label that is not among the classes.")
         weights = (self.class_weight.get(label, 1.0) for label in labels)
-        return ClassWeighted(loss, tuple(check_positive(w, "class_weight") for w in weights))
+        return ClassWeighted(loss, tuple(check_scale(w, "class_weight") for w in weights))
 
     def _rests_on(self) -> tuple[str, ...]:
         labels = SEEN_LABELS if self.classes is None else GIVEN_LABELS
@@ -132,7 +133,7 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
         return NoPenalty() if lam is None else L2(lam)
 
     def _inverse_c(self) -> float | None:
-        return None if self.C is None else 1.0 / check_positive(self.C, "C")
+        return None if self.C is None else 1.0 / check_scale(self.C, "C")
 
 
 def _seen_labels(y: Any) -> np.ndarray:

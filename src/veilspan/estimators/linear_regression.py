@@ -13,10 +13,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from veilspan._scales import check_location, check_scale, check_width
 from veilspan.curator.dask_table import DaskTargets
+from veilspan.curator.row_maps import row_map
 from veilspan.estimators.lazy import lazy_for_dask
 from veilspan.estimators.linear import LinearEstimator, noise_threshold, strength_per_row
-from veilspan.estimators.validation import check_positive, refuse_lazy_score
+from veilspan.estimators.validation import refuse_lazy_score
 from veilspan.privacy.budget import Budget
 from veilspan.problems.linear_losses import Huber, LinearLoss, Squared
 from veilspan.problems.penalties import L1, L2, NoPenalty, Penalty
@@ -244,7 +246,7 @@ class HuberRegressor(LinearRegressor):
         low, high = _checked_target_range(self.target_range, type(self).__name__)
         width = 0.1 * (high - low)
         if self.threshold is not None:
-            width = check_positive(self.threshold, "threshold")
+            width = check_scale(self.threshold, "threshold")
         return Huber(width / self._target_scale()[1])
 
     def _penalty(self, budget: Budget, rows: int | None, n_columns: int) -> Penalty:
@@ -255,9 +257,10 @@ class HuberRegressor(LinearRegressor):
 def _strength(alpha: Any) -> float | None:
     if alpha is None or (not isinstance(alpha, bool) and alpha == 0):
         return alpha
-    return check_positive(alpha, "alpha")
+    return check_scale(alpha, "alpha")
 
 
+@row_map
 def _scaled(y: Any, low: float, high: float, middle: float, half: float) -> np.ndarray:
     """Targets clipped to their range, as numbers around 0."""
     return (np.clip(np.asarray(y, dtype=np.float64), low, high) - middle) / half
@@ -280,6 +283,8 @@ def _checked_target_range(target_range: Any, owner: str) -> tuple[float, float]:
         low, high = (float(end) for end in target_range)
     except (TypeError, ValueError):
         raise ValueError("target_range must be two numbers (lowest, highest target).") from None
-    if not (np.abs([low, high]) <= 1e100).all() or not high - low >= 1e-90:
+    if not low < high:  # false where an end is not a number
         raise ValueError(f"target_range must be finite and increasing; got ({low:g}, {high:g}).")
+    check_location((low, high), "target_range")
+    check_width(low, high, "target_range")
     return low, high

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
 from veilspan.estimators.manifold import LARGEST_CLIP, ManifoldEstimator
-from veilspan.estimators.points import flat_on_manifold, flat_rows
-from veilspan.estimators.validation import check_positive
+from veilspan.estimators.points import flat_rows, rows_on_manifold
 from veilspan.geometry import Ball
 from veilspan.ledger.dataset import Dataset
 from veilspan.privacy.budget import Budget
@@ -116,7 +116,7 @@ class ManifoldMinimizer(ManifoldEstimator):
 
     def _clip(self) -> float:
         if self.clip is not None:
-            return check_positive(self.clip, "clip")
+            return check_scale(self.clip, "clip")
         if self.loss.largest_gradient is not None:
             return float(self.loss.largest_gradient)
         if not Budget(self.epsilon, self.delta).is_private:
@@ -128,7 +128,7 @@ class ManifoldMinimizer(ManifoldEstimator):
 
     def _rows_for_curator(self, table: Any, source: NoiseSource) -> Any:
         if isinstance(self.loss, FrechetLoss):  # refused here, not in the middle of a run
-            table = flat_on_manifold(table, self.loss.manifold)
+            return rows_on_manifold(table, self.loss.manifold)
         return super()._rows_for_curator(table, source)
 
     def _run(self, curator: Curator) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from veilspan.curator.dask_table import DaskTable
+from veilspan.curator.patched_rows import PatchedRows
+from veilspan.estimators.base import rows_of
 from veilspan.estimators.lazy import flat_lazy, is_lazy
 from veilspan.estimators.validation import readable
 from veilspan.geometry import Ball, Manifold, SPDBuresWasserstein
@@ -16,6 +18,8 @@ from veilspan.privacy.errors import FormError
 
 #: How far from the manifold a point may be to be put on it; relative to its size.
 TOLERANCE = 1e-6
+#: Points this close to the manifold are on it as well as float64 can tell.
+ROUNDED = 1e-14
 
 
 def flat_rows(x: Any, row_shape: tuple[int, ...] | None, kind: str) -> Any:
@@ -46,6 +50,13 @@ def flat_points(x: Any, manifold: Manifold) -> Any:
     return flat_rows(x, manifold.point_shape, f"points of {manifold}")
 
 
+def rows_on_manifold(table: Any, manifold: Manifold, ball: Ball | None = None) -> Any:
+    """Rows for a curator: points on the manifold, pulled into a ball, a block at a time."""
+    if isinstance(table, DaskTable):
+        return rows_of(flat_on_manifold(table, manifold, ball))
+    return PatchedRows(rows_of(table), lambda rows: flat_on_manifold(rows, manifold, ball))
+
+
 def flat_on_manifold(table: Any, manifold: Manifold, ball: Ball | None = None) -> Any:
     """A flat table of points on the manifold, pulled into a ball; on a cluster, part by part."""
     if isinstance(table, DaskTable):
@@ -59,7 +70,9 @@ def flat_on_manifold(table: Any, manifold: Manifold, ball: Ball | None = None) -
 
 
 def as_points(table: np.ndarray, manifold: Manifold) -> np.ndarray:
-    """Points of a flat table, put on the manifold where rounding left it.
+    """Points of a flat table, put on the manifold where they miss it.
+
+    A point that misses it by a few roundings only stays as it is.
 
     Raises
     ------
@@ -71,7 +84,9 @@ def as_points(table: np.ndarray, manifold: Manifold) -> np.ndarray:
         raise FormError(
             f"points of {manifold} have {width} numbers each; X has {table.shape[1]} columns."
         )
-    points = np.asarray(table, dtype=np.float64).reshape(-1, *manifold.point_shape)
+    # In one piece: another layout of the table would be rounded otherwise.
+    flat = np.ascontiguousarray(table, dtype=np.float64)
+    points = flat.reshape(-1, *manifold.point_shape)
     with np.errstate(all="ignore"):
         on = bool(np.all(manifold.contains(points, atol=TOLERANCE)))
     if not on or _singular(points, manifold):
@@ -81,7 +96,10 @@ def as_points(table: np.ndarray, manifold: Manifold) -> np.ndarray:
             f"{hint if isinstance(manifold, SPDBase) else ''}. Repair or drop such rows first, by "
             "a rule that does not look at other people's rows."
         )
-    return manifold.nearest_point(points)
+    with np.errstate(all="ignore"):
+        nearest = manifold.nearest_point(points).reshape(len(flat), -1)
+        missed = np.abs(nearest - flat).max(axis=1) > ROUNDED * np.abs(flat).max(axis=1)
+    return np.where(missed[:, None], nearest, flat).reshape(points.shape)
 
 
 def _singular(points: np.ndarray, manifold: Manifold) -> bool:

@@ -32,9 +32,9 @@ at most one row in a block and is in at most k blocks. With m rows in one block 
 by m times its sensitivity.
 
 **Why not add-remove.** A row that is put in moves all later rows by one place, and with them one
-row of *every* later block: no amount of noise covers that for ever. So ``neighbors="add-remove"``
-is refused. Somebody who may be absent is covered under replace-one by a row of gaps in her place,
-which counts as zero.
+row of *every* later block; noise of one size does not cover that for ever. So
+``neighbors="add-remove"`` is refused. Somebody who may be absent is covered under replace-one by a
+row of gaps in her place, which counts as zero.
 
 **What is public**: how many rows have come, hence when a block is full. **What is never written**:
 waiting rows. A pickle, a copy or a saved state holds released numbers only, so the rows that wait
@@ -50,11 +50,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.charging import open_charge
 from veilspan.estimators.private_stream import PrivateStream, publish
-from veilspan.estimators.validation import check_count, check_positive, check_privacy_parameters
+from veilspan.estimators.validation import check_count, check_privacy_parameters
+from veilspan.ledger.claims import ending_claims
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.calibration import calibrate_noise
 from veilspan.privacy.errors import NotPrivateWarning, PrivacyError, WeakGuaranteeWarning
@@ -160,13 +162,14 @@ def stream_plan(tracker: Any, n_features: int) -> Plan:
         events=calibrate_noise(budget, (GaussianEvent(BLOCK, count=most),), weights=(1.0,)),
         decisions={
             "n_components": check_count(tracker.n_components, "n_components", width - 1),
-            "row_norm": check_positive(tracker.row_norm, "row_norm"),
+            "row_norm": check_scale(tracker.row_norm, "row_norm"),
             "blocks of one person": most,
             "releases": "one after every block, without end",
         },
     )
 
 
+@ending_claims()
 def release_blocks(tracker: Any, X: Any) -> Any:
     """Take rows in, release every block that is full; ``partial_fit`` of a private tracker.
 
@@ -216,7 +219,7 @@ def _release_settings(tracker: Any) -> StreamRelease:
     kept = 0.0 if tracker.forgetting is None else tracker.forgetting
     if isinstance(kept, bool) or not isinstance(kept, (int, float)) or not 0 <= kept <= 1:
         raise ValueError(f"forgetting must be None or lie in [0, 1]; got {tracker.forgetting!r}.")
-    row_norm = check_positive(tracker.row_norm, "row_norm")
+    row_norm = check_scale(tracker.row_norm, "row_norm")
     return StreamRelease(tracker.n_components, row_norm, float(kept))
 
 

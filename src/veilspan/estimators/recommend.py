@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from veilspan._scales import check_location, check_width
 from veilspan.curator.curator import Curator
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.lazy import lazy_for_dask
@@ -293,4 +294,6 @@ def _checked_range(rating_range: Any) -> tuple[float, float]:
         raise ValueError("rating_range must be two numbers (lowest, highest rating).") from None
     if not (np.isfinite([low, high]).all() and low < high):
         raise ValueError(f"rating_range must be finite and increasing; got ({low:g}, {high:g}).")
+    check_location((low, high), "rating_range")
+    check_width(low, high, "rating_range")
     return low, high

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
 from veilspan.estimators.lazy import lazy_for_dask
 from veilspan.estimators.subspace import SubspaceEstimator
-from veilspan.estimators.validation import check_positive
 from veilspan.ledger.dataset import Dataset
 from veilspan.privacy.accounting import epsilon_spent
 from veilspan.privacy.budget import Budget
@@ -163,7 +163,7 @@ class RobustPCA(SubspaceEstimator):
         self, solver: SubspaceSolver, budget: Budget, n_rows: int | None
     ) -> tuple[Event, ...]:
         """Events whose steps have a given noise on the mean gradient; the start is calibrated."""
-        std = check_positive(self.noise_std, "noise_std")
+        std = check_scale(self.noise_std, "noise_std")
         if solver.adaptive or n_rows is None or self._center_is("private"):
             raise ValueError(
                 "noise_std is for the solvers of the paper (ggd, sggd, reaper-...) under "

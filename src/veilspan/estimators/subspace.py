@@ -8,13 +8,13 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from veilspan._scales import check_scale
 from veilspan.curator.curator import Answer, Curator
 from veilspan.curator.query import RowQuery
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.lazy import lazy_for_dask
 from veilspan.estimators.validation import (
     check_count,
-    check_positive,
     check_public_vector,
     own_numbers,
     validate_table,
@@ -80,7 +80,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Priva
     def _check_subspace_parameters(self, n_features: int) -> None:
         self._count(n_features)
         self._public_center(n_features)
-        check_positive(self.row_norm, "row_norm")
+        check_scale(self.row_norm, "row_norm")
         if n_features > LARGEST_WIDTH:
             raise ValueError(
                 f"{type(self).__name__} releases an n_features x n_features matrix; {n_features} "

@@ -19,8 +19,8 @@ from veilspan.streaming.stream import Stream, StreamOptions
 
 #: Height of the cumulative sum of departures at which a change is flagged.
 ALARM = 25.0
-#: Squares of larger entries would leave the range of floats.
-LARGEST_ENTRY = 1e150
+#: What every table may hold at most, and what statements say: the curator's LARGEST_VALUE.
+LARGEST_ENTRY = 1e140
 
 
 class SubspaceTracker(

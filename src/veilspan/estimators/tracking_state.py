@@ -14,6 +14,7 @@ from veilspan._version import __version__
 from veilspan.estimators.charging import LedgerParameter, refuse_without_epsilon
 from veilspan.estimators.keeping import Reported
 from veilspan.ledger.dataset import Dataset
+from veilspan.ledger.passwords import without_password
 from veilspan.privacy.errors import PrivacyError
 from veilspan.streaming import loops, steps
 from veilspan.streaming.files import StateFileError, read_state, write_state
@@ -129,7 +130,9 @@ def _encode(value: Any, name: str) -> Any:
     if isinstance(value, steps.StepRule) and type(value).__name__ in _RULES:
         return {"rule": type(value).__name__, **asdict(value)}
     if isinstance(value, Dataset):
-        return {"dataset": asdict(value)}
+        # A file is copied and shown around: a password stays out of it, and libpq finds it where
+        # passwords belong (its password file, PGPASSWORD) when the tracker is loaded.
+        return {"dataset": {**asdict(value), "url": _without_password(value.url)}}
     if isinstance(value, np.ndarray):
         return {"array": name}
     if isinstance(value, np.generic):
@@ -139,6 +142,10 @@ def _encode(value: Any, name: str) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     raise TypeError(f"{name} is a {type(value).__name__}, which a state cannot hold.")
+
+
+def _without_password(url: str) -> str:
+    return without_password(url) if "://" in url else url
 
 
 def _decode(value: Any) -> Any:

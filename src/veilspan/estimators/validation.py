@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from veilspan._scales import check_location
 from veilspan.curator.dask_table import DaskTable, is_lazy
 from veilspan.curator.input_kinds import refuse_dates, refuse_masked
 from veilspan.estimators.lazy import validate_lazy
@@ -148,18 +148,9 @@ def check_count(value: Any, name: str, largest: int) -> int:
     return int(value)
 
 
-def check_positive(value: Any, name: str) -> float:
-    """Return a positive, finite number, or raise."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.floating, np.integer)):
-        raise TypeError(f"{name} must be a number; got {type(value).__name__}.")
-    if not (value > 0 and math.isfinite(value)):
-        raise ValueError(f"{name} must be positive and finite; got {value}.")
-    return float(value)
-
-
 def check_public_vector(value: Any, name: str, length: int) -> np.ndarray:
     """Return a public vector of the right length, or raise."""
     vector = np.asarray(value, dtype=np.float64)
     if vector.shape != (length,) or not np.isfinite(vector).all():
         raise ValueError(f"{name} must hold {length} finite numbers; got shape {vector.shape}.")
-    return vector
+    return check_location(vector, name)

@@ -8,13 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from veilspan.geometry._linalg import FloatArray
+from veilspan._scales import check_scale
+from veilspan.geometry._linalg import FloatArray, dot, drop
+from veilspan.geometry._rowwise import or_nan
 from veilspan.geometry._spd import SPDBase
 from veilspan.geometry.base import Manifold
 from veilspan.geometry.euclidean import Euclidean
 from veilspan.geometry.lorentz import Lorentz
 from veilspan.geometry.poincare import PoincareBall
 from veilspan.geometry.spd_bures import SPDBuresWasserstein
+
+#: How far inside the boundary moved points are put: a hair, so that pulling in again changes
+#: nothing, and more for those that rounding leaves outside.
+_MARGINS = (1e-12, 1e-9, 1e-6, 1e-3, 0.5)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,6 +61,8 @@ class Ball:
             raise ValueError(f"the centre of a ball must be one point of {self.manifold}.")
         if not self.radius > 0:
             raise ValueError(f"the radius of a ball must be positive; got {self.radius}.")
+        if self.radius != math.inf:
+            check_scale(self.radius, "the radius of a ball")
         center.flags.writeable = False
         object.__setattr__(self, "center", center)
         object.__setattr__(self, "radius", float(self.radius))
@@ -118,26 +126,63 @@ class Ball:
 
     def contains(self, x: ArrayLike) -> np.ndarray:
         """Whether points lie in the ball."""
-        return np.asarray(self.manifold.dist(self.center, x) <= self.radius)
+        points = self.manifold._arg(x)
+        lead = points.shape[: points.ndim - len(self.manifold.point_shape)]
+        return self._inside(self._stack(points)).reshape(lead)
 
     def pull_in(self, x: ArrayLike) -> FloatArray:
-        """Points inside as they are, points outside moved to the boundary."""
+        """Points inside as they are, points outside moved to the boundary.
+
+        A total map of single points: every array of the right shape has an image, which is finite,
+        depends on that point alone, bit for bit, and comes without a warning. Far out, rounding
+        may leave a moved point a little outside; it is then moved further in, until it is in the
+        ball as :meth:`contains` measures it. What has no direction from the centre in float64 goes
+        to the centre.
+        """
         points = self.manifold._arg(x)
         if math.isinf(self.radius):
             return points
-        outside = np.asarray(self.manifold.dist(self.center, points)) > self.radius
+        stack = self._stack(points)
+        outside = ~self._inside(stack)
         if not outside.any():
             return points
-        log = self.manifold.log(self.center, points[outside])
-        # By the vector's own length: far out, rounding may part it from the distance. A hair
-        # inside, so that pulling in again changes nothing.
-        factor = self.radius * (1 - 1e-12) / self.manifold.norm(self.center, log)
-        moved = self.manifold.exp(self.center, log * _as_factor(factor, log))
-        if points.shape == self.manifold.point_shape:
-            return moved.reshape(points.shape)
-        result = points.copy()
-        result[outside] = moved
+        result = stack.copy()
+        result[outside] = self._moved(stack[outside])
+        return result.reshape(points.shape)
+
+    def _moved(self, stack: FloatArray) -> FloatArray:
+        """Points at the boundary in the directions of others; the centre where there is none.
+
+        Each attempt goes a little further inside, for those points only that need it.
+        """
+        m, shape = self.manifold, self.manifold.point_shape
+        result = np.tile(self.center, (len(stack), *(1 for _ in shape)))
+        with np.errstate(all="ignore"):
+            seen = or_nan(lambda y: m.log_coordinates(self.center, y), stack, m.coordinate_shape)
+            flat = seen.reshape(len(seen), -1)
+            # By the vector's own length: far out, rounding may part it from the distance.
+            lengths = np.sqrt(drop(dot(flat, flat)))
+            left = np.flatnonzero(np.isfinite(lengths))
+            for margin in _MARGINS:
+                if not left.size:
+                    break
+                factor = self.radius * (1 - margin) / lengths[left]
+                shorter = seen[left] * _as_factor(factor, seen)
+                ends = or_nan(lambda c: m.exp_coordinates(self.center, c), shorter, shape)
+                there = self._inside(ends)
+                result[left[there]] = ends[there]
+                left = left[~there]
         return result
+
+    def _inside(self, stack: FloatArray) -> np.ndarray:
+        """Whether points are measurably within the radius; what is not a number is not."""
+        with np.errstate(all="ignore"):
+            distances = or_nan(lambda y: self.manifold.dist(self.center, y), stack, ())
+        return np.asarray(distances <= self.radius)
+
+    def _stack(self, points: FloatArray) -> FloatArray:
+        """Points along one axis, each in one piece: another layout would be rounded otherwise."""
+        return np.ascontiguousarray(points.reshape((-1, *self.manifold.point_shape)))
 
     def __repr__(self) -> str:
         return f"Ball({self.manifold!r}, radius={self.radius:.4g})"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from veilspan.geometry._arguments import Size, axes, shape_message
-from veilspan.geometry._linalg import FloatArray
+from veilspan.geometry._linalg import FloatArray, dot, drop
 from veilspan.geometry.errors import UnavailableOperationError
 
 TransportKind = Literal["parallel", "isometric", "non-expansive"]
@@ -21,7 +21,8 @@ class Manifold(ABC):
 
     Points and tangent vectors are float64 arrays whose last axes have `point_shape`; all leading
     axes broadcast, so one base point serves a batch of vectors and is factorised once. Nothing
-    keeps state and nothing is modified in place.
+    keeps state and nothing is modified in place. Whatever is done to a batch gives each of its
+    members the bits that it would get in any other batch: maps of rows are made of it.
 
     **Coordinates.** Each tangent space comes with a linear map :math:`A_x : R^k \to T_xM`
     (`from_coordinates`) with :math:`A_x A_x^* = I`, and its metric adjoint :math:`A_x^*`
@@ -105,6 +106,10 @@ class Manifold(ABC):
     def log_coordinates(self, x: ArrayLike, y: ArrayLike) -> FloatArray:
         """Coordinates of ``log(x, y)``, in one go where that saves work."""
         return self._log_coordinates(self._arg(x), self._arg(y))
+
+    def exp_coordinates(self, x: ArrayLike, c: ArrayLike) -> FloatArray:
+        """``exp`` of the tangent vector of coordinates c, in one go where that saves digits."""
+        return self._exp_coordinates(self._arg(x), self._coordinates(c))
 
     def geodesic(self, x: ArrayLike, y: ArrayLike, t: ArrayLike) -> FloatArray:
         """Points at the times t on the minimal geodesic from x (t=0) to y (t=1).
@@ -251,6 +256,9 @@ class Manifold(ABC):
     def _log_coordinates(self, x: FloatArray, y: FloatArray) -> FloatArray:
         return self._to_coordinates(x, self._log(x, y))
 
+    def _exp_coordinates(self, x: FloatArray, c: FloatArray) -> FloatArray:
+        return self._exp(x, self._from_coordinates(x, c))
+
     def _nearest_point(self, x: FloatArray) -> FloatArray:
         return x
 
@@ -302,7 +310,7 @@ class Manifold(ABC):
     def _size(self, a: FloatArray) -> FloatArray:
         """Euclidean length of the array that represents a point or a vector."""
         flat = a.reshape((*a.shape[: a.ndim - self._ndim], -1))
-        return np.sqrt(np.einsum("...i,...i->...", flat, flat))
+        return np.sqrt(drop(dot(flat, flat)))
 
     def __repr__(self) -> str:
         values = {name: getattr(self, name) for name in self._parameters}

@@ -8,7 +8,11 @@ import numpy as np
 
 from veilspan.geometry._arguments import check_size
 from veilspan.geometry._linalg import FloatArray, dot, drop
+from veilspan.geometry._twofold import inner, two_product, two_sum
 from veilspan.geometry.base import Manifold, TransportKind
+
+#: Entries of a block of points: 64 kilobytes, a dozen of which stay in the cache.
+_ENTRIES = 2**13
 
 
 class Lorentz(Manifold):
@@ -23,6 +27,9 @@ class Lorentz(Manifold):
     * inner: of these coordinates, u' - u_1 / (1 + x_1) x', far out more accurate than <u, v>_L.
     * log, dist: from q = <y - x, y - x>_L = 4 sinh(dist / 2)^2, without cancellation.
     * parallel transport: u + <y, u>_L / (1 - <x, y>_L) (x + y).
+    * coordinates of log: asinh(|v|) v / |v| with v the boost of y that takes x to the apex
+      (`_boosted`), to a few roundings at any distance from the apex below 35. The entries of log
+      itself are up to e^r times longer, and coordinates made of them lose as many digits.
 
     Parameters
     ----------
@@ -55,6 +62,24 @@ class Lorentz(Manifold):
         sinh = np.sqrt(q * (1 + 0.25 * q))
         factor = 2 * np.arcsinh(0.5 * np.sqrt(q)) / (sinh + (sinh == 0)) + (sinh == 0)
         return factor * (d - (0.5 * q) * x)
+
+    def _log_coordinates(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        if x.ndim > 1 or y.ndim > 2:
+            return super()._log_coordinates(x, y)
+        v = _boosted(x[1:], np.atleast_2d(y)[:, 1:])
+        length = np.sqrt(dot(v, v))
+        v *= np.arcsinh(length) / (length + (length == 0)) + (length == 0)
+        return v.reshape((*y.shape[:-1], self.n - 1))
+
+    def _exp_coordinates(self, x: FloatArray, c: FloatArray) -> FloatArray:
+        # The boost of (cosh |c|, sinh |c| c / |c|) that takes the apex to x.
+        length = np.sqrt(dot(c, c))
+        sinhc = np.sinh(length) / (length + (length == 0)) + (length == 0)
+        tail = x[..., 1:]
+        along = np.cosh(length) + sinhc * dot(tail, c) / (1 + head(x))
+        y = np.empty((*np.broadcast_shapes(x.shape[:-1], c.shape[:-1]), self.n))
+        y[..., 1:] = sinhc * c + along * tail
+        return _lift(y)
 
     def _transport(self, x: FloatArray, y: FloatArray, u: FloatArray) -> FloatArray:
         d, q = _gap(x, y)
@@ -125,6 +150,61 @@ def _gap(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     direct = -2 * (1 + minkowski(x, y))
     distant = direct > 0.1 * head(x) * head(y)
     return d, np.where(distant, direct, (dot(r, r) + 4 * t2) / (1 - np.where(distant, 0, t2)))
+
+
+def _boosted(x: FloatArray, y: FloatArray) -> FloatArray:
+    r"""Entries after the first of each y, boosted so that x comes to the apex; |v| = sinh(dist).
+
+    Points are given by their entries x', y' after the first alone, which say all. The boost is
+    v = y' - y_1 x' + (x'.y') x' / (1 + x_1), a difference of numbers e^(2 r) times as long as v.
+    Write d = y' - x' = s x' + w with w orthogonal to x'. Then v = w + t x'/|x'|,
+
+        t = |x'| ((1 + s) x_1 - y_1) = |x'| (s (2 + s) - |w|^2) / ((1 + s) x_1 + y_1),
+
+    the second form by x_1^2 = 1 + |x'|^2 and y_1^2 = 1 + (1 + s)^2 |x'|^2 + |w|^2, for 1 + s > 0.
+
+    Error. d is held exactly in two parts, and s and w are computed with twice the digits: w errs by
+    u |w| and O(n u^2) |d|. The entries after the first of a point that moves with speed 1 move with
+    speed at most e^r at distance r of the apex, so |d| <= e^r (e^D - 1) <= 2 e^r |v| for D = dist,
+    and the second term is below u |v| as long as n e^r u is well below 1 (r < 33 or so). In t two
+    terms cancel, T = |x'| |w|^2 / ((1 + s) x_1 + y_1) and t + T, each known to a few u of itself.
+    They are not long: the boost back gives y_1 = x_1 cosh(D) + |x'| t. If t >= 0 then
+    y_1 >= |x'| |w| and T <= |w|. If t < 0 then y_1 >= |x'| (sqrt(1 + |w|^2 + t^2) - |t|)
+    >= |x'| (1 + |w|^2) / (sqrt(1 + |w|^2) + 2 |t|), hence T <= |w| + 2 |t|. So T <= 3 |v|, and v is
+    known to a few u |v|. Further out, and where squares overflow, the result is less exact, but a
+    function of x and that y alone all the same.
+    """
+    size = float(dot(x, x))
+    if size < 1e-200:  # at the apex up to rounding
+        return y - np.sqrt(1 + dot(y, y)) * x
+    out = np.empty(y.shape)
+    step = max(1, _ENTRIES // len(x))
+    for i in range(0, len(y), step):
+        out[i : i + step] = _boost_block(x, size, y[i : i + step])
+    return out
+
+
+def _boost_block(x: FloatArray, size: float, y: FloatArray) -> FloatArray:
+    """As `_boosted`, for as many points as stay in the cache; points lie along the last axis."""
+    base = x[:, None]
+    gap, rest = two_sum(np.ascontiguousarray(y.T), -base)
+    square = inner(base, base, np.zeros_like(base))
+    along = inner(base, gap, rest)
+    high = along[0] / square[0]
+    back, error = two_product(high, square[0])
+    low = (((along[0] - back) - error) + along[1] - high * square[1]) / square[0]
+    part, error = two_product(base, high)
+    total, lost = two_sum(gap, -part)
+    w = np.ascontiguousarray((total + (((lost - error) + rest) - low * base)).T)
+    s = (high + low)[:, None]
+    near, far = two_sum(np.ones_like(high), high)
+    ratio = (near + (far + low))[:, None]  # 1 + s, which may be far shorter than s
+    root, head_x, head_y = np.sqrt(size), np.sqrt(1 + size), np.sqrt(1 + dot(y, y))
+    ahead = ratio > 0
+    below = np.where(ahead, ratio * head_x + head_y, 1.0)
+    t = np.where(ahead, (s * (2 + s) - dot(w, w)) / below, ratio * head_x - head_y) * root
+    w += t * (x / root)
+    return w
 
 
 def _lift(y: FloatArray) -> FloatArray:

@@ -109,17 +109,28 @@ class Product(Manifold):
         return self._join(self._each("_egrad2rgrad", x, g))
 
     def _from_coordinates(self, x: FloatArray, c: FloatArray) -> FloatArray:
+        parts = zip(self.factors, self._split(x), self._pieces(c))
+        return self._join([f._from_coordinates(a, b) for f, a, b in parts])
+
+    def _exp_coordinates(self, x: FloatArray, c: FloatArray) -> FloatArray:
+        parts = zip(self.factors, self._split(x), self._pieces(c))
+        return self._join([f._exp_coordinates(a, b) for f, a, b in parts])
+
+    def _to_coordinates(self, x: FloatArray, u: FloatArray) -> FloatArray:
+        return self._coordinates_side_by_side(self._each("_to_coordinates", x, u))
+
+    def _log_coordinates(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        return self._coordinates_side_by_side(self._each("_log_coordinates", x, y))
+
+    def _pieces(self, c: FloatArray) -> list[FloatArray]:
+        """Coordinates of each factor."""
         lead = c.shape[:-1]
-        pieces = [
+        return [
             c[..., cut].reshape(lead + f.coordinate_shape)
             for f, cut in zip(self.factors, self._coords)
         ]
-        return self._join(
-            [f._from_coordinates(a, b) for f, a, b in zip(self.factors, self._split(x), pieces)]
-        )
 
-    def _to_coordinates(self, x: FloatArray, u: FloatArray) -> FloatArray:
-        parts = self._each("_to_coordinates", x, u)
+    def _coordinates_side_by_side(self, parts: list[FloatArray]) -> FloatArray:
         flat = [
             part.reshape((*part.shape[: part.ndim - len(f.coordinate_shape)], -1))
             for f, part in zip(self.factors, parts)

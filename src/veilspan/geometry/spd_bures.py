@@ -20,7 +20,8 @@ class SPDBuresWasserstein(SPDBase):
     * exp: (I + M) X (I + M), as long as I + M stays positive definite, that is, closer than the
       square root of the least eigenvalue of X;
     * log and dist: D L^T + L D^T and |D| with D = L_Y Q - L, Q the rotation that brings a factor
-      of Y closest to L. No inverse and no cancelling traces.
+      of Y closest to L. No inverse and no cancelling traces. D is horizontal, D = M L with a
+      symmetric M, so it is also the coordinates of the logarithm.
     * transport: through the identity, where it is parallel: in the eigenvectors of X divide by
       sqrt(lam_r + lam_s), in those of Y multiply. An isometry; parallel only if X and Y commute.
 
@@ -54,6 +55,9 @@ class SPDBuresWasserstein(SPDBase):
     def _log(self, x: FloatArray, y: FloatArray) -> FloatArray:
         low = self._cholesky(x)
         return _submerge(low, self._displacement(low, y))
+
+    def _log_coordinates(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        return self._displacement(self._cholesky(x), y)
 
     def _transport(self, x: FloatArray, y: FloatArray, u: FloatArray) -> FloatArray:
         lx, p = self._eigh(x)

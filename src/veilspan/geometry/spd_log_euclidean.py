@@ -54,12 +54,19 @@ class SPDLogEuclidean(SPDBase):
 
     def _log(self, x: FloatArray, y: FloatArray) -> FloatArray:
         lam, p = self._eigh(x)
+        return sym(p @ (_log_means(lam) * self._difference(lam, p, y)) @ t(p))
+
+    def _log_coordinates(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        return self._difference(*self._eigh(x), y)
+
+    def _difference(self, lam: FloatArray, p: FloatArray, y: FloatArray) -> FloatArray:
+        """P^T (log Y - log X) P for X = P diag(lam) P^T."""
         mu, q = self._eigh(y)
         turn = t(p) @ q
-        d = scale_columns(turn, np.log(mu)) @ t(turn)
+        d = sym(scale_columns(turn, np.log(mu)) @ t(turn))
         diagonal = np.einsum("...ii->...i", d)
         diagonal -= np.log(lam)
-        return sym(p @ (_log_means(lam) * d) @ t(p))
+        return d
 
     def _transport(self, x: FloatArray, y: FloatArray, u: FloatArray) -> FloatArray:
         lam, p = self._eigh(x)

@@ -10,6 +10,9 @@ from veilspan.geometry._arguments import check_size
 from veilspan.geometry._linalg import FloatArray, dot, drop
 from veilspan.geometry.base import Manifold, TransportKind
 
+#: Cosine of an angle from which two points count as nearly opposite.
+FAR = -0.9
+
 
 class Sphere(Manifold):
     """Unit vectors of R^n with the inner product of R^n.
@@ -55,8 +58,7 @@ class Sphere(Manifold):
     def _log(self, x: FloatArray, y: FloatArray) -> FloatArray:
         cosine = dot(x, y)
         p = y - cosine * x
-        if np.min(cosine) < -0.9:
-            p = _near_antipode(x, p, cosine)
+        p = _near_antipode(x, p, cosine)
         sine = np.sqrt(dot(p, p))
         p *= np.arctan2(sine, cosine) / (sine + (sine == 0))
         return p
@@ -68,12 +70,13 @@ class Sphere(Manifold):
 
     def _transport(self, x: FloatArray, y: FloatArray, u: FloatArray) -> FloatArray:
         s = x + y
-        squared = dot(s, s)
-        if np.min(squared) < 0.2:
-            cosine = dot(x, y)
+        cosine = dot(x, y)
+        far = cosine < FAR
+        if np.any(far):
             p = _near_antipode(x, y - cosine * x, cosine)
-            s = p + (dot(p, p) / (1 - cosine)) * x  # x + y, free of the rounding in |y|
-            squared = dot(s, s)
+            # x + y, free of the rounding in |y|
+            s = np.where(far, p + (dot(p, p) / (1 - cosine)) * x, s)
+        squared = dot(s, s)
         return u - (2 * dot(s, u) / squared) * s
 
     def _project(self, x: FloatArray, v: FloatArray) -> FloatArray:
@@ -101,13 +104,16 @@ class Sphere(Manifold):
 
 
 def _near_antipode(x: FloatArray, p: FloatArray, cosine: FloatArray) -> FloatArray:
-    """Clean p, the part of y orthogonal to x, when little of it is left.
+    """Clean p, the part of y orthogonal to x, in those rows where little of it is left.
 
     Removes what rounding left of x in it; exactly opposite points get one fixed direction (the
     least entry of x), the same seen from x and from -x, of a length that no angle notices.
     """
-    p = p - dot(x, p) * x
-    lost = (dot(p, p) < 1e-31) & (cosine < 0)
+    far = cosine < FAR
+    if not np.any(far):
+        return p
+    p = np.where(far, p - dot(x, p) * x, p)
+    lost = (dot(p, p) < 1e-31) & far
     if not np.any(lost):
         return p
     fixed = np.zeros(np.broadcast_shapes(x.shape, p.shape))

@@ -4,7 +4,8 @@
 
 * :mod:`~veilspan.ledger.filters`: which requests still fit, with the proof.
 * :mod:`~veilspan.ledger.dataset`: the protocol of a charge.
-* :mod:`~veilspan.ledger.chain`, :mod:`~veilspan.ledger.journal`: tamper evidence.
+* :mod:`~veilspan.ledger.chain`, :mod:`~veilspan.ledger.journal`,
+  :mod:`~veilspan.ledger.anchor`: tamper evidence.
 * :mod:`~veilspan.ledger.store`, ``sqlite``, ``postgres``: where it is kept.
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 from veilspan.ledger.chain import Head
 from veilspan.ledger.dataset import Dataset, Receipt, Request
-from veilspan.ledger.errors import LedgerError, TamperError
+from veilspan.ledger.errors import LedgerError, LedgerWarning, TamperError
 from veilspan.ledger.ledger import Ledger
 from veilspan.ledger.session import current_dataset
 from veilspan.ledger.spending import Spending
@@ -24,6 +25,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "LedgerReport",
+    "LedgerWarning",
     "Receipt",
     "Request",
     "Spending",

@@ -10,89 +10,29 @@ given the stored release again, at no cost, instead of fresh noise.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from veilspan._version import __version__
 from veilspan.ledger.chain import Head
+from veilspan.ledger.claims import claim
 from veilspan.ledger.costs import cost_of
 from veilspan.ledger.errors import LedgerError, TamperError
-from veilspan.ledger.filters import MOST_RULES, Rule
+from veilspan.ledger.filters import CAP, MOST_RULES, Rule
 from veilspan.ledger.journal import Journal, Page, shown
-from veilspan.ledger.records import CHARGE, RELEASE, Account, Entry, Terms, as_json, check_name
-from veilspan.ledger.releases import digest_of, pack, unpack
+from veilspan.ledger.names import check_name
+from veilspan.ledger.receipts import Receipt, Request
+from veilspan.ledger.records import CHARGE, DATASET, RELEASE, Entry, Terms, as_json
+from veilspan.ledger.releases import digest_of, unpack
 from veilspan.ledger.spending import Spending, refusal
-from veilspan.ledger.terms import spending_on, terms_and_rules
-from veilspan.privacy.plan import Plan
+from veilspan.ledger.terms import opened_as, spending_on, terms_and_rules
+from veilspan.ledger.totals import Charges, charges_so_far, checked_account
+
+__all__ = ["Dataset", "Receipt", "Request"]
 
 # Entries of datasets that were opened in this process, by ledger, key and name.
 _OPENED: dict[tuple[str, str, str], tuple[Entry, Terms, tuple[Rule, ...]]] = {}
-
-
-@dataclass(frozen=True)
-class Request:
-    """What a fit asks of its dataset, before any row is read.
-
-    Attributes
-    ----------
-    plan : Plan
-        What it will ask and spend.
-    question : str
-        Digest of class, parameters and plan (:func:`veilspan.ledger.releases.question_of`).
-    test : str
-        Why the release will not be private (a seed, no noise, a tape); empty if it will be.
-    """
-
-    plan: Plan
-    question: str = ""
-    test: str = ""
-
-
-@dataclass(frozen=True)
-class Receipt:
-    """A charge that is on the disk.
-
-    Attributes
-    ----------
-    dataset : Dataset
-        Whose account.
-    entry : int
-        Number of the charge.
-    head : Head
-        Of the chain, with the charge as its last entry.
-    test : bool
-        Whether it was recorded as a test, at no cost.
-    stored : mapping or None
-        The release to give out again, if this was asked before under its key.
-    """
-
-    dataset: Dataset
-    entry: int
-    head: Head
-    test: bool = False
-    stored: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
-
-    def describe(self) -> dict[str, Any]:
-        """JSON-ready: for the statement of the release."""
-        described = {"dataset": self.dataset.name, "entry": self.entry, "head": str(self.head)}
-        return {**described, "test": True} if self.test else described
-
-    def release(
-        self, statement: Mapping[str, Any], attributes: Mapping[str, Any] | None = None
-    ) -> Head:
-        """Record the release; its attributes are stored if the charge has a key."""
-        keyed = self.dataset.idempotency_key is not None and attributes is not None
-        payload = pack(attributes) if keyed and attributes is not None else None
-        content = {
-            "statement": dict(statement),
-            "payload": None if payload is None else digest_of(payload),
-        }
-        with self.dataset.journal.writing() as page:
-            entry = page.append(RELEASE, self.dataset.name, content, about=self.entry)
-            if payload is not None:
-                page.book.keep(entry.seq, payload)
-        return page.head
 
 
 @dataclass(frozen=True)
@@ -129,8 +69,9 @@ class Dataset:
 
         The first fit is charged and its release stored. The same fit again (class, parameters,
         shape of the table) returns the stored release, bit for bit, and costs nothing: rows are not
-        looked at. Another fit under the same key is refused, and so is a fit whose first attempt
-        broke off after its charge: that is spent, take a new key.
+        looked at. While the first one runs, in whatever thread or process of this machine (with
+        PostgreSQL, of any), others wait for it. Another fit under the same key is refused, and so
+        is a fit whose first attempt broke off after its charge: that is spent, take a new key.
 
         Parameters
         ----------
@@ -147,20 +88,23 @@ class Dataset:
         """The entry of the dataset, which never changes, and what it says."""
         if self._place not in _OPENED:
             with self.journal.reading() as page:
-                terms, rules = terms_and_rules(page, self.name)
-                entry = page.book.dataset_entry(self.name)
-                assert entry is not None
-            _OPENED[self._place] = (entry, terms, rules)
+                entry = opened_as(page, self.name)
+            _OPENED[self._place] = (entry, *terms_and_rules(entry))
         return _OPENED[self._place]
+
+    @property
+    def stored_name(self) -> str:
+        """The name as it is spelled in the ledger."""
+        return self._opened()[0].dataset
 
     @property
     def _place(self) -> tuple[str, str, str]:
         return self.url, self.key_file, self.name
 
     def spent(self) -> Spending:
-        """What was spent and what is left."""
+        """What was spent and what is left, checked against sealed entries, in constant time."""
         with self.journal.reading() as page:
-            return spending_on(page, self.name)
+            return spending_on(page, opened_as(page, self.name))
 
     def left(self, delta: float | None = None) -> float:
         """Largest epsilon of a Gaussian fit that still fits, 0 if none.
@@ -176,11 +120,26 @@ class Dataset:
         """
         return self.spent().left(delta)
 
-    def history(self) -> list[Entry]:
-        """Entries of this dataset, in order."""
+    def history(self, *, limit: int | None = None, before: int | None = None) -> list[Entry]:
+        """Entries of this dataset, in order; the seal of each is checked.
+
+        Parameters
+        ----------
+        limit : int, optional
+            Only the last ones. A page takes the same time however long the record is.
+        before : int, optional
+            Only entries before this number: the next page back is before the first of this one.
+        """
         with self.journal.reading() as page:
-            terms_and_rules(page, self.name)
-            return list(page.book.entries(self.name))
+            name = opened_as(page, self.name).dataset
+            return page.entries(name, (DATASET, CHARGE, RELEASE), limit=limit, before=before)
+
+    def entry(self, number: int) -> Entry | None:
+        """One entry of this dataset, its seal checked; None if it is none of them."""
+        with self.journal.reading() as page:
+            name = opened_as(page, self.name).dataset
+            found = page.book.entry(number)
+            return None if found is None or found.dataset != name else page.genuine(found)
 
     def check(self, request: Request) -> None:
         """Refuse what this dataset never covers, whatever is left. Charges nothing."""
@@ -195,33 +154,43 @@ class Dataset:
         _refuse_unfit(terms, request)
         # Slow for sampled plans, so before the ledger is locked; terms and rules never change.
         costs = (0,) * MOST_RULES if request.test else cost_of(request.plan, rules)
+        if self.idempotency_key is None:
+            return self._charged(request, costs)
+        # Whoever works on this release already is waited for, with nothing locked.
+        held = claim(self.url, opened.dataset, self.idempotency_key)
+        try:
+            receipt = self._charged(request, costs)
+        except BaseException:
+            held.end()
+            raise
+        if receipt.stored is not None:
+            held.end()
+            return receipt
+        return replace(receipt, claim=held)
+
+    def _charged(self, request: Request, costs: tuple[int, ...]) -> Receipt:
+        opened, terms, rules = self._opened()
+        name = opened.dataset  # as it is spelled in the ledger
         with self.journal.writing() as page:
             if self.idempotency_key is not None:
-                earlier = page.book.charge_with_key(self.name, self.idempotency_key)
+                earlier = page.book.charge_with_key(name, self.idempotency_key)
                 if earlier is not None:
                     return self._replayed(page, page.genuine(earlier), request)
-            before = self._checked_account(page, opened)
-            spent = page.book.spend(self.name, costs)
-            entry = self._recorded(page, request, costs) if spent else None
+            if page.book.dataset_entry(name) != opened:
+                _OPENED.pop(self._place, None)
+                raise TamperError(f"the terms of {name!r} are not what they were.")
+            so_far = charges_so_far(page, name)
+            before = checked_account(page, opened, so_far)
+            spent = page.book.spend(name, costs)
+            entry = self._recorded(page, request, costs, so_far) if spent else None
         if entry is None:  # what would still fit is searched for when others may write again
             raise refusal(terms, rules, before, costs, request.plan)
         return Receipt(self, entry.seq, Head(entry.seq, entry.mac), bool(request.test))
 
-    def _checked_account(self, page: Page, opened: Entry) -> Account:
-        """The account, if it is what the sealed entries say."""
-        if page.book.dataset_entry(self.name) != opened:
-            _OPENED.pop(self._place, None)
-            raise TamperError(f"the terms of {self.name!r} are not what they were.")
-        account, past = page.book.account(self.name), page.book.last_charge(self.name)
-        spent = [0] * MOST_RULES if past is None else page.genuine(past).content["spent"]
-        allowed = opened.content["allowed"]
-        if account is None or [*account.allowed, *account.spent] != [*allowed, *spent]:
-            raise TamperError(f"the account of {self.name!r} is not what its entries say.")
-        return account
-
-    def _recorded(self, page: Page, request: Request, costs: tuple[int, ...]) -> Entry:
-        after = page.book.account(self.name)
-        assert after is not None
+    def _recorded(
+        self, page: Page, request: Request, costs: tuple[int, ...], so_far: Charges
+    ) -> Entry:
+        name = self.stored_name
         plan = request.plan.to_dict()
         content = {
             "method": plan["method"],
@@ -231,10 +200,12 @@ class Dataset:
             "question": request.question,
             "test": request.test,
             "costs": list(costs),
-            "spent": list(after.spent),
+            "spent": [min(CAP, past + cost) for past, cost in zip(so_far.spent, costs)],
+            "charges": so_far.charges + 1,
+            "tests": so_far.tests + bool(request.test),
             "version": __version__,
         }
-        return page.append(CHARGE, self.name, content, key=self.idempotency_key)
+        return page.append(CHARGE, name, content, key=self.idempotency_key)
 
     def _replayed(self, page: Page, charge: Entry, request: Request) -> Receipt:
         key = self.idempotency_key

@@ -11,3 +11,7 @@ class LedgerError(PrivacyError):
 
 class TamperError(LedgerError):
     """Entries of the ledger are not what was written."""
+
+
+class LedgerWarning(UserWarning):
+    """The ledger works, with less protection than it should have."""

@@ -1,4 +1,4 @@
-"""The key of the chain and the last head seen: files outside the database.
+"""The key of the chain, and what is remembered beside it: files outside the database.
 
 The key is 32 random bytes in hexadecimal, readable by its owner alone. It lives in the file that
 the ledger names, else in that of ``VEILSPAN_LEDGER_KEY_FILE``, else in the user's configuration.
@@ -14,10 +14,12 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
-from veilspan.ledger.chain import Head
-from veilspan.ledger.errors import LedgerError
+from veilspan.ledger.anchor import Anchor, sync_folder, write_synced
+from veilspan.ledger.errors import LedgerError, TamperError
 
 VARIABLE = "VEILSPAN_LEDGER_KEY_FILE"
+#: Length of the random name of a ledger.
+ID_BYTES = 8
 
 
 def key_path(key: str | os.PathLike[str] | None) -> Path:
@@ -81,52 +83,41 @@ def _make_key(path: Path) -> None:
             os.link(name, path)
     finally:
         os.unlink(name)
+    sync_folder(path.parent)
 
 
-def last_head(key_file: Path, ledger_id: str) -> Head | None:
-    """The last head of a ledger that was seen from here."""
-    try:
-        return _parsed_head(_read(_beside(key_file, ledger_id, "head")))
-    except OSError:
-        return None
-
-
-def remember_head(key_file: Path, ledger_id: str, head: Head) -> None:
-    """Keep a head if it is later than the one kept. A head that cannot be kept is no error.
-
-    Two processes may write at once and the earlier head win: an anchor a few entries older.
-    """
-    path = _beside(key_file, ledger_id, "head")
-    with contextlib.suppress(OSError):
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            known = _parsed_head(os.read(handle, 200))
-            if known is None or known.count < head.count:
-                # One small write in place: a rename for every charge would halve their rate.
-                os.lseek(handle, 0, os.SEEK_SET)
-                os.write(handle, f"{head!s:<90}\n".encode())
-        finally:
-            os.close(handle)
-
-
-def _parsed_head(text: bytes) -> Head | None:
-    try:
-        return Head.parse(text.decode("ascii"))
-    except ValueError:
-        return None
+@lru_cache(maxsize=64)
+def anchor_of(key_file: Path, ledger_id: str) -> Anchor:
+    """Where the last head of a ledger that was seen from here is kept."""
+    return Anchor(_beside(key_file, ledger_id, "head"))
 
 
 def known_ledger(key_file: Path, url: str) -> str | None:
     """Which ledger was seen at a place: one that is gone must not be made anew in silence."""
+    path = place_file(key_file, url)
     try:
-        return _read(place_file(key_file, url)).decode("ascii", "replace").strip() or None
+        handle = os.open(path, os.O_RDONLY)  # a third of the time of Path.read_bytes
     except OSError:
         return None
+    try:
+        text = os.read(handle, 200).decode("ascii", "replace").strip()
+    finally:
+        os.close(handle)
+    if len(text) != 2 * ID_BYTES or not set(text) <= set("0123456789abcdef"):
+        raise TamperError(
+            f"{path}, which says what ledger was seen here, was emptied, cut or overwritten. Run "
+            "verify with a head from a release; if it finds nothing, remove that file."
+        )
+    return text
 
 
 def remember_ledger(key_file: Path, url: str, ledger_id: str) -> None:
-    """Keep which ledger lives at a place."""
-    _write(place_file(key_file, url), f"{ledger_id}\n")
+    """Keep which ledger lives at a place, on the disk. One that cannot be kept is no error.
+
+    The anchor lies in the same folder, and says so.
+    """
+    with contextlib.suppress(OSError):
+        write_synced(place_file(key_file, url), f"{ledger_id}\n".encode())
 
 
 @lru_cache(maxsize=64)
@@ -138,19 +129,3 @@ def place_file(key_file: Path, url: str) -> Path:
 @lru_cache(maxsize=64)
 def _beside(key_file: Path, name: str, kind: str) -> Path:
     return key_file.with_name(f"{key_file.name}.{name}.{kind}")
-
-
-def _read(path: Path) -> bytes:
-    handle = os.open(path, os.O_RDONLY)  # a third of the time of Path.read_bytes
-    try:
-        return os.read(handle, 200)
-    finally:
-        os.close(handle)
-
-
-def _write(path: Path, text: str) -> None:
-    with contextlib.suppress(OSError):
-        handle, name = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        os.replace(name, path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import AbstractContextManager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from veilspan.ledger.chain import Head
 from veilspan.ledger.dataset import Dataset
@@ -12,10 +12,17 @@ from veilspan.ledger.errors import LedgerError
 from veilspan.ledger.filters import rules_for, rules_to_list
 from veilspan.ledger.journal import Journal, Page, checked_location, shown
 from veilspan.ledger.keys import key_path
+from veilspan.ledger.names import check_name
 from veilspan.ledger.records import DATASET, Entry, Terms
 from veilspan.ledger.session import session
 from veilspan.ledger.spending import Spending
-from veilspan.ledger.terms import spending_on, terms_and_rules
+from veilspan.ledger.terms import (
+    dataset_entries,
+    find_dataset,
+    opened_as,
+    spending_on,
+    terms_and_rules,
+)
 from veilspan.ledger.verification import LedgerReport, verify_ledger
 
 
@@ -89,28 +96,29 @@ class Ledger:
         """
         if epsilon is None and delta is None:
             with self.journal.reading() as page:
-                terms_and_rules(page, name)
-            return self._handle(name)
+                return self._handle(opened_as(page, check_name(name, "the name of a dataset")))
         if epsilon is None or delta is None:
             raise LedgerError("a dataset's budget is both epsilon and delta.")
+        name = check_name(name, "the name of a dataset")
         wanted = Terms(name, float(epsilon), float(delta), neighbors, accounting, test)  # type: ignore[arg-type]
         rules = rules_for(wanted.epsilon, wanted.delta, accounting)
         allowed = [rule.allowance(wanted.epsilon) for rule in rules]
-        if self.journal.exists() and self._recorded(wanted):
-            return self._handle(name)
-        with self.journal.writing() as page:
-            if not _same_terms(page, wanted):
-                content = {"terms": asdict(wanted), "rules": rules_to_list(rules)}
-                page.append(DATASET, name, {**content, "allowed": allowed})
-                page.book.open_account(name, allowed)
-        return self._handle(name)
+        opened = self._recorded(wanted) if self.journal.exists() else None
+        if opened is None:
+            with self.journal.writing() as page:
+                opened = _with_terms(page, wanted)
+                if opened is None:
+                    content = {"terms": asdict(wanted), "rules": rules_to_list(rules)}
+                    opened = page.append(DATASET, name, {**content, "allowed": allowed})
+                    page.book.open_account(name, allowed)
+        return self._handle(opened)
 
-    def _recorded(self, wanted: Terms) -> bool:
+    def _recorded(self, wanted: Terms) -> Entry | None:
         with self.journal.reading() as page:
-            return _same_terms(page, wanted)
+            return _with_terms(page, wanted)
 
-    def _handle(self, name: str) -> Dataset:
-        return Dataset(self.url, name, self.key_file)
+    def _handle(self, opened: Entry) -> Dataset:
+        return Dataset(self.url, opened.dataset, self.key_file)
 
     def session(self, dataset: str | Dataset) -> AbstractContextManager[Dataset]:
         """Charge every fit inside a ``with`` block to a dataset that exists.
@@ -123,20 +131,24 @@ class Ledger:
     def datasets(self) -> list[str]:
         """Names of all datasets."""
         with self.journal.reading() as page:
-            return [account.dataset for account in page.book.accounts()]
+            return [entry.dataset for entry in dataset_entries(page)]
 
     def spent(self) -> dict[str, Spending]:
         """What was spent on each dataset."""
         with self.journal.reading() as page:
-            names = [account.dataset for account in page.book.accounts()]
-            return {name: spending_on(page, name) for name in names}
+            return {entry.dataset: spending_on(page, entry) for entry in dataset_entries(page)}
 
-    def history(self, dataset: str | None = None) -> list[Entry]:
-        """All entries, or those of a dataset, in order."""
+    def history(
+        self, dataset: str | None = None, *, limit: int | None = None, before: int | None = None
+    ) -> list[Entry]:
+        """All entries, or those of a dataset, in order, or a page of them.
+
+        The seal of each is checked (:meth:`Dataset.history`).
+        """
         if dataset is not None:
-            return self.dataset(dataset).history()
+            return self.dataset(dataset).history(limit=limit, before=before)
         with self.journal.reading() as page:
-            return list(page.book.entries())
+            return page.entries(None, (None,), limit=limit, before=before)
 
     def head(self) -> Head:
         """Number of entries and the digest of the last: note it elsewhere to see truncation."""
@@ -144,7 +156,7 @@ class Ledger:
             return page.head
 
     def verify(self, head: Head | str | None = None) -> LedgerReport:
-        """Check every entry, every sum, and that nothing was cut off.
+        """Check every entry, every sum, and that nothing was cut off: linear in the record.
 
         Parameters
         ----------
@@ -164,14 +176,15 @@ class Ledger:
         return f"Ledger({shown(self.url)!r})"
 
 
-def _same_terms(page: Page, wanted: Terms) -> bool:
-    """Whether the dataset is there with these terms; other terms are refused."""
-    if page.book.dataset_entry(wanted.name) is None:
-        return False
-    recorded, _ = terms_and_rules(page, wanted.name)
-    if recorded != wanted:
+def _with_terms(page: Page, wanted: Terms) -> Entry | None:
+    """The entry of the dataset, if it is there with these terms; other terms are refused."""
+    found = find_dataset(page.book, wanted.name)
+    if found is None:
+        return None
+    recorded, _ = terms_and_rules(page.genuine(found))
+    if replace(recorded, name=wanted.name) != wanted:
         raise LedgerError(
             f"the dataset {wanted.name!r} is recorded with {recorded.describe()}; its terms do not "
             f"change. Asked for: {wanted.describe()}."
         )
-    return True
+    return found

@@ -11,19 +11,25 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import hashlib
 import os
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from veilspan.ledger.errors import LedgerError
+from veilspan.ledger.passwords import without_password
 from veilspan.ledger.postgres_tables import MIGRATIONS, SCHEMA_NAME, TABLES
 from veilspan.ledger.store import SCHEMA, Book, Store
 
 #: Seconds to wait for another writer, and for the server to answer a new connection.
 PATIENCE = 60.0
 CONNECT_PATIENCE = 15
+# How often to look whether another process has let go of what we wait for, in seconds.
+_LOOK = 0.1
 # Any fixed number that other programs on the server are unlikely to use: "veilspan" in letters.
 _ADVISORY = int.from_bytes(b"veilspan", "big") >> 1
 
@@ -92,6 +98,22 @@ class PostgresStore(Store):
         with self.writing() as book:  # migrates
             yield book
 
+    def hold(self, what: str) -> Callable[[], None]:
+        """An advisory lock of a transaction that stays open, on a connection of its own.
+
+        Not one of the session: behind a pooler that may be another one by the time it is let go.
+        """
+        number = int.from_bytes(hashlib.sha256(what.encode()).digest()[:8], "big", signed=True)
+        with _sentences(self.url):
+            connection = _begin(self.url, _BEGIN_READING)
+            try:
+                while not _locks_now(connection, number):
+                    time.sleep(_LOOK)
+            except BaseException:
+                connection.close()
+                raise
+        return partial(_let_go, self.url, connection)
+
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Any]:
         with _sentences(self.url):
@@ -107,13 +129,19 @@ class PostgresStore(Store):
                 _IDLE.setdefault(self.url, []).append(connection)
 
 
-def without_password(url: str) -> str:
-    """A URL that may be shown."""
-    scheme, _, rest = url.partition("://")
-    place, mark, query = rest.partition("?")
-    login, at, server = place.rpartition("@")
-    options = [option for option in query.split("&") if not option.startswith("password=")]
-    return f"{scheme}://{login.partition(':')[0]}{at}{server}{mark}{'&'.join(options)}"
+def _locks_now(connection: Any, number: int) -> bool:
+    found = connection.execute(b"SELECT pg_try_advisory_xact_lock(%s)", (number,)).fetchone()
+    return bool(found[0])
+
+
+def _let_go(url: str, connection: Any) -> None:
+    try:
+        connection.execute(b"COMMIT")
+    except Exception:  # it died, and its locks with it
+        connection.close()
+        return
+    with _LOCK:
+        _IDLE.setdefault(url, []).append(connection)
 
 
 def _version(connection: Any, url: str) -> int:
@@ -171,7 +199,13 @@ def _connect(url: str) -> Any:
     import psycopg
     from psycopg.conninfo import conninfo_to_dict
 
-    options: dict[str, Any] = {"connect_timeout": CONNECT_PATIENCE, **conninfo_to_dict(url)}
+    try:
+        options: dict[str, Any] = {"connect_timeout": CONNECT_PATIENCE, **conninfo_to_dict(url)}
+    except psycopg.Error:  # its text quotes what it could not read, a password perhaps
+        raise LedgerError(
+            f"the URL {without_password(url)} of the ledger cannot be read: write special "
+            "characters of names and passwords as %40 (for @) and the like."
+        ) from None
     # Statements are not prepared: poolers between us and the server need not keep them.
     connection: Any = psycopg.connect(**options, autocommit=True, prepare_threshold=None)
     if connection.execute(b"SELECT current_setting('fsync')").fetchone()[0] != "on":

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from veilspan.ledger.errors import TamperError
 from veilspan.ledger.filters import ACCOUNTING, MOST_RULES
+from veilspan.ledger.names import check_name
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.neighbors import Neighbors, check_neighbors
 
@@ -50,8 +52,13 @@ class Entry:
 
     @property
     def content(self) -> dict[str, Any]:
-        """The body, read."""
-        content: dict[str, Any] = json.loads(self.body)
+        """The body, read; ``TamperError`` if it is not what is ever written."""
+        try:
+            content = json.loads(self.body)
+        except (ValueError, TypeError, RecursionError):
+            content = None
+        if not isinstance(content, dict):
+            raise TamperError(f"entry {self.seq} of the ledger cannot be read.")
         return content
 
 
@@ -97,15 +104,6 @@ class Terms:
             f"epsilon = {self.epsilon:g}, delta = {self.delta:g}, {self.neighbors}, "
             f"accounting {self.accounting}{kind}"
         )
-
-
-def check_name(value: Any, what: str) -> str:
-    """Return a name that can be printed on one line, or raise."""
-    if not isinstance(value, str):
-        raise TypeError(f"{what} must be text; got {type(value).__name__}.")
-    if not value or len(value) > 200 or not value.isprintable() or value != value.strip():
-        raise ValueError(f"{what} must be 1 to 200 printable characters without spaces around.")
-    return value
 
 
 def as_json(content: Any) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from veilspan.ledger.costs import cost_of_events
 from veilspan.ledger.filters import CAP, UNIT, Rule
-from veilspan.ledger.records import CHARGE, RELEASE, Account, Entry, Terms
+from veilspan.ledger.records import Account, Terms
 from veilspan.privacy import gdp
 from veilspan.privacy.accounting import epsilon_spent, gaussian_only
 from veilspan.privacy.errors import BudgetExceededError
@@ -42,18 +41,6 @@ class Spending:
     charges: int
     tests: int
     released: int
-
-    @classmethod
-    def from_entries(
-        cls, terms: Terms, rules: tuple[Rule, ...], account: Account, entries: Iterable[Entry]
-    ) -> Spending:
-        """Count the entries of a dataset."""
-        charges = tests = released = 0
-        for entry in entries:
-            charges += entry.kind == CHARGE
-            tests += entry.kind == CHARGE and bool(entry.content["test"])
-            released += entry.kind == RELEASE
-        return cls(terms, rules, account, charges, tests, released)
 
     @property
     def epsilon_gdp(self) -> float:

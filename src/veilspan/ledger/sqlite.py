@@ -2,75 +2,38 @@
 
 Write-ahead log with ``synchronous=FULL``: a commit returns when the log is on the disk. Writers
 start with BEGIN IMMEDIATE, so that nobody writes between what they read and what they write.
-Connections are kept for the next transaction, never across a fork.
+Connections are kept for the next transaction, never across a fork. Every transaction checks that
+the file has one path only (:mod:`veilspan.ledger.one_path`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from veilspan.ledger.byte_locks import hold_byte
 from veilspan.ledger.errors import LedgerError
-from veilspan.ledger.filters import MOST_RULES
+from veilspan.ledger.one_path import Identity, located, stands
+from veilspan.ledger.sqlite_tables import MIGRATIONS, TABLES
 from veilspan.ledger.store import SCHEMA, Book, Store
 
 #: Seconds to wait for another writer.
 PATIENCE = 60.0
-
-_UNITS = ",\n".join(
-    f"allowed{j} INTEGER NOT NULL, spent{j} INTEGER NOT NULL CHECK (spent{j} >= 0)"
-    for j in range(MOST_RULES)
-)
-_WITHIN = " OR ".join(f"spent{j} <= allowed{j}" for j in range(MOST_RULES))
-_TABLES = f"""
-CREATE TABLE entries (
-    seq INTEGER PRIMARY KEY,
-    dataset TEXT NOT NULL,
-    kind TEXT NOT NULL CHECK (kind IN ('ledger', 'dataset', 'charge', 'release')),
-    time TEXT NOT NULL,
-    key TEXT,
-    about INTEGER REFERENCES entries (seq),
-    body TEXT NOT NULL,
-    mac TEXT NOT NULL
-) STRICT;
-CREATE TABLE accounts (
-    dataset TEXT PRIMARY KEY,
-    {_UNITS},
-    CHECK ({_WITHIN})
-) STRICT;
-CREATE TABLE payloads (
-    seq INTEGER PRIMARY KEY REFERENCES entries (seq),
-    data BLOB NOT NULL
-) STRICT;
-CREATE INDEX entries_by_dataset ON entries (dataset, kind, seq);
-CREATE UNIQUE INDEX one_dataset ON entries (dataset) WHERE kind = 'dataset';
-CREATE UNIQUE INDEX one_charge_a_key ON entries (dataset, key) WHERE kind = 'charge';
-CREATE UNIQUE INDEX one_release_a_charge ON entries (about) WHERE kind = 'release';
-"""
-_APPEND_ONLY = "\n".join(
-    f"CREATE TRIGGER {table}_{verb} BEFORE {verb} ON {table} BEGIN "
-    f"SELECT RAISE(ABORT, '{table} are only ever added'); END;"
-    for table, verb in [
-        ("entries", "UPDATE"),
-        ("entries", "DELETE"),
-        ("payloads", "UPDATE"),
-        ("payloads", "DELETE"),
-        ("accounts", "DELETE"),
-    ]
-)
-
-#: From each earlier format to the next: statements, each ending a line by a semicolon.
-MIGRATIONS: dict[int, str] = {}
+# SQLite waits in C, where Ctrl-C is not seen: it is let wait for this many seconds at a time.
+_MOMENT = 0.2
 
 # Connections that wait for the next transaction: path -> [(file identity, connection)].
-_IDLE: dict[str, list[tuple[tuple[int, int], sqlite3.Connection]]] = {}
+_IDLE: dict[str, list[tuple[Identity, sqlite3.Connection]]] = {}
 _LOCK = threading.Lock()
+
+Result = TypeVar("Result")
 
 
 class SQLiteBook(Book):
@@ -100,14 +63,14 @@ class SQLiteStore(Store):
         """Whether the file is there and its tables were made."""
         if not _holds_something(self.path):
             return False
-        with self._transaction("BEGIN") as connection:
-            return _version(connection, self.path) > 0
+        with self._transaction("BEGIN") as (_, version):
+            return version > 0
 
     @contextmanager
     def writing(self) -> Iterator[Book]:
         """BEGIN IMMEDIATE ... COMMIT."""
-        with self._transaction("BEGIN IMMEDIATE") as connection:
-            _make_or_migrate_tables(connection, self.path)
+        with self._transaction("BEGIN IMMEDIATE") as (connection, version):
+            _make_or_migrate_tables(connection, version)
             yield SQLiteBook(connection)
 
     @contextmanager
@@ -115,8 +78,7 @@ class SQLiteStore(Store):
         """A snapshot."""
         if not _holds_something(self.path):
             raise LedgerError(f"there is no ledger at {self.path}.")
-        with self._transaction("BEGIN") as connection:
-            version = _version(connection, self.path)
+        with self._transaction("BEGIN") as (connection, version):
             if version == 0:
                 raise LedgerError(f"there is no ledger at {self.path}, which is a database.")
             if version == SCHEMA:
@@ -125,19 +87,56 @@ class SQLiteStore(Store):
         with self.writing() as book:  # migrates
             yield book
 
+    def hold(self, what: str) -> Callable[[], None]:
+        """A lock on one byte of a file beside the ledger, which the system ends with the process.
+
+        Such a lock is held by the process: its threads exclude each other elsewhere.
+        """
+        return hold_byte(os.path.realpath(self.path) + "-keys", what)
+
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
+    def _transaction(self, begin: str) -> Iterator[tuple[sqlite3.Connection, int]]:
+        """A connection inside a transaction, and the format of the tables."""
         with _sentences(self.path):
-            connection = _take(self.path)
+            expected, connection = _take(self.path)
             try:
-                connection.execute(begin)
-                yield connection
+                version = patiently(lambda: _begin(connection, begin, self.path))
+                # Now that nobody else writes: a name that was made while we waited is seen as well.
+                if not stands(expected):
+                    raise LedgerError(
+                        f"the ledger {self.path} was moved or replaced just now; try again."
+                    )
+                yield connection, version
                 connection.execute("COMMIT")
             except BaseException:
                 # Whatever state it is in: closing undoes what was not committed.
                 connection.close()
                 raise
-            _give_back(self.path, connection)
+            with _LOCK:
+                _IDLE.setdefault(self.path, []).append((expected, connection))
+
+
+def patiently(work: Callable[[], Result]) -> Result:
+    """Do something as soon as other writers let us, for :data:`PATIENCE` seconds."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return work()
+        except sqlite3.OperationalError as error:
+            busy = getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY")
+            if not busy or time.monotonic() > until:
+                raise
+        time.sleep(0.001)  # some waits end at once: then this is the pause
+
+
+def _begin(connection: sqlite3.Connection, begin: str, path: str) -> int:
+    """Begin and read: only then does a snapshot stand. Returns the format of the tables."""
+    connection.execute(begin)
+    try:
+        return _version(connection, path)
+    except sqlite3.OperationalError:
+        connection.execute("ROLLBACK")
+        raise
 
 
 def _holds_something(path: str) -> bool:
@@ -147,15 +146,11 @@ def _holds_something(path: str) -> bool:
         return False
 
 
-def _make_or_migrate_tables(connection: sqlite3.Connection, path: str) -> None:
-    version = _version(connection, path)
+def _make_or_migrate_tables(connection: sqlite3.Connection, version: int) -> None:
     if version == SCHEMA:
         return
-    if version > 0:
-        script = "".join(MIGRATIONS[old] for old in range(version, SCHEMA))
-    else:
-        script = _TABLES + _APPEND_ONLY
-    for statement in _statements(script):
+    steps = [MIGRATIONS[old] for old in range(version, SCHEMA)] if version else [TABLES]
+    for statement in _statements("".join(steps)):
         connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {SCHEMA}")
 
@@ -171,12 +166,9 @@ def _statements(script: str) -> Iterator[str]:
 
 
 def _version(connection: sqlite3.Connection, path: str) -> int:
-    if _is_foreign(connection):
-        raise LedgerError(
-            f"there is no ledger at {path}: it is a database of something else. A ledger gets its "
-            "own file."
-        )
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version != SCHEMA:
+        _refuse_foreign(connection, path)
     if version > SCHEMA:
         raise LedgerError(
             f"{path} was written by a later version (format {version}; this one reads {SCHEMA}). "
@@ -185,67 +177,56 @@ def _version(connection: sqlite3.Connection, path: str) -> int:
     return version
 
 
-def _is_foreign(connection: sqlite3.Connection) -> bool:
+def _refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
     names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-    return bool(names) and not {"entries", "accounts"} <= names
+    if names and not {"entries", "accounts"} <= names:
+        raise LedgerError(
+            f"there is no ledger at {path}: it is a database of something else. A ledger gets its "
+            "own file."
+        )
 
 
-def _identity(path: str) -> tuple[int, int]:
-    status = os.stat(path)
-    return status.st_dev, status.st_ino
-
-
-def _take(path: str) -> sqlite3.Connection:
+def _take(path: str) -> tuple[Identity, sqlite3.Connection]:
     """A connection that waits, if its file is still the one at ``path``, else a new one."""
     while True:
         with _LOCK:
             waiting = _IDLE.get(path)
             kept = waiting.pop() if waiting else None
         if kept is None:
-            return _connect(path)
+            connection = _connect(path)
+            try:
+                return located(path), connection
+            except BaseException:
+                connection.close()
+                raise
         try:
-            if _identity(path) == kept[0]:
-                return kept[1]
+            status = os.stat(path)
+            if (status.st_dev, status.st_ino) == kept[0][1:]:
+                return kept
         except OSError:
             pass
         kept[1].close()  # the file was replaced: charges must not go to the old one
 
 
-def _give_back(path: str, connection: sqlite3.Connection) -> None:
-    with _LOCK:
-        _IDLE.setdefault(path, []).append((_identity(path), connection))
-
-
 def _connect(path: str) -> sqlite3.Connection:
     if not Path(path).parent.is_dir():
         raise LedgerError(f"the folder of {path} does not exist.")
+    with contextlib.suppress(FileNotFoundError):
+        located(path)  # before SQLite makes a log beside a second name
     connection = sqlite3.connect(
-        path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+        path, timeout=_MOMENT, isolation_level=None, check_same_thread=False
     )
     try:
-        if not _is_foreign(connection):  # somebody else's file is left as it is
-            _use_write_ahead_log(connection)
+        # Before anything is changed: somebody else's file is left as it is.
+        patiently(lambda: _refuse_foreign(connection, path))
+        # SQLite does not wait for this one if another connection is doing the same.
+        patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Change the mode, which SQLite does not wait for if another connection is doing the same."""
-    until = time.monotonic() + PATIENCE
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            busy = getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY")
-            if not busy or time.monotonic() > until:
-                raise
-            time.sleep(0.01)
-        else:
-            return
 
 
 @contextmanager
@@ -258,6 +239,8 @@ def _sentences(path: str) -> Iterator[None]:
         said = [text for start, text in _SAID.items() if name.startswith(start)]
         text = said[0] if said else f"failed ({error})"
         raise LedgerError(f"the ledger {path} {text}.") from error
+    except UnicodeDecodeError:  # texts that are none, also in what SQLite says about them
+        raise LedgerError(f"the ledger {path} {_SAID['SQLITE_CORRUPT']}.") from None
 
 
 _SAID = {

@@ -8,18 +8,20 @@ it ends by an error.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 from veilspan.ledger.errors import LedgerError
 from veilspan.ledger.filters import CAP, MOST_RULES
+from veilspan.ledger.names import spellings
 from veilspan.ledger.records import CHARGE, RELEASE, Account, Entry
 
 #: Version of the tables below. A store migrates older ones and refuses newer ones.
 SCHEMA = 1
 
 _COLUMNS = "seq, dataset, kind, time, key, about, body, mac"
+_COLUMNS_OF_E = ", ".join(f"e.{column}" for column in _COLUMNS.split(", "))
 _ALLOWED = ", ".join(f"allowed{j}" for j in range(MOST_RULES))
 _SPENT = ", ".join(f"spent{j}" for j in range(MOST_RULES))
 _HOLES = ", ".join("?" * MOST_RULES)
@@ -54,10 +56,35 @@ class Book(ABC):
         """The entry with this number."""
         return self._entry("WHERE seq = ?", seq)
 
-    def entries(self, dataset: str | None = None) -> Iterator[Entry]:
-        """All entries, or those of a dataset, in order."""
-        where, values = ("", ()) if dataset is None else ("WHERE dataset = ?", (dataset,))
-        rows = self.execute(f"SELECT {_COLUMNS} FROM entries {where} ORDER BY seq", values)
+    def entries(self) -> Iterator[Entry]:
+        """All entries, in order."""
+        rows = self.execute(f"SELECT {_COLUMNS} FROM entries ORDER BY seq")
+        return (Entry(*row) for row in rows)
+
+    def page(
+        self, dataset: str | None, kind: str | None, before: int, limit: int | None
+    ) -> list[tuple[Entry, str | None]]:
+        """The last entries before a number, each with the digest before it, in order.
+
+        Of one dataset *and* one kind, or of all datasets: for these an index leads to the last ones
+        whatever there is before them.
+        """
+        asked = [("e.dataset", dataset), ("e.kind", kind)]
+        chosen = [(column, value) for column, value in asked if value is not None]
+        where = " AND ".join(["e.seq < ?", *(f"{column} = ?" for column, _ in chosen)])
+        cut = "" if limit is None else f"LIMIT {int(limit)}"
+        rows = self.execute(
+            f"SELECT {_COLUMNS_OF_E}, p.mac FROM entries e LEFT JOIN entries p "
+            f"ON p.seq = e.seq - 1 WHERE {where} ORDER BY e.seq DESC {cut}",
+            (before, *(value for _, value in chosen)),
+        )
+        return [(Entry(*row[:-1]), row[-1]) for row in rows][::-1]
+
+    def dataset_entries(self) -> Iterator[Entry]:
+        """The entries with the terms of all datasets, oldest first."""
+        rows = self.execute(
+            f"SELECT {_COLUMNS} FROM entries WHERE kind = 'dataset' ORDER BY seq"
+        ).fetchall()
         return (Entry(*row) for row in rows)
 
     def dataset_entry(self, dataset: str) -> Entry | None:
@@ -66,12 +93,17 @@ class Book(ABC):
 
     def charge_with_key(self, dataset: str, key: str) -> Entry | None:
         """The charge under an idempotency key."""
-        return self._entry("WHERE dataset = ? AND key = ? AND kind = ?", dataset, key, CHARGE)
-
-    def last_charge(self, dataset: str) -> Entry | None:
-        """The latest charge of a dataset."""
         return self._entry(
-            "WHERE dataset = ? AND kind = ? ORDER BY seq DESC LIMIT 1", dataset, CHARGE
+            "WHERE dataset = ? AND key IN (?, ?) AND kind = ? ORDER BY seq LIMIT 1",
+            dataset,
+            *spellings(key),
+            CHARGE,
+        )
+
+    def last_of(self, kind: str, dataset: str) -> Entry | None:
+        """The latest entry of a kind about a dataset."""
+        return self._entry(
+            "WHERE dataset = ? AND kind = ? ORDER BY seq DESC LIMIT 1", dataset, kind
         )
 
     def release_of(self, charge: int) -> Entry | None:
@@ -152,6 +184,13 @@ class Store(ABC):
     @abstractmethod
     def reading(self) -> AbstractContextManager[Book]:
         """A consistent view. Refuses if there is no ledger."""
+
+    @abstractmethod
+    def hold(self, what: str) -> Callable[[], None]:
+        """Wait until no other process holds ``what``; hold it until the returned call, or death.
+
+        Where locks are not to be had it is not held, and others do not wait.
+        """
 
 
 def check_units(costs: Sequence[int]) -> None:

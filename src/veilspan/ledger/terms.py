@@ -5,23 +5,60 @@ from __future__ import annotations
 from veilspan.ledger.errors import LedgerError, TamperError
 from veilspan.ledger.filters import Rule, rules_from_list
 from veilspan.ledger.journal import Page
-from veilspan.ledger.records import Terms
+from veilspan.ledger.names import normalised
+from veilspan.ledger.records import DATASET, Entry, Terms
 from veilspan.ledger.spending import Spending
+from veilspan.ledger.store import Book
+from veilspan.ledger.totals import charges_so_far, checked_account, releases_so_far
 
 
-def terms_and_rules(page: Page, name: str) -> tuple[Terms, tuple[Rule, ...]]:
-    """Terms and rules of a dataset, from its sealed entry."""
-    entry = page.book.dataset_entry(name)
+def find_dataset(book: Book, name: str) -> Entry | None:
+    """The entry of a dataset, however its name is spelled in Unicode.
+
+    Names are kept in the normal form NFC. Once they were kept as they were typed: an account
+    under another spelling is found by every spelling, so that it stays the one account of
+    its name. If there are several, the one in NFC is meant, else the oldest; the others stay in
+    the record, and are not charged any more.
+    """
+    plain = normalised(name)
+    exact = book.dataset_entry(plain)
+    if exact is not None:
+        return exact
+    return next((e for e in book.dataset_entries() if normalised(e.dataset) == plain), None)
+
+
+def opened_as(page: Page, name: str) -> Entry:
+    """The sealed entry with a dataset's terms."""
+    entry = find_dataset(page.book, name)
     if entry is None:
         raise LedgerError(f"the ledger has no dataset {name!r}.")
-    content = page.genuine(entry).content
+    return page.genuine(entry)
+
+
+def terms_and_rules(opened: Entry) -> tuple[Terms, tuple[Rule, ...]]:
+    """What the entry of a dataset says."""
+    content = opened.content
     return Terms(**content["terms"]), rules_from_list(content["rules"])
 
 
-def spending_on(page: Page, name: str) -> Spending:
-    """What was spent on a dataset."""
-    terms, rules = terms_and_rules(page, name)
-    account = page.book.account(name)
-    if account is None:
-        raise TamperError(f"the account of {name!r} is gone.")
-    return Spending.from_entries(terms, rules, account, page.book.entries(name))
+def dataset_entries(page: Page) -> list[Entry]:
+    """The sealed entries of all datasets by name; each must have its account."""
+    entries = page.entries(None, (DATASET,))
+    names = sorted(entry.dataset for entry in entries)
+    if names != sorted(account.dataset for account in page.book.accounts()):
+        raise TamperError("the accounts of the ledger are not those of its entries.")
+    return sorted(entries, key=lambda entry: entry.dataset)
+
+
+def spending_on(page: Page, opened: Entry) -> Spending:
+    """What was spent on a dataset, in constant time: sealed totals that the account agrees with."""
+    terms, rules = terms_and_rules(opened)
+    so_far = charges_so_far(page, opened.dataset)
+    return Spending(
+        terms,
+        rules,
+        checked_account(page, opened, so_far),
+        so_far.charges,
+        so_far.tests,
+        releases_so_far(page, opened.dataset),
+    )

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 from veilspan.ledger import keys
 from veilspan.ledger.chain import FIRST, Head, is_sealed
+from veilspan.ledger.errors import TamperError
 from veilspan.ledger.filters import CAP, MOST_RULES, rules_from_list
 from veilspan.ledger.journal import Journal
 from veilspan.ledger.records import CHARGE, DATASET, RELEASE, Entry
 from veilspan.ledger.releases import digest_of
 from veilspan.ledger.store import Book, open_store
+
+# Running counts that entries carry, unless they are older than these.
+_COUNTED = {CHARGE: ("charges", "tests"), RELEASE: ("released",)}
+_NO_ANCHOR = (
+    "no anchor: {} remembers no earlier head of this ledger, so that only a head noted elsewhere "
+    "tells whether entries were cut off at its end."
+)
 
 
 @dataclass(frozen=True)
@@ -26,11 +35,15 @@ class LedgerReport:
         What is wrong, one sentence each.
     head : Head or None
         Of the chain as it stands.
+    notes : tuple of str
+        What could not be checked: "no anchor" if no earlier head is remembered here, so that
+        entries cut off at the end would go unseen unless a head was given.
     """
 
     entries: int
     problems: tuple[str, ...]
     head: Head | None
+    notes: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return not self.problems
@@ -40,13 +53,22 @@ def verify_ledger(journal: Journal, head: Head | None = None) -> LedgerReport:
     """Read everything and check it."""
     key = keys.read_key(journal.key_file)
     # Read before the entries: a charge that comes in between makes the ledger longer than the head.
-    seen = _remembered(journal)
+    seen, damaged = _seen(journal)
     with open_store(journal.url).reading() as book:
         entries = list(book.entries())
         problems = [*_chain(entries, key), *_sums(book, entries), *_payloads(book, entries)]
     last = Head(entries[-1].seq, entries[-1].mac) if entries else None
-    problems += _anchors(entries, head, seen)
-    return LedgerReport(len(entries), tuple(problems), last)
+    problems += [*damaged, *_anchors(entries, head, seen)]
+    notes = () if seen is not None or damaged else (_NO_ANCHOR.format(journal.key_file.parent),)
+    return LedgerReport(len(entries), tuple(problems), last, notes)
+
+
+def _seen(journal: Journal) -> tuple[Head | None, list[str]]:
+    """The last head seen from here, or what is wrong with the file that should hold it."""
+    try:
+        return journal.seen(), []
+    except TamperError as damaged:
+        return None, [str(damaged)]
 
 
 def _chain(entries: list[Entry], key: bytes) -> list[str]:
@@ -67,6 +89,7 @@ def _sums(book: Book, entries: list[Entry]) -> list[str]:
     problems = []
     allowed: dict[str, tuple[int, ...]] = {}
     spent: dict[str, list[int]] = {}
+    counts: Counter[tuple[str, str]] = Counter()
     for entry in entries:
         try:
             content = _content(entry)
@@ -86,8 +109,15 @@ def _sums(book: Book, entries: list[Entry]) -> list[str]:
             elif entry.kind == CHARGE and entry.dataset in spent:
                 sums = [min(CAP, a + b) for a, b in zip(spent[entry.dataset], content["costs"])]
                 spent[entry.dataset] = sums
+                counts[entry.dataset, "charges"] += 1
+                counts[entry.dataset, "tests"] += bool(content["test"])
                 if sums != content["spent"]:
                     problems.append(f"entry {entry.seq} does not add up.")
+            elif entry.kind == RELEASE:
+                counts[entry.dataset, "released"] += 1
+            counted = {name: (content or {}).get(name) for name in _COUNTED.get(entry.kind, ())}
+            if any(n not in (None, counts[entry.dataset, name]) for name, n in counted.items()):
+                problems.append(f"entry {entry.seq} does not count right.")
         except (KeyError, TypeError, ValueError):
             problems.append(f"entry {entry.seq} cannot be read.")
     accounts = {account.dataset: account for account in book.accounts()}
@@ -106,10 +136,9 @@ def _sums(book: Book, entries: list[Entry]) -> list[str]:
 
 def _content(entry: Entry) -> dict[str, Any] | None:
     try:
-        content = entry.content
-    except ValueError:
+        return entry.content
+    except TamperError:
         return None
-    return content if isinstance(content, dict) else None
 
 
 def _payloads(book: Book, entries: list[Entry]) -> list[str]:
@@ -122,16 +151,6 @@ def _payloads(book: Book, entries: list[Entry]) -> list[str]:
         if payload is None or digest_of(payload) != told:
             problems.append(f"the stored release of entry {entry.seq} was changed or lost.")
     return problems
-
-
-def _remembered(journal: Journal) -> Head | None:
-    """The last head seen from here of the ledger that should be in this place."""
-    ledger_id = keys.known_ledger(journal.key_file, journal.url)
-    if ledger_id is None:  # never written to from here; it may have been elsewhere before
-        with open_store(journal.url).reading() as book:
-            first = book.entry(1)
-        ledger_id = str((_content(first) or {}).get("id")) if first is not None else None
-    return None if ledger_id is None else keys.last_head(journal.key_file, ledger_id)
 
 
 def _anchors(entries: list[Entry], given: Head | None, seen: Head | None) -> list[str]:

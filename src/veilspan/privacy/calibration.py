@@ -132,7 +132,11 @@ def _common_factor(budget: Budget, events: tuple[Event, ...], neighbors: Neighbo
 
 
 def _check_reachable(budget: Budget, events: tuple[Event, ...]) -> None:
-    """Refuse tilted objectives whose determinants alone cost the budget, whatever the noise."""
+    """Refuse tilted objectives whose determinants alone may cost the budget.
+
+    Below that epsilon the bounds promise nothing, or a delta that falls like 1/noise only: it would
+    take noise of the order 1/delta. It is a limit of what we prove, and of what would be useful.
+    """
     from veilspan.privacy.objective import least_epsilon, least_lam
 
     tilted = [event for event in events if isinstance(event, ObjectiveEvent)]
@@ -141,8 +145,9 @@ def _check_reachable(budget: Budget, events: tuple[Event, ...]) -> None:
         share = REACHABLE * budget.epsilon / math.fsum(event.count for event in tilted)
         needed = max(least_lam(event, share) for event in tilted)
         raise ValueError(
-            f"lam is too small for epsilon = {budget.epsilon:g}: no amount of noise can make up "
-            f"for the curvature of one row. It must be at least {needed:.4g}."
+            f"lam is too small for epsilon = {budget.epsilon:g}: the curvature of one row may cost "
+            f"that much by itself, and no useful noise is known to make up for it. "
+            f"It must be at least {needed:.4g}."
         )
 
 

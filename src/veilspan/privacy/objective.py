@@ -14,157 +14,40 @@ independent, k(t) = log(1 + h(t)/lam), h the largest curvature of a row whose gr
 relation    slopes of one sign                           slopes of both signs
 =========== ============================================ =======================================
 add         max(0, a u + a^2/2)                          a |u| + a^2/2
-remove      max_t [t u/s + t^2/(2 s^2) + k(t)]           a |u| + a^2/2 + k
+remove      logistic: max_t [t u/s + t^2/(2 s^2) + k(t)] the layers of ``slope_layers``, at most
+            else: the layers of ``slope_layers``         k + max(0, a u + a^2/2) as well
 replace-one max_{t,t'} [(t+t') u/s + (t+t')^2/(2 s^2)    2 a |u| + 2 a^2 + k
             + k(t)], and where the rows point apart
             max(0, sqrt(2) a u + a^2) + a |v| + a^2/2
             + max k
 =========== ============================================ =======================================
 
-For several scores a union bound over the vertices of the slopes stands in. Each L is a maximum of
-finitely many straight lines in u: k is concave in t and is replaced by the polygon of its tangents,
-on each edge of which the rest, convex in t, is largest at an end. Distributions are held as
-survival functions P(L >= x) on a grid, which rounds losses up.
+For several scores a union bound over the vertices of the slopes stands in. Each L but the layers is
+a maximum of finitely many straight lines in u: k is concave in t and is replaced by the polygon of
+its tangents, on each edge of which the rest, convex in t, is largest at an end. Distributions are
+held as survival functions P(L >= x) on a grid, which rounds losses up.
+
+Which of these are met, and which may be improved, is said in the page: both add bounds and the
+layers are, in stated ranges; replace-one and several scores are upper bounds only.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 
 from veilspan.privacy.events import ObjectiveEvent
+from veilspan.privacy.loss_variables import AnyOf, Apart, Larger, Lines, LossBound
 from veilspan.privacy.neighbors import Neighbors
+from veilspan.privacy.slope_layers import Layers
 
 TANGENTS = 64  # of k(t): less than 1e-4 above it at lam = 1
 LOST = 1e-18  # probability of losses beyond the grid, which are counted as infinite
 MOST_CELLS = 400_000
-
-
-class LossBound(Protocol):
-    """A non-negative random variable that bounds a privacy loss."""
-
-    def survival(self, x: np.ndarray) -> np.ndarray:
-        """P(L >= x), or more."""
-
-    def log_moment(self, order: float) -> float:
-        """Log E e^(order L), or more; order > 0."""
-
-
-@dataclass(frozen=True)
-class Lines:
-    """max_j (slopes_j u + heights_j), slopes >= 0, u ~ N(0, 1), or of |u| with two sides."""
-
-    slopes: tuple[float, ...]
-    heights: tuple[float, ...]
-    sides: int = 1
-
-    def survival(self, x: np.ndarray) -> np.ndarray:
-        """P(u >= the least u that reaches x on some line)."""
-        from scipy.special import ndtr
-
-        slopes, heights, starts = self._envelope()
-        with np.errstate(invalid="ignore", divide="ignore"):
-            levels = np.where(np.isfinite(starts), slopes * starts + heights, -math.inf)
-            piece = np.maximum(np.searchsorted(levels, x, side="left") - 1, 0)
-            reach = (x - heights[piece]) / slopes[piece]
-        reach[slopes[piece] == 0] = -math.inf  # L is at least the height of a flat line
-        return np.asarray(np.minimum(1.0, self.sides * ndtr(-reach)))
-
-    def log_moment(self, order: float) -> float:
-        """Exact: a sum over the pieces of the upper envelope."""
-        slopes, heights, starts = self._envelope()
-        ends = np.append(starts[1:], math.inf)
-        shift = order * slopes
-        logs = order * heights + shift**2 / 2 + _log_between(starts - shift, ends - shift)
-        peak = float(logs.max())
-        return peak + math.log(self.sides * float(np.exp(logs - peak).sum()))
-
-    def _envelope(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Lines that are somewhere the largest, and where each begins to be."""
-        first = -math.inf if self.sides == 1 else 0.0
-        kept: list[tuple[float, float, float]] = []
-        for slope, height in sorted(zip(self.slopes, self.heights)):
-            start = first
-            while kept:
-                flatter, lower, begun = kept[-1]
-                rises = slope > flatter
-                start = (lower - height) / (slope - flatter) if rises else begun
-                if start > begun and rises:
-                    break
-                kept.pop()
-                start = first
-            kept.append((slope, height, max(start, first)))
-        slopes, heights, starts = zip(*kept)
-        return np.array(slopes), np.array(heights), np.array(starts)
-
-
-@dataclass(frozen=True)
-class Apart:
-    """X + a |v| + a^2/2, X a maximum of lines in u and v ~ N(0, 1), independent."""
-
-    along: Lines
-    a: float
-
-    def survival(self, x: np.ndarray) -> np.ndarray:
-        """|v| falls into bins and counts as their upper ends."""
-        from scipy.special import ndtr
-
-        edges = np.linspace(0.0, 9.0, 181)
-        total = np.full(len(x), 2 * float(ndtr(-9.0)))
-        for low, high in pairwise(edges):
-            weight = 2 * float(ndtr(-low) - ndtr(-high))
-            total += weight * self.along.survival(x - (self.a * high + self.a**2 / 2))
-        return np.asarray(np.minimum(total, 1.0))
-
-    def log_moment(self, order: float) -> float:
-        """Sum of those of the parts."""
-        aside = Lines((self.a,), (self.a**2 / 2,), sides=2)
-        return self.along.log_moment(order) + aside.log_moment(order)
-
-
-@dataclass(frozen=True)
-class Larger:
-    """A variable that is stochastically larger than each of two."""
-
-    one: LossBound
-    two: LossBound
-
-    def survival(self, x: np.ndarray) -> np.ndarray:
-        """The larger one."""
-        return np.asarray(np.maximum(self.one.survival(x), self.two.survival(x)))
-
-    def log_moment(self, order: float) -> float:
-        """The larger one: each pair of neighbours is bounded by one of the two."""
-        return max(self.one.log_moment(order), self.two.log_moment(order))
-
-
-@dataclass(frozen=True)
-class AnyOf:
-    """floor + the largest of ``number`` variables like max(0, length u + length^2/2)."""
-
-    number: int
-    length: float
-    floor: float
-
-    def survival(self, x: np.ndarray) -> np.ndarray:
-        """Union bound."""
-        from scipy.special import ndtr
-
-        tail = ndtr(-((x - self.floor) / self.length - self.length / 2))
-        return np.asarray(np.where(x <= self.floor, 1.0, np.minimum(1.0, self.number * tail)))
-
-    def log_moment(self, order: float) -> float:
-        """E e^max <= 1 + sum (E e^each - 1)."""
-        one = Lines((0.0, self.length), (0.0, self.length**2 / 2)).log_moment(order)
-        if one < 1:
-            return order * self.floor + math.log1p(self.number * math.expm1(one))
-        return order * self.floor + one + math.log(self.number)
+LITTLE = 0.01  # k / a below which curvature costs so little that the simpler bound serves as well
 
 
 def loss_bounds(event: ObjectiveEvent, neighbors: Neighbors) -> tuple[LossBound, LossBound]:
@@ -177,16 +60,26 @@ def loss_bounds(event: ObjectiveEvent, neighbors: Neighbors) -> tuple[LossBound,
             return (AnyOf(event.classes**2 - 1, 2 * a, floor),) * 2
         return AnyOf(others, a, floor), AnyOf(others, a, 0.0)
     if event.shape == "two-sided":
-        reach, k = (2 * a if replace else a), least_epsilon(event)
-        ahead = Lines((reach,), (reach**2 / 2 + k,), sides=2)
-        return ahead, ahead if replace else Lines((reach,), (reach**2 / 2,), sides=2)
+        if replace:
+            return (Lines((2 * a,), (2 * a * a + least_epsilon(event),), sides=2),) * 2
+        return _removed(event, a), Lines((a,), (a * a / 2,), sides=2)
     t, k_of_t = curvature_corners(event)
     if replace:
         both, twice = np.concatenate([t, t + 1]) * a, np.concatenate([k_of_t, k_of_t])
         floor = float(k_of_t.max())
         aside = Lines((0.0, math.sqrt(2) * a), (floor, a * a + floor))
         return (Larger(_lines(both, twice), Apart(aside, a)),) * 2
-    return _lines(t * a, k_of_t), Lines((0.0, a), (0.0, a * a / 2))
+    ahead = _lines(t * a, k_of_t) if event.shape == "logistic" else _removed(event, a)
+    return ahead, Lines((0.0, a), (0.0, a * a / 2))
+
+
+def _removed(event: ObjectiveEvent, a: float) -> LossBound:
+    """The remove direction where the curvature has one bound at every slope."""
+    rate = event.smoothness * event.row_length**2 / event.lam
+    k = math.log1p(rate)
+    if k < LITTLE * a:
+        return Lines((0.0, a), (k, a * a / 2 + k))
+    return Layers(a, rate, 2 if event.shape == "two-sided" else 1)
 
 
 def _lines(lengths: np.ndarray, logs: np.ndarray) -> Lines:
@@ -213,7 +106,11 @@ def curvature_corners(event: ObjectiveEvent) -> tuple[np.ndarray, np.ndarray]:
 
 
 def least_epsilon(event: ObjectiveEvent) -> float:
-    """Largest k(t): the epsilon that no amount of noise goes below."""
+    """Largest k(t): what the determinant of one row can cost, whatever the noise.
+
+    The bounds of replace-one, of several scores and of the logistic loss cannot certify less. The
+    mechanism may do better: below k its delta falls like 1/s, too slowly to be of use.
+    """
     h = event.smoothness
     if event.shape == "logistic":
         steepest = min(event.clip, 2 * h)
@@ -266,14 +163,3 @@ def renyi_objective(
     """Rényi divergences of one release: at most log E e^((a-1) L) / (a-1) in both directions."""
     bounds = set(loss_bounds(event, neighbors))
     return np.array([max(b.log_moment(a - 1) for b in bounds) / (a - 1) for a in orders])
-
-
-def _log_between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Log P(low < u < high), accurate in both tails."""
-    from scipy.special import log_ndtr
-
-    right = low > 0  # by symmetry look at the left tail
-    near, far = np.where(right, -low, high), np.where(right, -high, low)
-    with np.errstate(divide="ignore"):
-        gap = np.exp(log_ndtr(far) - log_ndtr(near))
-        return np.asarray(log_ndtr(near) + np.log1p(-np.minimum(gap, 1.0)))

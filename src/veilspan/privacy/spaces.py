@@ -1,11 +1,17 @@
 r"""Answer spaces: where a sum of contributions lives, and what isotropic noise means there.
 
-A space embeds its values isometrically into plain coordinates R^p (``embed``) and leads any point
-of R^p back (``project``), with project(embed(v)) = v and project the adjoint of embed. The curator
-adds i.i.d. noise to the coordinates and projects; the projection is post-processing, and an
-orthogonal projection of isotropic Gaussian noise is isotropic Gaussian noise in the space. So one
-mechanism, the Gaussian in R^p, serves vectors, symmetric matrices and tangent spaces alike, and
-its proof is read once.
+A space has p plain coordinates, isometric to its values: vectors, symmetric matrices, tangent
+vectors. A query sums *in coordinates*; ``embed`` gives such a sum as one flat array and does not
+round. The curator adds i.i.d. noise to the coordinates and ``project`` makes a value of them, once.
+``project`` is the adjoint of an isometric embedding, so it is post-processing, and isotropic
+Gaussian noise becomes isotropic Gaussian noise in the space. One mechanism, the Gaussian in R^p,
+serves all spaces alike, and its proof is read once.
+
+Why a sum never leaves coordinates before its noise. Coordinates of a tangent vector far out on a
+curved space are small differences of its entries. A sum that went to entries and back would be
+rounded relative to *all* rows, times up to e^r at distance r on a hyperboloid, and the rounding
+differs between neighbours: far more than one row may move. Single rows go to coordinates
+(``coordinates_of``); sums stay there.
 """
 
 from __future__ import annotations
@@ -20,7 +26,7 @@ import numpy as np
 
 
 class AnswerSpace(ABC):
-    """A Euclidean space with an isometric embedding into p coordinates."""
+    """A Euclidean space, isometric to (a subspace of) p coordinates."""
 
     @property
     @abstractmethod
@@ -28,20 +34,28 @@ class AnswerSpace(ABC):
         """Number p of coordinates that noise is added to."""
 
     @abstractmethod
-    def embed(self, value: Any) -> np.ndarray:
-        """Coordinates of a value: a flat array with the value's norm as its Euclidean norm."""
+    def embed(self, total: Any) -> np.ndarray:
+        """Coordinates of a sum, as ``weighted_sum`` returns it: flat, of the sum's norm."""
 
     @abstractmethod
     def project(self, coordinates: np.ndarray) -> Any:
-        """Nearest value to a point in coordinates; inverts ``embed``."""
+        """Nearest value to a point in coordinates."""
 
-    def norm(self, value: Any) -> float:
-        """Norm of a value in this space."""
-        return float(np.linalg.norm(self.embed(value)))
+    def coordinates_of(self, values: Any) -> np.ndarray:
+        """Coordinates of a stack of values, one flat row for each: for single contributions."""
+        return np.asarray(values, dtype=np.float64).reshape(len(values), self.coordinates)
+
+    def within(self, coordinates: np.ndarray) -> np.ndarray:
+        """Nearest coordinates that a value has: the orthogonal projector on their subspace."""
+        return self.embed(self.project(coordinates))
+
+    def norm(self, total: Any) -> float:
+        """Norm of a sum in this space."""
+        return float(np.linalg.norm(self.embed(total)))
 
     def norms(self, values: Any) -> np.ndarray:
         """Norms of a stack of values (first axis)."""
-        flat = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
+        flat = self.coordinates_of(values)
         return np.asarray(np.sqrt(np.einsum("ij,ij->i", flat, flat)))
 
 
@@ -56,9 +70,9 @@ class VectorSpace(AnswerSpace):
         """Number of entries."""
         return math.prod(self.shape)
 
-    def embed(self, value: Any) -> np.ndarray:
+    def embed(self, total: Any) -> np.ndarray:
         """Flatten."""
-        return np.asarray(value, dtype=np.float64).reshape(-1)
+        return np.asarray(total, dtype=np.float64).reshape(-1)
 
     def project(self, coordinates: np.ndarray) -> np.ndarray:
         """Give the array its shape back."""
@@ -82,9 +96,9 @@ class SymmetricSpace(AnswerSpace):
         """Number of entries, both triangles."""
         return self.size**2
 
-    def embed(self, value: Any) -> np.ndarray:
+    def embed(self, total: Any) -> np.ndarray:
         """Flatten the whole matrix."""
-        return np.asarray(value, dtype=np.float64).reshape(-1)
+        return np.asarray(total, dtype=np.float64).reshape(-1)
 
     def project(self, coordinates: np.ndarray) -> np.ndarray:
         """Symmetric part."""
@@ -113,24 +127,32 @@ class ProductSpace(AnswerSpace):
         """All parts' coordinates."""
         return sum(part.coordinates for part in self.parts)
 
-    def embed(self, value: Sequence[Any]) -> np.ndarray:
+    def embed(self, total: Sequence[Any]) -> np.ndarray:
         """Weighted coordinates of the parts, one after the other."""
         return np.concatenate(
-            [w * part.embed(v) for part, w, v in zip(self.parts, self.weights, value)]
+            [w * part.embed(v) for part, w, v in zip(self.parts, self.weights, total)]
         )
 
-    def norms(self, values: Sequence[Any]) -> np.ndarray:
-        """Norms of stacked parts."""
-        parts = [(w * p.norms(v)) ** 2 for p, w, v in zip(self.parts, self.weights, values)]
-        return np.asarray(np.sqrt(np.sum(parts, axis=0)))
+    def coordinates_of(self, values: Sequence[Any]) -> np.ndarray:
+        """Weighted coordinates of stacked parts, side by side."""
+        parts = [w * p.coordinates_of(v) for p, w, v in zip(self.parts, self.weights, values)]
+        return np.concatenate(parts, axis=1)
+
+    def within(self, coordinates: np.ndarray) -> np.ndarray:
+        """Nearest coordinates of a value, part by part: weights do not matter to that."""
+        pieces = zip(self.parts, self._pieces(coordinates))
+        return np.concatenate([part.within(piece) for part, piece in pieces])
 
     def project(self, coordinates: np.ndarray) -> tuple[Any, ...]:
         """Split, take the weights off again, project each part."""
-        ends = np.cumsum([part.coordinates for part in self.parts])
-        pieces = np.split(coordinates, ends[:-1])
         return tuple(
-            part.project(piece / w) for part, w, piece in zip(self.parts, self.weights, pieces)
+            part.project(piece / w)
+            for part, w, piece in zip(self.parts, self.weights, self._pieces(coordinates))
         )
+
+    def _pieces(self, coordinates: np.ndarray) -> list[np.ndarray]:
+        ends = np.cumsum([part.coordinates for part in self.parts])
+        return np.split(coordinates, ends[:-1])
 
 
 class HasTangentCoordinates(Protocol):
@@ -149,7 +171,11 @@ class HasTangentCoordinates(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class TangentSpace(AnswerSpace):
-    """Tangent space of a manifold at a public point, with the Riemannian norm."""
+    """Tangent space of a manifold at a public point, with the Riemannian norm.
+
+    Sums are given in the manifold's coordinates, flat or of ``coordinate_shape``; the tangent
+    vector is made of them after the noise.
+    """
 
     manifold: HasTangentCoordinates
     point: np.ndarray
@@ -159,15 +185,26 @@ class TangentSpace(AnswerSpace):
         """Number of coordinates, which may exceed the manifold's dimension."""
         return math.prod(self.manifold.coordinate_shape)
 
-    def embed(self, value: Any) -> np.ndarray:
-        """Metric-orthonormal coordinates."""
-        return np.asarray(self.manifold.to_coordinates(self.point, value)).reshape(-1)
+    def embed(self, total: Any) -> np.ndarray:
+        """Flatten; a sum is in coordinates already."""
+        flat = np.asarray(total, dtype=np.float64).reshape(-1)
+        if flat.size != self.coordinates:
+            raise ValueError(
+                f"a sum of tangent vectors is given in coordinates, {self.coordinates} numbers "
+                f"here; got {flat.size}. Take each row to coordinates before summing "
+                "(TangentSpace.coordinates_of)."
+            )
+        return flat
 
-    def norms(self, values: Any) -> np.ndarray:
-        """Riemannian norms of a stack of tangent vectors."""
-        return super().norms(self.manifold.to_coordinates(self.point, values))
+    def coordinates_of(self, values: Any) -> np.ndarray:
+        """Metric-orthonormal coordinates of a stack of tangent vectors, one flat row for each."""
+        return super().coordinates_of(self.manifold.to_coordinates(self.point, values))
+
+    def within(self, coordinates: np.ndarray) -> np.ndarray:
+        """Coordinates of the tangent vector of these coordinates."""
+        return np.asarray(self.coordinates_of(self.project(coordinates)[None])[0])
 
     def project(self, coordinates: np.ndarray) -> np.ndarray:
-        """Back to the tangent space."""
+        """The tangent vector."""
         shaped = coordinates.reshape(self.manifold.coordinate_shape)
         return self.manifold.from_coordinates(self.point, shaped)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from veilspan.curator.query import RowQuery
+from veilspan.curator.row_maps import row_map
 from veilspan.curator.rows import Block
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, VectorSpace
@@ -99,9 +100,9 @@ class ColumnHistograms(RowQuery):
         """Entry, cell, voter and vote."""
         return 5 * n_features
 
+    @row_map
     def _cells(self, values: np.ndarray, columns: np.ndarray, point: Any) -> np.ndarray:
         if point is not None:
             center, scale = point
-            with np.errstate(over="ignore"):
-                values = (values - center[columns]) / scale[columns]
+            values = (values - center[columns]) / scale[columns]
         return columns * self.n_bins + np.searchsorted(self.edges, values, side="right")

@@ -40,7 +40,10 @@ class GeodesicGradient(GuardedQuery):
     -+ cos(t) z v^T as long as sin(t) >= guard, at distance 2 cos(t). Both hold at every point and
     for every guard.
 
-    Rounding. z is known to about (D + r) 2^-53, so a contribution is to (D + r) 2^-53 / guard.
+    Rounding. z is known to e = ``residual_roundings`` 2^-53 of a unit row, w to less. The factor
+    1 / max(|z|, guard) <= 1 / guard errs by at most e / guard of itself, so a contribution errs by
+    at most 2 e / guard + e and a few roundings. The sum is left as it comes: what rounding leaves
+    of it along V is part of that, and the projection on the tangent space follows the noise.
 
     Parameters
     ----------
@@ -76,9 +79,8 @@ class GeodesicGradient(GuardedQuery):
         return block.norms
 
     def weighted_sum(self, block: SplitRows, weights: np.ndarray, point: np.ndarray) -> np.ndarray:
-        """- Z^T diag(weight factor) W, freed of what rounding left along V."""
-        total = block.residual.T @ ((weights * block.factors)[:, None] * block.along)
-        return np.asarray(point @ (point.T @ total) - total)
+        """- Z^T diag(weight factor) W; coordinates of the Grassmannian are the entries."""
+        return -(block.residual.T @ ((weights * block.factors)[:, None] * block.along))
 
     def row_floats(self, n_features: int, point: np.ndarray) -> int:
         """The row, centred, its residual, and its coordinates twice."""

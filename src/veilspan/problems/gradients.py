@@ -8,9 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._scales import check_scale
 from veilspan.curator.query import RowQuery
+from veilspan.curator.row_maps import row_lengths
 from veilspan.curator.rows import Block
 from veilspan.privacy.spaces import AnswerSpace, VectorSpace
+
+#: Roundings that a gradient of the user's own may differ by from one place in a block to another.
+OWN_ROUNDING = 1e5
 
 
 class RowGradient(RowQuery):
@@ -18,6 +23,10 @@ class RowGradient(RowQuery):
 
     Sensitivity. *add-remove*: C. *replace-one*: 2 C (nothing is known of the gradients but their
     length), met by opposite gradients.
+
+    Rounding. Gradients are clipped and summed as they come, so nothing is lost but what
+    ``gradient`` itself rounds differently when a row moves to another place of its block
+    (add-remove): up to 1e-11 of C is allowed for.
 
     Parameters
     ----------
@@ -31,7 +40,8 @@ class RowGradient(RowQuery):
         Shape of one gradient; by default that of the point.
     space : AnswerSpace, optional
         Where gradients live, by default plain arrays with the Euclidean norm; e.g. the
-        ``SymmetricSpace`` of matrices, or the ``TangentSpace`` of a manifold at the point.
+        ``SymmetricSpace`` of matrices, or the ``TangentSpace`` of a manifold at the point, where
+        each row's tangent vector is taken to coordinates before anything is summed.
 
     Examples
     --------
@@ -50,7 +60,7 @@ class RowGradient(RowQuery):
         space: Callable[[Any], AnswerSpace] | None = None,
     ) -> None:
         self.gradient = gradient
-        self.bound = float(bound)
+        self.bound = check_scale(bound, "bound")
         self.shape = shape
         self._space = space
 
@@ -59,33 +69,37 @@ class RowGradient(RowQuery):
         return self._space(point) if self._space else VectorSpace(self._shape(point))
 
     def prepare(self, block: Block, point: Any) -> np.ndarray:
-        """Gradients of all rows of the block."""
+        """Gradients of all rows of the block, one flat row of coordinates for each."""
         with np.errstate(all="ignore"):  # a warning would tell something about a row
             gradients = np.asarray(self.gradient(block, point), dtype=np.float64)
-        expected = self._shape(point)
-        if gradients.shape != (block.n_rows, *expected):
-            # How many rows a block has may be private.
-            raise ValueError(
-                f"the gradient must have shape (rows,) + {expected}; got another number of rows, "
-                f"or (rows,) + {gradients.shape[1:]}."
-            )
-        return gradients
+            expected = self._shape(point)
+            if gradients.shape != (block.n_rows, *expected):
+                # How many rows a block has may be private.
+                raise ValueError(
+                    f"the gradient must have shape (rows,) + {expected}; got another number of "
+                    f"rows, or (rows,) + {gradients.shape[1:]}."
+                )
+            return self.space(0, point).coordinates_of(gradients)
 
     def norms(self, block: np.ndarray, point: Any) -> np.ndarray:
-        """Norm of each gradient in the answer space."""
+        """Norm of each gradient in the answer space: coordinates are isometric."""
         with np.errstate(all="ignore"):
-            return self.space(0, point).norms(block)
+            return row_lengths(block)
 
     def weighted_sum(self, block: np.ndarray, weights: np.ndarray, point: Any) -> np.ndarray:
-        """Weighted sum over the first axis, leaving out rows of weight 0."""
+        """Weighted sum in coordinates, leaving out rows of weight 0."""
         used = weights != 0
         if not used.all():
             block, weights = block[used], weights[used]
-        return np.tensordot(weights, block, axes=1)
+        return np.asarray(weights @ block)
 
     def row_floats(self, n_features: int, point: Any) -> int:
         """The row, its gradient, and a copy."""
         return n_features + 3 * math.prod(self._shape(point))
+
+    def roundoff(self, n_features: int, point: Any) -> float:
+        """The norm and the weight, and what the gradient may round by place."""
+        return OWN_ROUNDING + math.prod(self._shape(point)) + 64.0
 
     def _shape(self, point: Any) -> tuple[int, ...]:
         return self.shape if self.shape is not None else np.shape(point)

@@ -30,7 +30,9 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._scales import check_derived_scale
 from veilspan.curator.query import RowQuery
+from veilspan.curator.row_maps import row_map
 from veilspan.curator.rows import Block
 from veilspan.privacy.spaces import AnswerSpace, VectorSpace
 from veilspan.problems.linear_losses import LinearLoss
@@ -70,7 +72,7 @@ class SlopeGradient(RowQuery):
                 "gradient round; smooth it."
             )
         self.loss = loss
-        self.bound = float(bound)
+        self.bound = check_derived_scale(bound, "bound")
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
         """Arrays of theta's shape."""
@@ -145,6 +147,7 @@ class GradientChange(SlopeGradient):
         return self._roundoff(n_features, point)
 
 
+@row_map
 def unit_factors(block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Factors 1 / max(1, |x|) that bring rows into the unit ball, and the lengths they get."""
     lengths = np.sqrt(block.squared_lengths)
@@ -157,6 +160,7 @@ def scores(block: Block, factors: np.ndarray, theta: np.ndarray) -> np.ndarray:
     return products * (factors if products.ndim == 1 else factors[:, None])
 
 
+@row_map
 def targets(loss: LinearLoss, block: Block) -> np.ndarray:
     """Targets within their range: [-1, 1], or class numbers 0, ..., k - 1."""
     if block.y is None:

@@ -7,15 +7,20 @@ summing and adding noise are those of plain vectors.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from veilspan._scales import check_scale
 from veilspan.curator.query import RowQuery
 from veilspan.geometry import Grassmann, Manifold, Sphere
+from veilspan.geometry._rowwise import or_nan
+from veilspan.problems.gradients import OWN_ROUNDING
 from veilspan.problems.moments import SecondMoment
+from veilspan.problems.residuals import residual_roundings
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,14 @@ class ManifoldLoss(ABC):
         """
         return None
 
+    def rounding(self, n_features: int) -> float:
+        """How much a row's computed gradient may differ from one place in a block to another.
+
+        In units of 2^-53 times its rounding size. 0 where every step treats each row by itself,
+        bit for bit; by default what a gradient of the user's own is allowed.
+        """
+        return OWN_ROUNDING
+
     #: Scale of :meth:`curvatures`; ``None`` where they are not measured.
     largest_curvature: float | None = None
 
@@ -133,11 +146,17 @@ class FrechetLoss(ManifoldLoss):
 
     def gradients(self, rows: np.ndarray, point: np.ndarray) -> np.ndarray:
         """-log_w z."""
-        return -self.manifold.log(point, rows)
+        shape = self.manifold.point_shape
+        return -or_nan(lambda stack: self.manifold.log(point, stack), rows, shape)
 
     def coordinates(self, rows: np.ndarray, point: np.ndarray) -> np.ndarray:
-        """-log_w z in coordinates, without the way through the tangent space."""
-        return -self.manifold.log_coordinates(point, rows).reshape(len(rows), -1)
+        """-log_w z in coordinates, without the way through the tangent space.
+
+        NaN for a row that float64 has no logarithm of; it then contributes nothing.
+        """
+        shape = self.manifold.coordinate_shape
+        seen = or_nan(lambda stack: self.manifold.log_coordinates(point, stack), rows, shape)
+        return -seen.reshape(len(rows), math.prod(shape))
 
     def values(self, rows: np.ndarray, point: np.ndarray) -> np.ndarray:
         """Half the squared distances."""
@@ -163,10 +182,8 @@ class LeadingSubspace(ManifoldLoss):
     def __init__(self, manifold: Manifold, row_norm: float = 1.0) -> None:
         if not isinstance(manifold, (Sphere, Grassmann)):
             raise TypeError(f"LeadingSubspace needs a Sphere or a Grassmann; got {manifold}.")
-        if not row_norm > 0:
-            raise ValueError(f"row_norm must be positive; got {row_norm}.")
         self.manifold = manifold
-        self.row_norm = float(row_norm)
+        self.row_norm = check_scale(row_norm, "row_norm")
         self.largest_gradient = self.row_norm**2 / 2
         self.largest_curvature = self.row_norm**2
         self.width = manifold.n
@@ -184,14 +201,22 @@ class LeadingSubspace(ManifoldLoss):
         return -0.5 * np.sum((rows @ self._basis(point)) ** 2, axis=1)
 
     def curvatures(self, rows: np.ndarray, point: np.ndarray) -> np.ndarray:
-        """|W^T z|^2 / p over its bound."""
+        """|W^T z|^2 / p over its bound, of rows shortened to ``row_norm``.
+
+        Without the shortening the rounding of a long row across W would have no bound.
+        """
         basis = self._basis(point)
         energy = np.sum((rows @ basis) ** 2, axis=1) / basis.shape[1]
-        return np.minimum(energy / self.row_norm**2, 1.0)
+        return np.minimum(energy / np.maximum(self.rounding_sizes(rows), self.row_norm**2), 1.0)
 
     def rounding_sizes(self, rows: np.ndarray) -> np.ndarray:
         """|z|^2: the gradient is a difference of terms of this size."""
         return np.einsum("ij,ij->i", rows, rows)
+
+    def rounding(self, n_features: int) -> float:
+        """Of the product of W^T z and z - W W^T z, each known to a residual's roundings."""
+        count = self.manifold.p if isinstance(self.manifold, Grassmann) else 1
+        return 2 * residual_roundings(n_features, count)
 
     def opening(self) -> Opening:
         """Leading eigenvectors of a private second moment.

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._scales import check_derived_scale
 from veilspan.curator.query import RowQuery
+from veilspan.curator.row_maps import row_dots, row_map
 from veilspan.curator.rows import Block
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, SymmetricSpace, VectorSpace
@@ -32,7 +34,7 @@ class SecondMoment(RowQuery):
     """
 
     def __init__(self, row_norm: float) -> None:
-        self.row_norm = float(row_norm)
+        self.row_norm = check_derived_scale(row_norm, "row_norm")
         self.bound = self.row_norm**2
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
@@ -74,7 +76,7 @@ class RowSum(RowQuery):
     """
 
     def __init__(self, row_norm: float) -> None:
-        self.row_norm = float(row_norm)
+        self.row_norm = check_derived_scale(row_norm, "row_norm")
         self.bound = self.row_norm
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
@@ -116,8 +118,9 @@ class RowCount(RowQuery):
         return self.bound
 
 
+@row_map
 def squared_norms(x: Any) -> np.ndarray:
     """Squared length of each row, dense or sparse."""
     if isinstance(x, np.ndarray):
-        return np.einsum("ij,ij->i", x, x)
+        return row_dots(x, x)
     return np.asarray(x.multiply(x).sum(axis=1)).ravel()

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from veilspan._scales import check_derived_scale, check_location
+from veilspan.curator.row_maps import row_map
 from veilspan.curator.rows import Block
 
 #: Steps of the rating range: finer than any scale in use, and squares still sum exactly.
@@ -75,11 +77,16 @@ class RatingRule:
     center: str = "user"
     salt: int = 0
 
+    def __post_init__(self) -> None:
+        check_location((self.low, self.high), "a range of ratings")
+        check_derived_scale(self.high - self.low, "the width of a range of ratings")
+
     @property
     def step(self) -> float:
         """One step of the grid, in units of ratings."""
         return (self.high - self.low) / LEVELS
 
+    @row_map
     def kept(self, block: Block) -> Kept:
         """Apply the rule to a block; in a dense block every item is rated."""
         starts, items, ratings = _entries(block)

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._scales import check_derived_scale
 from veilspan.curator.executor import BLOCK_BYTES
 from veilspan.curator.query import RowQuery
+from veilspan.curator.row_maps import row_map
 from veilspan.curator.rows import Block
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, ProductSpace, SymmetricSpace, VectorSpace
@@ -67,7 +69,7 @@ class ItemStatistics(RowQuery):
 
     def __init__(self, rule: RatingRule, row_norm: float) -> None:
         self.rule = rule
-        self.row_norm = float(row_norm)
+        self.row_norm = check_derived_scale(row_norm, "row_norm")
         self.count_weight = self.row_norm / math.sqrt(3 * rule.max_ratings)
         self.bound = math.sqrt(4 / 3) * self.row_norm
 
@@ -76,11 +78,12 @@ class ItemStatistics(RowQuery):
         vector = VectorSpace((n_features,))
         return ProductSpace((vector, vector), (1.0, self.count_weight))
 
+    @row_map
     def prepare(self, block: Block, point: Any) -> Any:
         """Centred ratings, scaled to norm C."""
         kept = self.rule.kept(block)
         length = np.sqrt(row_sums(kept.steps**2, kept.starts)) * self.rule.step
-        scale = self.rule.step * np.minimum(1.0, self.row_norm / np.maximum(length, 1e-300))
+        scale = self.rule.step * (self.row_norm / np.maximum(length, self.row_norm))
         return kept, kept.steps * np.repeat(scale, kept.counts)
 
     def norms(self, block: Any, point: Any) -> np.ndarray:
@@ -132,13 +135,14 @@ class RatingCovariance(RowQuery):
 
     def __init__(self, rule: RatingRule, row_norm: float) -> None:
         self.rule = rule
-        self.row_norm = float(row_norm)
+        self.row_norm = check_derived_scale(row_norm, "row_norm")
         self.bound = self.row_norm**2
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
         """Symmetric matrices."""
         return SymmetricSpace(n_features)
 
+    @row_map
     def prepare(self, block: Block, point: Any) -> IntegerRows:
         """Rows as whole numbers q."""
         kept = self.rule.kept(block)

@@ -18,7 +18,9 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from veilspan._scales import check_derived_scale
 from veilspan.curator.query import RowQuery
+from veilspan.curator.row_maps import row_dots, row_map
 from veilspan.curator.rows import Block
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, ProductSpace, VectorSpace
@@ -111,9 +113,9 @@ class ItemSystems(RowQuery):
         if not 0 < moment_share < 1:
             raise ValueError("moment_share must lie strictly between 0 and 1.")
         self.rule = rule
-        self.weight_budget = float(weight_budget)
-        self.factor_norm = float(factor_norm)
-        self.rating_norm = float(rating_norm)
+        self.weight_budget = check_derived_scale(weight_budget, "weight_budget")
+        self.factor_norm = check_derived_scale(factor_norm, "factor_norm")
+        self.rating_norm = check_derived_scale(rating_norm, "rating_norm")
         self.ridge = float(ridge)
         self.item_weights = item_weights
         self._lengths = (math.sqrt(weight_budget) * factor_norm**2, rating_norm * factor_norm)
@@ -142,14 +144,15 @@ class ItemSystems(RowQuery):
         )
         return ProductSpace(parts, self.part_weights)
 
+    @row_map
     def prepare(self, block: Block, point: Any) -> UserParts:
         """Solve for every user, clip, weigh."""
         bias, factors, importance = point
         ratings = kept_ratings(self.rule, block)
         y = like(ratings, ratings.data - bias[ratings.indices])
         users = ridge_solutions(y, factors, self.ridge)
-        lengths = np.linalg.norm(users, axis=1)
-        users *= np.minimum(1.0, self.factor_norm / np.maximum(lengths, 1e-300))[:, None]
+        lengths = np.sqrt(row_dots(users, users))
+        users *= (self.factor_norm / np.maximum(lengths, self.factor_norm))[:, None]
         weights = self._weights(y, importance)
         weighted = clipped(like(y, weights * y.data), self.rating_norm)
         return UserParts(like(y, weights), weighted, pack_squares(users), users)
@@ -171,7 +174,7 @@ class ItemSystems(RowQuery):
     def norms(self, block: UserParts, point: Any) -> np.ndarray:
         """Norm of (H, s) with the weights of the space."""
         first, second = self.part_weights
-        u2 = np.einsum("ij,ij->i", block.users, block.users)
+        u2 = row_dots(block.users, block.users)
         moment = first**2 * row_sums(block.weights, block.weights.data**2) * u2**2
         ratings = block.weighted_ratings
         return np.sqrt(moment + second**2 * row_sums(ratings, ratings.data**2) * u2)

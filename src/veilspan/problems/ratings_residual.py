@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from veilspan.curator.row_maps import row_map
 from veilspan.curator.rows import Block
 from veilspan.problems.integer_gram import IntegerRows
 from veilspan.problems.rating_rows import RatingRule
@@ -147,6 +148,7 @@ class ResidualMoment(RatingCovariance):
         self.local = local
         self.ridge = checked_ridge(ridge)
 
+    @row_map
     def prepare(self, block: Block, point: Any) -> IntegerRows:
         """Residuals in whole steps of c / ``NORM_STEPS``."""
         ratings = kept_ratings(self.rule, block)
@@ -202,7 +204,7 @@ def like(ratings: Any, values: np.ndarray) -> Any:
 def clipped(ratings: Any, row_norm: float) -> Any:
     """Rows scaled down to a norm."""
     lengths = np.sqrt(row_sums(ratings, ratings.data**2))
-    weights = np.minimum(1.0, row_norm / np.maximum(lengths, 1e-300))
+    weights = row_norm / np.maximum(lengths, row_norm)
     return like(ratings, per_rating(ratings, weights) * ratings.data)
 
 

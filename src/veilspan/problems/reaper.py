@@ -50,6 +50,10 @@ class ReaperGradient(GuardedQuery):
     most its value at a corner: |M - M'|^2, |M|^2, |M'|^2 or 0, none above 2. Two orthogonal
     eigenvectors of A meet it. Only the symmetry of P is used, and it is checked.
 
+    Rounding. The computed P x errs by at most D u |P|_F for a unit row (its entries are inner
+    products of length D, and | |P| |x| | <= |P|_F), the subtraction by u (1 + |P|_F). A
+    contribution errs by at most 2 / guard times that, as in :class:`GeodesicGradient`.
+
     Parameters
     ----------
     guard : float
@@ -94,6 +98,10 @@ class ReaperGradient(GuardedQuery):
     def sensitivity(self, neighbors: Neighbors) -> float:
         """Sqrt(2) or 1, see above."""
         return math.sqrt(2) if neighbors == "replace-one" else 1.0
+
+    def residual_error(self, n_features: int, point: Any) -> float:
+        """See the class."""
+        return (n_features + 1.0) * float(np.linalg.norm(point)) + 2.0
 
     def row_floats(self, n_features: int, point: Any) -> int:
         """The row, centred and weighted, and its residual."""

@@ -27,20 +27,21 @@ from veilspan.privacy.spaces import (
     TangentSpace,
     VectorSpace,
 )
+from veilspan.problems.residuals import residual_roundings
 from veilspan.problems.sphered import Rays, SpheredQuery, to_rays
 
 
 @dataclass(frozen=True)
 class Whitened:
-    """Rows x, their coordinates w in V, and 1/|(w, z/s)|^2 (0 for zero rows)."""
+    """Coordinates w in V, residuals z outside of it, and 1/|(w, z/s)|^2 (0 for zero rows)."""
 
-    x: np.ndarray
     inside: np.ndarray
+    outside: np.ndarray
     inverse: np.ndarray
 
 
 def split(block: Block, center: np.ndarray | None, basis: np.ndarray, scale: float) -> Whitened:
-    """Coordinates in the basis and the whitened length.
+    """Coordinates in the basis, the rest, and the whitened length.
 
     The residual is formed row by row: |x|^2 - |w|^2 would lose half of its digits, and with them
     the accuracy at small scales.
@@ -52,7 +53,7 @@ def split(block: Block, center: np.ndarray | None, basis: np.ndarray, scale: flo
     z2 = np.einsum("ij,ij->i", outside, outside)
     total = w2 + z2 / scale**2
     present = total > 0
-    return Whitened(rays.x, inside, np.where(present, 1.0, 0.0) / np.where(present, total, 1.0))
+    return Whitened(inside, outside, np.where(present, 1.0, 0.0) / np.where(present, total, 1.0))
 
 
 class WhitenedBlocks(SpheredQuery):
@@ -69,6 +70,17 @@ class WhitenedBlocks(SpheredQuery):
     4/7 (at t = 4/7). Half the weight of A costs little, because the noise of B decides.
 
     The parts are weighted for the relation that the query is made for.
+
+    Rounding. Each row's residual z is formed before anything is multiplied or added up, so that
+    only rows' own short parts meet in the sum: its terms have the norms |b| |a| that the bound of
+    ``privacy.grid`` counts. (Summing x a^T and taking V off at the end would round relative to
+    |x| |a|, which is up to 1/s longer.) The computed (w, z/s) of a unit row errs by at most
+    e sqrt(1 + 1/s^2), e = ``residual_roundings`` u, and its length is at least min(1, 1/s): its
+    direction y turns by at most sqrt(2) e max(s, 1/s). Two unit vectors y, y' at an angle t have
+    |y y^T - y' y'^T|_F <= sqrt(2) t, which bounds what (A, sqrt(2) B) moves. Hence 2 e max(s, 1/s),
+    and D + r + 64 roundings for the normalisation, the weight and the products. What rounding
+    leaves of b along V is part of this: y needs not be split orthogonally for any of it, nor for
+    the sensitivity.
 
     Parameters
     ----------
@@ -104,13 +116,11 @@ class WhitenedBlocks(SpheredQuery):
         return np.asarray(np.sqrt((first * t) ** 2 + second**2 * t * (1 - t)))
 
     def weighted_sum(self, block: Whitened, weights: np.ndarray, point: Any) -> Any:
-        """A = sum w_i a a^T, B = sum w_i b a^T; b is projected off V at the end, not row by row."""
-        basis, scale = point
+        """A = sum w_i a a^T, B = sum w_i b a^T."""
+        _, scale = point
         weighted = (weights * block.inverse)[:, None] * block.inside
         first = block.inside.T @ weighted
-        second = block.x.T @ weighted
-        second = (second - basis @ (basis.T @ second)) / scale
-        return (first + first.T) / 2, second - basis @ (basis.T @ second)
+        return (first + first.T) / 2, (block.outside.T @ weighted) / scale
 
     def sensitivity(self, neighbors: Neighbors) -> float:
         """Sqrt(2), or the bound, see above."""
@@ -121,9 +131,11 @@ class WhitenedBlocks(SpheredQuery):
         return 3 * n_features + 4 * point[0].shape[1]
 
     def roundoff(self, n_features: int, point: Any) -> float:
-        """An error e in z moves y by at most e/s."""
+        """See the class; the bound may be below 1."""
         basis, scale = point
-        return (n_features + basis.shape[1] + 64.0) / min(scale, 1.0)
+        rank = basis.shape[1]
+        turned = 2 * residual_roundings(n_features, rank) * max(scale, 1 / scale)
+        return (turned + n_features + rank + 64.0) / self.bound
 
 
 class TylerBlock(SpheredQuery):
@@ -135,6 +147,13 @@ class TylerBlock(SpheredQuery):
 
     Sensitivity. |a| <= 1. *add-remove*: |a a^T|_F = |a|^2 <= 1. *replace-one*: as for any rank-one
     symmetric matrices of norm at most 1, sqrt(2).
+
+    Rounding. a is a part of the direction of y = (T^T w, z / sqrt(c)) with w = E^T x and the
+    residual z, which is formed row by row: |x|^2 - |w|^2 would err by D u |x|^2 whatever is left.
+    For a unit row the computed y errs by at most e (|T| + 1/sqrt(c)), e = ``residual_roundings`` u
+    and |T| the Frobenius norm (which covers the product with T too), and its length is at least
+    min(least singular value of T, 1/sqrt(c)). The quotient bounds the angle that it turns by, and
+    sqrt(2) times that what a a^T moves.
     """
 
     bound = 1.0
@@ -148,7 +167,8 @@ class TylerBlock(SpheredQuery):
         directions, whitening, outside = point
         rays = to_rays(block, self.center)
         inside = rays.x @ directions
-        rest = np.maximum(rays.squares - np.einsum("ij,ij->i", inside, inside), 0.0) / outside
+        residual = rays.x - inside @ directions.T
+        rest = np.einsum("ij,ij->i", residual, residual) / outside
         white = inside @ whitening
         total = np.einsum("ij,ij->i", white, white) + rest
         return np.asarray(white / np.sqrt(np.where(total > 0, total, 1.0))[:, None])
@@ -167,12 +187,17 @@ class TylerBlock(SpheredQuery):
         return math.sqrt(2) if neighbors == "replace-one" else 1.0
 
     def row_floats(self, n_features: int, point: Any) -> int:
-        """The row and its coordinates."""
-        return 2 * n_features + 4 * point[0].shape[1]
+        """The row, its residual and its coordinates."""
+        return 3 * n_features + 4 * point[0].shape[1]
 
     def roundoff(self, n_features: int, point: Any) -> float:
-        """An error e in the squared rest moves a by at most e/c."""
-        return (n_features + 64.0) / min(point[2], 1.0)
+        """See the class."""
+        directions, whitening, outside = point
+        stretched = 1 / math.sqrt(outside)
+        least = min(float(np.linalg.svd(whitening, compute_uv=False)[-1]), stretched)
+        error = residual_roundings(n_features, directions.shape[1])
+        turned = error * (float(np.linalg.norm(whitening)) + stretched) / least
+        return math.sqrt(2) * turned + n_features + directions.shape[1] + 64.0
 
 
 class ResidualDifference(SpheredQuery):
@@ -182,6 +207,8 @@ class ResidualDifference(SpheredQuery):
 
     Sensitivity. Both lengths lie in [0, 1], so a contribution lies in [-1, 1]. *add-remove*: 1.
     *replace-one*: 2, met by a row of V (off V') and one of V' (off V).
+
+    Rounding. Each length errs by no more than its residual (``residual_roundings``).
     """
 
     bound = 1.0
@@ -203,6 +230,11 @@ class ResidualDifference(SpheredQuery):
     def weighted_sum(self, block: np.ndarray, weights: np.ndarray, point: Any) -> np.ndarray:
         """Weighted sum."""
         return np.array([weights @ block])
+
+    def roundoff(self, n_features: int, point: Any) -> float:
+        """Of both residuals."""
+        errors = (residual_roundings(n_features, basis.shape[1]) for basis in point)
+        return sum(errors) + n_features + 64.0
 
     @staticmethod
     def _residual(rays: Rays, basis: np.ndarray) -> np.ndarray:

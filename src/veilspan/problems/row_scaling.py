@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from veilspan.curator.rows import LARGEST_VALUE, Block
+from veilspan._scales import check_derived_scale, check_location
+from veilspan.curator.row_maps import row_map
+from veilspan.curator.rows import Block
 from veilspan.problems.moments import squared_norms
-
-# Rows hold numbers up to LARGEST_VALUE; a smaller scale could make infinite ones of them.
-SMALLEST_SCALE = 1e-100
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,19 +46,21 @@ class RowScaling:
 
     def __post_init__(self) -> None:
         scale = np.asarray(self.scale, dtype=np.float64)
-        if not (np.isfinite(scale).all() and (scale >= SMALLEST_SCALE).all()):
+        if not (np.isfinite(scale).all() and (scale > 0).all()):
             raise ValueError("scale must be positive and finite in every column.")
-        if not (self.row_norm > 0 and np.isfinite(self.row_norm)):
-            raise ValueError(f"row_norm must be positive and finite; got {self.row_norm}.")
-        if not (self.intercept >= 0 and np.isfinite(self.intercept)):
-            raise ValueError(f"intercept must be finite and >= 0; got {self.intercept}.")
-        if self.center is not None and not (np.abs(self.center) <= LARGEST_VALUE).all():
-            raise ValueError("center must hold finite numbers.")
+        for extreme in (scale.min(), scale.max()):
+            check_derived_scale(extreme, "scale")
+        check_derived_scale(self.row_norm, "row_norm")
+        if self.intercept != 0:
+            check_derived_scale(self.intercept, "intercept")
+        if self.center is not None:
+            check_location(self.center, "center")
 
     def width(self, n_features: int) -> int:
         """Columns after the map."""
         return n_features + (self.intercept > 0)
 
+    @row_map
     def __call__(self, block: Block) -> Block:
         """Scaled rows, dense or CSR as they came; targets stay."""
         scaled = self._sparse(block.x) if block.is_sparse else self._dense(block.x)
@@ -106,6 +107,4 @@ class RowScaling:
 
     def _shortening(self, rows: Any) -> np.ndarray:
         """1 / max(|v|, R); 0 for a row whose squared length is beyond float64."""
-        with np.errstate(over="ignore"):
-            lengths = np.sqrt(squared_norms(rows))
-        return np.asarray(1.0 / np.maximum(lengths, self.row_norm))
+        return np.asarray(1.0 / np.maximum(np.sqrt(squared_norms(rows)), self.row_norm))

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from veilspan.curator.query import RowQuery
+from veilspan.curator.row_maps import row_dots, row_map
 from veilspan.curator.rows import Block
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, SymmetricSpace
+from veilspan.problems.residuals import residual_roundings
 
 #: Residuals shorter than this count less, in proportion: their direction is mostly rounding.
 GUARD = 1e-6
@@ -33,19 +35,21 @@ class Rays:
         return np.where(present, weights, 0.0) / np.where(present, self.squares, 1.0)
 
 
+@row_map
 def to_rays(block: Block, center: np.ndarray | None) -> Rays:
     """Rows minus a public centre, as directions."""
     x = block.dense() if center is None else block.dense() - center
-    squares = np.einsum("ij,ij->i", x, x)
+    squares = row_dots(x, x)
     odd = ~((squares > 1e-250) & (squares < 1e250))
     if odd.any():
         x = x.copy()
         largest = np.abs(x[odd]).max(axis=1, keepdims=True)
         x[odd] /= np.where(largest > 0, largest, 1.0)
-        squares = np.einsum("ij,ij->i", x, x)
+        squares = row_dots(x, x)
     return Rays(x, squares)
 
 
+@row_map
 def to_sphere(block: Block, center: np.ndarray | None) -> np.ndarray:
     """Rows minus a public centre, each scaled to length 1; a row at the centre stays zero."""
     rays = to_rays(block, center)
@@ -92,8 +96,13 @@ class GuardedQuery(SpheredQuery):
         self.guard = float(guard)
 
     def roundoff(self, n_features: int, point: Any) -> float:
-        """The residual is known to (D + r) 2^-53 of a row's length, and divided by the guard."""
-        return (n_features + point.shape[1] + 64.0) / self.guard
+        """The residual's error over the guard, in the product and in the factor, and once more."""
+        error = self.residual_error(n_features, point)
+        return error * (2.0 / self.guard + 1.0) + n_features + 64.0
+
+    def residual_error(self, n_features: int, point: Any) -> float:
+        """Roundings in the residual of a unit row; the point is a basis of a subspace."""
+        return residual_roundings(n_features, point.shape[1])
 
 
 class SphericalMoment(SpheredQuery):

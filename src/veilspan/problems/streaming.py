@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from veilspan.curator.query import RowQuery
+from veilspan.curator.row_maps import row_dots, row_map
 from veilspan.curator.rows import Block
 from veilspan.geometry.grassmann import Grassmann
 from veilspan.privacy.neighbors import Neighbors
@@ -25,17 +26,18 @@ from veilspan.privacy.spaces import (
     TangentSpace,
     VectorSpace,
 )
+from veilspan.problems.residuals import residual_roundings
 
 _ROOT2 = math.sqrt(2)
 
 
 @dataclass(frozen=True)
 class Split:
-    """Rows x, their coordinates a in V, and |b|^2 of their stretched rest."""
+    """Coordinates a in V, residuals outside of it (b times s), and |b|^2."""
 
-    x: np.ndarray
     inside: np.ndarray
     outside: np.ndarray
+    stretched: np.ndarray
 
 
 class TouchingMoment(RowQuery):
@@ -53,6 +55,15 @@ class TouchingMoment(RowQuery):
     Cauchy-Schwarz, so they are at most sqrt(2) R^2 apart, met by orthogonal rows in V. That is the
     sensitivity of the whole second moment: its blocks A and B carry the same noise here as there,
     and the energy e comes for nothing.
+
+    Rounding. The residual x - V a is formed row by row, before anything is multiplied or added up,
+    so the terms of the sum have the norms that the bound of ``privacy.grid`` counts. The computed
+    y errs by at most k |x|, k = ``residual_roundings`` u sqrt(1 + 1/s^2) <= sqrt(2) / s times that,
+    and |x| <= |y| because s <= 1. The contribution is y y^T with its last block replaced by that
+    block's norm, which brings no two of them further apart. Unclipped (|y| <= R) it moves by at
+    most 2 |y| k |x| <= 2 k R^2; clipped it is R^2 times that of a unit vector, which turns by at
+    most k and moves by sqrt(2) k. Hence 2 k R^2, and D + r + 64 roundings of R^2 for the norm, the
+    weight and the products.
 
     Parameters
     ----------
@@ -77,21 +88,19 @@ class TouchingMoment(RowQuery):
         x = block.dense()
         inside = x @ basis
         rest = x - inside @ basis.T
-        return Split(x, inside, np.einsum("ij,ij->i", rest, rest) / scale**2)
+        return Split(inside, rest, np.einsum("ij,ij->i", rest, rest) / scale**2)
 
     def norms(self, block: Split, point: Any) -> np.ndarray:
         """|y|^2."""
-        return np.einsum("ij,ij->i", block.inside, block.inside) + block.outside
+        return np.einsum("ij,ij->i", block.inside, block.inside) + block.stretched
 
     def weighted_sum(self, block: Split, weights: np.ndarray, point: Any) -> Any:
-        """The three sums; B is projected off V at the end, not row by row."""
-        basis, scale = point
+        """The three sums."""
+        _, scale = point
         weighted = weights[:, None] * block.inside
         first = block.inside.T @ weighted
-        second = block.x.T @ weighted
-        second = (second - basis @ (basis.T @ second)) / scale
-        second = second - basis @ (basis.T @ second)
-        return (first + first.T) / 2, second, np.array([weights @ block.outside])
+        second = (block.outside.T @ weighted) / scale
+        return (first + first.T) / 2, second, np.array([weights @ block.stretched])
 
     def sensitivity(self, neighbors: Neighbors) -> float:
         """Sqrt(2) R^2 or R^2, see above."""
@@ -102,11 +111,14 @@ class TouchingMoment(RowQuery):
         return 3 * n_features + 4 * point[0].shape[1]
 
     def roundoff(self, n_features: int, point: Any) -> float:
-        """The rest is off by (D + r) u |x|, and |x| <= |y|: after clipping at most that over s."""
+        """See the class."""
         basis, scale = point
-        return 4 * (n_features + basis.shape[1] + 64.0) / scale
+        rank = basis.shape[1]
+        turned = 2 * _ROOT2 * residual_roundings(n_features, rank) / scale
+        return turned + n_features + rank + 64.0
 
 
+@row_map
 def completed_rows(
     rows: np.ndarray, basis: np.ndarray | None, row_norm: float, ridge: float
 ) -> np.ndarray:
@@ -118,13 +130,15 @@ def completed_rows(
 
     Each row is mapped by itself at public numbers: whoever changes one row before this map changes
     one row after it, so it costs no privacy. Without a basis gaps become zeros. The observed part
-    is scaled to at most R before it is used, so no entry can overflow.
+    is scaled to at most R before it is used, so no entry can overflow. R / max(|x|, R) is at most 1
+    and defined for every row; with R a public scale (:mod:`veilspan._scales`) it is no denormal
+    number either. A ridge of at least 1e-6 keeps every row's system far from singular.
     """
     gaps = np.isnan(rows)
-    known = np.where(gaps, 0.0, rows)
-    largest = np.maximum(np.abs(known).max(axis=1, initial=0.0), 1e-300)
-    lengths = largest * np.linalg.norm(known / largest[:, None], axis=1)
-    known *= np.minimum(1.0, row_norm / np.maximum(lengths, 1e-300))[:, None]
+    # In one order whatever the order of the table: lengths are rounded by it.
+    known = np.ascontiguousarray(np.where(gaps, 0.0, rows))
+    lengths = np.sqrt(row_dots(known, known))
+    known *= (row_norm / np.maximum(lengths, row_norm))[:, None]
     if basis is not None:
         # One at a time: in a matrix product over the rows with gaps, the rounding of one would
         # depend on how many others there are, and the sensitivity counts on one row moving alone.

@@ -78,9 +78,8 @@ def _costs(statement: PrivacyStatement, dataset: Dataset) -> list[int] | None:
     charged = statement.ledger
     if charged is None or charged.get("dataset") != dataset.name:
         return None
-    for entry in dataset.history():
-        if entry.kind == CHARGE and entry.seq == charged["entry"]:
-            # The same number in another ledger has another digest.
-            same = f"{entry.seq}:{entry.mac}" == charged["head"]
-            return list(entry.content["costs"]) if same else None
-    return None
+    entry = dataset.entry(charged["entry"])
+    # The same number in another ledger has another digest.
+    if entry is None or entry.kind != CHARGE or f"{entry.seq}:{entry.mac}" != charged["head"]:
+        return None
+    return list(entry.content["costs"])

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
 from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.problems.ratings_als import ItemPoint, ItemSystems, ItemWeights, unpack
@@ -172,10 +173,14 @@ class ALSCompletion:
         return min(chosen, task.n_items)
 
     def _rating_norm(self, task: CompletionTask) -> float:
-        return default_row_norm(task) if self.rating_norm is None else float(self.rating_norm)
+        if self.rating_norm is None:
+            return default_row_norm(task)
+        return check_scale(self.rating_norm, "rating_norm")
 
     def _factor_norm(self, task: CompletionTask) -> float:
-        return 0.75 * math.sqrt(self._rank(task)) if self.factor_norm is None else self.factor_norm
+        if self.factor_norm is None:
+            return 0.75 * math.sqrt(self._rank(task))
+        return check_scale(self.factor_norm, "factor_norm")
 
 
 def signal_strength(task: CompletionTask) -> float:

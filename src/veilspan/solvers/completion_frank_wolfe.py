@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
 from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.problems.ratings_residual import History, LocalStep, ResidualMoment, checked_ridge
@@ -140,7 +141,9 @@ class FrankWolfeCompletion:
         return int(self.rounds or task.n_components or DEFAULT_ROUNDS)
 
     def _row_norm(self, task: CompletionTask) -> float:
-        return default_row_norm(task) if self.row_norm is None else float(self.row_norm)
+        if self.row_norm is None:
+            return default_row_norm(task)
+        return check_scale(self.row_norm, "row_norm")
 
 
 def without_inflation(value: float, noise_std: float, size: int) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
 from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.problems.ratings import RatingCovariance
@@ -68,7 +69,9 @@ class SVDCompletion:
         return CompletionResult(np.zeros(task.n_items), factors, self.ridge, trace=trace)
 
     def _row_norm(self, task: CompletionTask) -> float:
-        return default_row_norm(task) if self.row_norm is None else float(self.row_norm)
+        if self.row_norm is None:
+            return default_row_norm(task)
+        return check_scale(self.row_norm, "row_norm")
 
     def _rank(self, task: CompletionTask) -> int:
         return min(task.n_components or MOST_FACTORS, task.n_items)

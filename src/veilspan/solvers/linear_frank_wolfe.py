@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import Event, GaussianEvent
@@ -88,9 +89,8 @@ class FrankWolfe:
         if self.steps is not None:
             check_steps(self.steps, "steps")
         check_descent_settings(None, self.clip, None)
-        radius = self.intercept_radius
-        if radius is not None and not (radius > 0 and math.isfinite(radius)):
-            raise ValueError(f"intercept_radius must be positive and finite; got {radius}.")
+        if self.intercept_radius is not None:
+            check_scale(self.intercept_radius, "intercept_radius")
 
     @property
     def name(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import Event, GaussianEvent, SampledGaussianEvent
@@ -279,7 +280,7 @@ def default_steps(
 def check_descent_settings(step: float | None, clip: float | None, output: str | None) -> None:
     """Refuse what no descent can be made of."""
     for name, value in (("step", step), ("clip", clip)):
-        if value is not None and not (value > 0 and math.isfinite(value)):
-            raise ValueError(f"{name} must be positive and finite; got {value}.")
+        if value is not None:
+            check_scale(value, name)
     if output not in (None, "average", "last", "random"):
         raise ValueError(f'output must be "average", "last" or "random"; got {output!r}.')

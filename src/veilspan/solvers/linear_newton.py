@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import Event, GaussianEvent
@@ -98,8 +99,8 @@ class PrivateNewton:
             raise ValueError(
                 f"gram_share must lie strictly between 0 and 1; got {self.gram_share}."
             )
-        if self.clip is not None and not (self.clip > 0 and math.isfinite(self.clip)):
-            raise ValueError(f"clip must be positive and finite; got {self.clip}.")
+        if self.clip is not None:
+            check_scale(self.clip, "clip")
 
     def events(
         self, problem: LinearProblem, budget: Budget, neighbors: Neighbors

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import Event, GaussianEvent
@@ -60,10 +61,7 @@ class SufficientStatistics:
     name = "statistics"
 
     def __post_init__(self) -> None:
-        if not (self.coefficient_norm > 0 and math.isfinite(self.coefficient_norm)):
-            raise ValueError(
-                f"coefficient_norm must be positive and finite; got {self.coefficient_norm}."
-            )
+        check_scale(self.coefficient_norm, "coefficient_norm")
 
     def events(
         self, problem: LinearProblem, budget: Budget, neighbors: Neighbors

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import Event, GaussianEvent, SampledGaussianEvent
@@ -104,8 +105,7 @@ class SVRG:
             raise ValueError("inner_steps must be at least 2; with 1 it is gradient descent.")
         check_rate(self.batch_rate)
         check_descent_settings(self.step, self.clip, None)
-        if not (self.difference_clip > 0 and math.isfinite(self.difference_clip)):
-            raise ValueError(f"difference_clip must be positive; got {self.difference_clip}.")
+        check_scale(self.difference_clip, "difference_clip")
         if self.anchor_share is not None and not 0 < self.anchor_share < 1:
             raise ValueError(f"anchor_share must lie between 0 and 1; got {self.anchor_share}.")
 

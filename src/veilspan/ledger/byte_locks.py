@@ -1,0 +1,75 @@
+"""Locks between processes that end with their process: one byte of a file for each name."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+_locks: Any
+try:
+    import fcntl as _locks
+except ImportError:  # Windows: there only threads of one process wait for each other
+    _locks = None
+
+# How often to look whether another process has let go, in seconds.
+_LOOK = 0.05
+
+# Open files by path. Never closed: closing one would end all locks of this process on its file.
+_FILES: dict[str, int] = {}
+_LOCK = threading.Lock()
+
+
+def hold_byte(path: str, what: str) -> Callable[[], None]:
+    """Wait until no other process holds ``what``, then hold it until the returned call.
+
+    A folder that gives no locks, or no file, is no error: then nobody waits.
+    """
+    if _locks is None:
+        return _nothing
+    # Far beyond the end of the file, which stays empty. Two names share a byte once in 2^56.
+    place = int.from_bytes(hashlib.sha256(what.encode()).digest()[:7], "big")
+    try:
+        handle = _opened(path)
+        while not _taken(handle, place):
+            time.sleep(_LOOK)
+    except OSError:
+        return _nothing
+
+    def let_go() -> None:
+        with contextlib.suppress(OSError):
+            _locks.lockf(handle, _locks.LOCK_UN, 1, place)
+
+    return let_go
+
+
+def _opened(path: str) -> int:
+    with _LOCK:
+        kept = _FILES.get(path)
+        if kept is not None and _is_still(kept, path):
+            return kept
+        _FILES[path] = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        return _FILES[path]
+
+
+def _is_still(handle: int, path: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(path))
+    except OSError:
+        return False
+
+
+def _taken(handle: int, place: int) -> bool:
+    try:
+        _locks.lockf(handle, _locks.LOCK_EX | _locks.LOCK_NB, 1, place)
+    except (BlockingIOError, PermissionError):  # as systems differ in saying that it is taken
+        return False
+    return True
+
+
+def _nothing() -> None:
+    pass

@@ -1,0 +1,70 @@
+"""Running totals under the seal: what was spent, without adding up the past.
+
+Every charge carries the units spent so far under each rule and how many charges and tests there
+were, itself included; every release carries how many releases there were. The last one of each kind
+therefore says all, in constant time, and says it under its seal. The account beside the entries is
+what the database decides by; it must agree.
+
+The totals are exact. Units are whole numbers (:mod:`veilspan.ledger.filters`), added without
+rounding and cut at ``CAP``; since costs are not negative,
+
+    min(CAP, min(CAP, a) + b) = min(CAP, a + b),
+
+so that after any number of charges the total is min(CAP, c_1 + ... + c_n), whatever their order.
+``verify`` adds all of them up again.
+
+Entries from before counts were kept carry units only. A ledger that ends in such entries is
+counted, each entry checked, until the next charge (release) takes the count over:
+nothing is rewritten.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from veilspan.ledger.errors import TamperError
+from veilspan.ledger.filters import MOST_RULES
+from veilspan.ledger.journal import Page
+from veilspan.ledger.records import CHARGE, RELEASE, Account, Entry
+
+
+@dataclass(frozen=True)
+class Charges:
+    """Units spent under each rule, number of charges, and of tests among them."""
+
+    spent: tuple[int, ...] = (0,) * MOST_RULES
+    charges: int = 0
+    tests: int = 0
+
+
+def charges_so_far(page: Page, dataset: str) -> Charges:
+    """From the last charge of a dataset, sealed."""
+    past = page.book.last_of(CHARGE, dataset)
+    if past is None:
+        return Charges()
+    content = page.genuine(past).content
+    spent = tuple(content["spent"])
+    if "charges" in content:
+        return Charges(spent, content["charges"], content["tests"])
+    tests = [bool(entry.content["test"]) for entry in page.entries(dataset, (CHARGE,))]
+    return Charges(spent, len(tests), sum(tests))
+
+
+def releases_so_far(page: Page, dataset: str) -> int:
+    """From the last release of a dataset, sealed."""
+    past = page.book.last_of(RELEASE, dataset)
+    if past is None:
+        return 0
+    content = page.genuine(past).content
+    if "released" in content:
+        return int(content["released"])
+    return len(page.entries(dataset, (RELEASE,)))
+
+
+def checked_account(page: Page, opened: Entry, so_far: Charges) -> Account:
+    """The account, if it is what the sealed entries say: allowance and spending."""
+    account = page.book.account(opened.dataset)
+    told = (tuple(opened.content["allowed"]), so_far.spent)
+    if account is None or (account.allowed, account.spent) != told:
+        raise TamperError(f"the account of {opened.dataset!r} is not what its entries say.")
+    return account

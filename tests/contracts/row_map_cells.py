@@ -1,0 +1,449 @@
+"""All per-row maps, with rows that were made to break them: the table of the row-map contract."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from contracts.rounding_cells import BIAS, HISTORY, ITEMS, RULE, rating_rows, systems
+from veilspan.curator.executor import clip_weights
+from veilspan.curator.row_maps import row_dots, row_lengths
+from veilspan.curator.rows import LARGEST_VALUE, Block
+from veilspan.estimators.feature_bounds import FeatureBounds
+from veilspan.estimators.linear_classifier import _codes
+from veilspan.estimators.linear_regression import _scaled
+from veilspan.estimators.points import flat_on_manifold
+from veilspan.features.covariance import covariance_descriptors
+from veilspan.geometry import (
+    SPD,
+    Ball,
+    Euclidean,
+    Grassmann,
+    Lorentz,
+    PoincareBall,
+    Product,
+    Sphere,
+    Stiefel,
+)
+from veilspan.problems.class_weights import ClassWeighted
+from veilspan.problems.column_histograms import ColumnHistograms
+from veilspan.problems.linear_losses import Logistic, Multinomial
+from veilspan.problems.linear_queries import targets, unit_factors
+from veilspan.problems.moments import squared_norms
+from veilspan.problems.rating_rows import RatingRule
+from veilspan.problems.ratings import ItemStatistics, RatingCovariance
+from veilspan.problems.ratings_residual import ResidualMoment
+from veilspan.problems.row_scaling import RowScaling
+from veilspan.problems.sphered import to_rays, to_sphere
+from veilspan.problems.streaming import completed_rows
+
+
+@dataclass(frozen=True)
+class Map:
+    """One per-row map.
+
+    Attributes
+    ----------
+    marked : str or None
+        The name under which ``row_map`` has it; ``None`` for maps of layers below the curator.
+    rows : callable
+        Rows from a generator: an array, CSR, or a pair (rows, targets).
+    apply : callable
+        From such rows to something with a part for each.
+    """
+
+    marked: str | None
+    rows: Callable[[np.random.Generator], Any]
+    apply: Callable[[Any], Any]
+
+
+def take(rows, which):
+    if isinstance(rows, tuple):
+        return tuple(take(part, which) for part in rows)
+    return rows[which]
+
+
+def count(rows):
+    return rows[0].shape[0] if isinstance(rows, tuple) else rows.shape[0]
+
+
+def per_row(result, n):
+    """The bits of each row's part, one list entry a row."""
+    if is_dataclass(result):
+        if hasattr(result, "starts"):
+            values = result.steps if hasattr(result, "steps") else result.values
+            return split(result.starts, result.items, values)
+        result = [getattr(result, field.name) for field in fields(result)]
+        # Places of the voters in their block are no part of a row.
+        result = [part for part in result if not (isinstance(part, np.ndarray) and len(part) != n)]
+    if isinstance(result, (list, tuple)):
+        parts = [per_row(part, n) for part in result if not isinstance(part, (int, type(None)))]
+        return list(zip(*parts))
+    if sparse.issparse(result):
+        return split(result.indptr, result.indices, result.data)
+    assert len(result) == n
+    return [np.ascontiguousarray(part).tobytes() for part in result]
+
+
+def split(starts, items, values):
+    cut = starts[1:-1]
+    pieces = zip(np.split(items.astype(np.int64), cut), np.split(values, cut))
+    return [(i.tobytes(), v.tobytes()) for i, v in pieces]
+
+
+def numbers(result):
+    """All floats of a result, for the check that they are finite."""
+    if is_dataclass(result):
+        result = [getattr(result, field.name) for field in fields(result)]
+    if isinstance(result, (list, tuple)):
+        return np.concatenate([numbers(part) for part in result] or [np.zeros(0)])
+    if sparse.issparse(result):
+        return result.data
+    return np.ravel(np.asarray(result, dtype=np.float64)) if result is not None else np.zeros(0)
+
+
+# Rows.
+
+
+def hard(width, usual=64):
+    """Zero, denormal, tiny, huge and usual rows, in no order."""
+
+    def make(rng):
+        x = rng.standard_normal((usual, width)) * 10.0 ** rng.integers(-3, 4, (usual, 1))
+        denormal = np.full((1, width), 5e-324)
+        ends = np.zeros((1, width))
+        ends[0, 0], ends[0, -1] = LARGEST_VALUE, -5e-324
+        odd = [
+            np.zeros((1, width)),
+            -np.zeros((1, width)),
+            denormal,
+            1e-310 * x[:1],
+            1e-160 * x[1:2],
+            1e-155 * x[2:3],
+            np.full((1, width), LARGEST_VALUE),
+            -np.full((1, width), LARGEST_VALUE),
+            1e130 * x[3:4],
+            ends,
+        ]
+        return rng.permutation(np.concatenate([x, *odd]))
+
+    return make
+
+
+def columnwise(make):
+    """The same rows, stored column after column."""
+    return lambda rng: np.asfortranarray(make(rng))
+
+
+def thin(make, share=0.5):
+    """Sparse rows, one of them without entries."""
+
+    def sparse_rows(rng):
+        x = make(rng) * (rng.random((1, 1)) < 2)
+        x[rng.random(x.shape) > share] = 0.0
+        x[0] = 0.0
+        return sparse.csr_array(x)
+
+    return sparse_rows
+
+
+def gappy(make):
+    """Rows with missing entries, all of them in some."""
+
+    def rows(rng):
+        x = make(rng)
+        x[rng.random(x.shape) < 0.3] = np.nan
+        x[:2] = np.nan
+        return x
+
+    return rows
+
+
+def labelled(make, values):
+    def rows(rng):
+        x = make(rng)
+        return x, rng.choice(values, x.shape[0])
+
+    return rows
+
+
+def as_block(apply):
+    """A map of blocks, given rows with or without targets."""
+    return lambda rows: apply(Block(*rows) if isinstance(rows, tuple) else Block(rows))
+
+
+def ratings_of(items):
+    odd, crowd = rating_rows(items)
+
+    def make(rng):
+        x = sparse.vstack([odd(rng).x, crowd(rng, 60).x])
+        return sparse.csr_array(x)
+
+    return make
+
+
+# Points.
+
+
+def matrices(values, rng):
+    turns = np.linalg.qr(rng.standard_normal((len(values), 3, 3)))[0]
+    x = turns @ (values[:, :, None] * turns.transpose(0, 2, 1))
+    return (x + x.transpose(0, 2, 1)) / 2
+
+
+def spd_points(rng):
+    logs = np.concatenate(
+        [rng.uniform(-1, 1, (40, 3)), rng.uniform(-4, 4, (10, 3)), rng.uniform(-1, 1, (1, 3)) * 12]
+    )
+    odd = [scale * np.eye(3)[None] for scale in (1.0, 1e-100, 1e100)]
+    return np.concatenate([matrices(np.exp(logs), rng), *odd])
+
+
+def sphere_points(rng):
+    x = rng.standard_normal((60, 4))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    axis = np.eye(4)[:1]
+    tilted = -axis + 1e-9 * np.eye(4)[1:2]
+    odd = [axis, -axis, tilted, np.array([[1.0, 1e-310, 1e-200, 0.0]]), -x[:1] * 0 - axis]
+    return np.concatenate([x, *odd])
+
+
+def lifted(tails):
+    tails = np.asarray(tails, dtype=np.float64)
+    return np.concatenate([np.sqrt(1 + np.sum(tails**2, axis=1, keepdims=True)), tails], axis=1)
+
+
+def lorentz_points(rng):
+    tails = rng.standard_normal((50, 3)) * np.exp(rng.uniform(-3, 20, (50, 1)))
+    along = np.array([3.0, 1.0, 0.0])
+    odd = [along * size for size in (0.0, 1e-310, 1.0, 1e8, 1e17, -1e17, 1e60, 1e100, -1e100)]
+    return lifted(np.concatenate([tails, odd]))
+
+
+def poincare_points(rng):
+    x = rng.standard_normal((50, 3))
+    x *= rng.uniform(0, 1, (50, 1)) / np.linalg.norm(x, axis=1, keepdims=True)
+    axis = np.eye(3)[0]
+    odd = [axis * size for size in (0.0, 5e-324, 1e-170, 1 - 1e-15, -(1 - 1e-15), 0.5)]
+    return np.concatenate([x, odd])
+
+
+def grassmann_points(rng):
+    x = np.linalg.qr(rng.standard_normal((50, 4, 2)))[0]
+    axes = np.eye(4)
+    odd = [axes[:, [0, 1]], axes[:, [1, 0]], axes[:, [2, 3]], axes[:, [0, 2]]]
+    return np.concatenate([x, odd])
+
+
+def product_points(rng):
+    first, second = lorentz_points(rng)[:40], sphere_points(rng)[:40]
+    return np.concatenate([first.reshape(40, -1), second.reshape(40, -1)], axis=1)
+
+
+PAIR = Product(Lorentz(4), Sphere(4))
+# name: (ball, points in it and out)
+BALLS = {
+    "euclidean": (Ball(Euclidean(5), np.zeros(5), 2.0), hard(5)),
+    "euclidean, wide": (Ball(Euclidean(9000), np.zeros(9000), 2.0), hard(9000, usual=6)),
+    "sphere": (Ball(Sphere(4), np.eye(4)[0], 0.8), sphere_points),
+    "lorentz": (Ball(Lorentz(4), lifted([[3.0, 1.0, 0.0]])[0], 5.0), lorentz_points),
+    "poincare": (Ball(PoincareBall(3), np.array([0.3, 0.0, 0.1]), 1.0), poincare_points),
+    "grassmann": (Ball(Grassmann(4, 2), np.eye(4)[:, :2], 0.7), grassmann_points),
+    "product": (Ball(PAIR, PAIR.reference_point, 1.0), product_points),
+    **{
+        f"matrices, {metric}": (Ball.from_eigenvalues(SPD(3, metric=metric), 0.5, 2.0), spd_points)
+        for metric in ("affine-invariant", "log-euclidean", "bures-wasserstein")
+    },
+}
+
+
+def item_statistics(block):
+    kept, scaled = ItemStatistics(RULE, 1e9).prepare(block, None)
+    return replace(kept, steps=scaled)
+
+
+def in_ball(ball):
+    return lambda points: flat_on_manifold(points.reshape(len(points), -1), ball.manifold, ball)
+
+
+def stiefel(points):
+    return Stiefel(4, 2).nearest_point(points)
+
+
+# Maps.
+
+PROBLEMS, ESTIMATORS = "veilspan.problems.", "veilspan.estimators."
+CENTER, WIDTHS = np.linspace(-1, 1, 6), np.logspace(-9, 9, 6)
+SCALING = RowScaling(CENTER, WIDTHS, 1.5, 0.5)
+THIN_SCALING = RowScaling(None, WIDTHS, 1.5, 0.5)
+RANGES = FeatureBounds((np.full(6, -2.0), np.linspace(0, 1e9, 6)), None, None, 0.5)
+LENGTHS = FeatureBounds(None, 1e-3, None, 0.5)
+BASIS = np.linalg.qr(np.random.default_rng(5).standard_normal((6, 2)))[0]
+WIDE_BASIS = np.linalg.qr(np.random.default_rng(5).standard_normal((9000, 2)))[0]
+HISTOGRAMS = ColumnHistograms(6, np.array([-1.0, 0.0, 2.0]))
+WEIGHTED = ClassWeighted(Logistic(), (0.5, 1e6))
+POINT = systems("adaptive").point
+
+
+def scaling_cells(name, marked, dense, sparse_map):
+    return {
+        name: Map(marked, hard(6), as_block(dense)),
+        f"{name}, by columns": Map(marked, columnwise(hard(6)), as_block(dense)),
+        f"{name}, sparse": Map(marked, thin(hard(6)), as_block(sparse_map)),
+    }
+
+
+def wide(marked, apply, usual=6):
+    """Rows beyond the 8,192 columns that NumPy's buffers hold."""
+    return {
+        f"{marked.rsplit('.', 1)[1]}, {d} columns": Map(marked, hard(d, usual), apply(d))
+        for d in (8200, 20_000)
+    }
+
+
+MAPS = {
+    "row dots": Map("veilspan.curator.row_maps.row_dots", hard(7), lambda x: row_dots(x, x)),
+    "row lengths": Map("veilspan.curator.row_maps.row_lengths", hard(7), row_lengths),
+    **wide("veilspan.curator.row_maps.row_dots", lambda d: lambda x: row_dots(x, x)),
+    **wide("veilspan.curator.row_maps.row_lengths", lambda d: row_lengths),
+    "squared norms": Map(PROBLEMS + "moments.squared_norms", hard(7), squared_norms),
+    "squared norms, sparse": Map(PROBLEMS + "moments.squared_norms", thin(hard(7)), squared_norms),
+    "squared lengths": Map(None, hard(7), as_block(lambda block: block.squared_lengths)),
+    "squared lengths, sparse": Map(
+        "veilspan.curator.rows._sparse_squares",
+        thin(hard(7)),
+        as_block(lambda block: block.squared_lengths),
+    ),
+    **scaling_cells(
+        "row scaling", PROBLEMS + "row_scaling.RowScaling.__call__", SCALING, THIN_SCALING
+    ),
+    **wide(
+        PROBLEMS + "row_scaling.RowScaling.__call__",
+        lambda d: as_block(RowScaling(np.ones(d), 0.1, 1.5, 1.0)),
+    ),
+    **scaling_cells(
+        "feature ranges",
+        ESTIMATORS + "feature_bounds.FeatureMap.__call__",
+        RANGES.map_for(6, False),
+        RANGES.map_for(6, True),
+    ),
+    **scaling_cells(
+        "feature lengths",
+        ESTIMATORS + "feature_bounds.FeatureMap.__call__",
+        LENGTHS.map_for(6, False),
+        LENGTHS.map_for(6, True),
+    ),
+    "completed rows": Map(
+        PROBLEMS + "streaming.completed_rows",
+        gappy(hard(6)),
+        lambda x: completed_rows(x, BASIS, 1e9, 1e-6),
+    ),
+    "completed rows, by columns": Map(
+        PROBLEMS + "streaming.completed_rows",
+        columnwise(gappy(hard(6))),
+        lambda x: completed_rows(x, BASIS, 1e-9, 1.0),
+    ),
+    "completed rows, no basis": Map(
+        PROBLEMS + "streaming.completed_rows",
+        gappy(hard(6)),
+        lambda x: completed_rows(x, None, 1e60, 1.0),
+    ),
+    "completed rows, wide": Map(
+        PROBLEMS + "streaming.completed_rows",
+        gappy(hard(9000, usual=6)),
+        lambda x: completed_rows(x, WIDE_BASIS, 1.0, 1e-6),
+    ),
+    "unit factors": Map(PROBLEMS + "linear_queries.unit_factors", hard(6), as_block(unit_factors)),
+    "unit factors, sparse": Map(
+        PROBLEMS + "linear_queries.unit_factors", thin(hard(6)), as_block(unit_factors)
+    ),
+    **wide(PROBLEMS + "linear_queries.unit_factors", lambda d: as_block(unit_factors)),
+    "rays": Map(PROBLEMS + "sphered.to_rays", hard(6), as_block(lambda b: to_rays(b, None))),
+    "rays, centred": Map(
+        PROBLEMS + "sphered.to_rays", hard(6), as_block(lambda b: to_rays(b, CENTER))
+    ),
+    "sphere": Map(PROBLEMS + "sphered.to_sphere", hard(6), as_block(lambda b: to_sphere(b, None))),
+    **wide(PROBLEMS + "sphered.to_sphere", lambda d: as_block(lambda b: to_sphere(b, None))),
+    "clip weights": Map(
+        "veilspan.curator.executor.clip_weights",
+        lambda rng: np.append(hard(1, 64)(rng)[:, 0] ** 2, [np.inf, np.nan, 1e308, 1e250]),
+        lambda norms: clip_weights(norms, 1e-50),
+    ),
+    "targets, numbers": Map(
+        PROBLEMS + "linear_queries.targets",
+        labelled(hard(3), [0.0, 5e-324, -1e139, 0.3]),
+        as_block(lambda b: targets(Logistic(), b)),
+    ),
+    "targets, classes": Map(
+        PROBLEMS + "linear_queries.targets",
+        labelled(hard(3), [0.0, 5e-324, -1e139, 2.0]),
+        as_block(lambda b: targets(Multinomial(3), b)),
+    ),
+    "encoded numbers": Map(
+        ESTIMATORS + "linear_regression._scaled",
+        lambda rng: hard(1)(rng)[:, 0],
+        lambda y: _scaled(y, -1.0, 1e9, 0.5, 1e-9),
+    ),
+    "encoded labels": Map(
+        None,
+        lambda rng: rng.choice(["a", "b", "c"], 70),
+        lambda y: _codes(y, np.array(["a", "b", "c"])),
+    ),
+    "class weights": Map(
+        None,
+        lambda rng: rng.choice([-1.0, 1.0], 70),
+        lambda y: WEIGHTED.slope(np.full(len(y), 1e139), y),
+    ),
+    "histogram cells": Map(
+        PROBLEMS + "column_histograms.ColumnHistograms._cells",
+        hard(6),
+        lambda x: HISTOGRAMS._cells(x, np.arange(6), (CENTER, WIDTHS)),
+    ),
+    "rating rule": Map(
+        PROBLEMS + "rating_rows.RatingRule.kept", ratings_of(ITEMS), as_block(RULE.kept)
+    ),
+    "rating rule, dense": Map(
+        PROBLEMS + "rating_rows.RatingRule.kept",
+        hard(6),
+        as_block(RatingRule(-1e-9, 1e9, 3, "middle", salt=7).kept),
+    ),
+    "item statistics": Map(
+        PROBLEMS + "ratings.ItemStatistics.prepare",
+        ratings_of(ITEMS),
+        as_block(item_statistics),
+    ),
+    "rating covariance": Map(
+        PROBLEMS + "ratings.RatingCovariance.prepare",
+        ratings_of(ITEMS),
+        as_block(lambda b: RatingCovariance(RULE, 1e-9).prepare(b, BIAS)),
+    ),
+    **{
+        f"residuals, {local}": Map(
+            PROBLEMS + "ratings_residual.ResidualMoment.prepare",
+            ratings_of(ITEMS),
+            as_block(
+                lambda b, local=local: ResidualMoment(RULE, 0.8, local, 1e-9).prepare(b, HISTORY)
+            ),
+        )
+        for local in ("classic", "line-search", "refit")
+    },
+    **{
+        f"item systems, {kind}": Map(
+            PROBLEMS + "ratings_als.ItemSystems.prepare",
+            ratings_of(ITEMS),
+            as_block(lambda b, kind=kind: systems(kind).query("replace-one").prepare(b, POINT)),
+        )
+        for kind in ("uniform", "tail", "adaptive")
+    },
+    "covariance descriptors": Map(
+        None,
+        lambda rng: np.concatenate([np.zeros((1, 6, 6)), rng.random((66, 6, 6))]),
+        covariance_descriptors,
+    ),
+    "orthonormal frames": Map(
+        None, lambda rng: np.linalg.qr(rng.standard_normal((70, 4, 2)))[0], stiefel
+    ),
+    **{f"ball, {name}": Map(None, points, in_ball(ball)) for name, (ball, points) in BALLS.items()},
+}
