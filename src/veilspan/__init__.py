@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         NotPrivateWarning,
         PrivacyError,
         WeakGuaranteeWarning,
+        WithheldError,
     )
     from veilspan.privacy.events import GaussianEvent, ObjectiveEvent, SampledGaussianEvent
     from veilspan.privacy.plan import Plan
@@ -100,6 +101,7 @@ _HOME = {
     "BudgetExceededError": "privacy.errors",
     "NotPrivateWarning": "privacy.errors",
     "WeakGuaranteeWarning": "privacy.errors",
+    "WithheldError": "privacy.errors",
     "Ledger": "ledger",
     "LoudNoiseWarning": "privacy.errors",
     "RowQuery": "curator.query",
@@ -154,6 +156,7 @@ __all__ = [
     "SampledGaussianEvent",
     "SubspaceTracker",
     "WeakGuaranteeWarning",
+    "WithheldError",
     "__version__",
     "audit",
     "baselines",

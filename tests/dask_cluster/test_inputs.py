@@ -161,6 +161,15 @@ REFUSED = {
     "not the rows it says": (lambda x: wrong((899, 6), x), "numbers of rows"),
     "not the columns it says": (lambda x: wrong((900, 5), x), "number of columns"),
     "sparse unsaid": (lambda x: wrong((900, 6), sparse.csr_array(x)), "sparse where"),
+    "masked": (lambda x: da.ma.masked_array(da.from_array(x), mask=False), "X is a masked array"),
+    "masked unsaid": (lambda x: wrong((900, 6), np.ma.masked_array(x)), "X is a masked array"),
+    "dates": (lambda x: da.from_array(x.astype("datetime64[s]")), "holds dates or times"),
+    "a column of dates": (
+        lambda x: dd.from_pandas(
+            pd.DataFrame(x).assign(d=pd.Timestamp("2021-03-04")).rename(columns=str), npartitions=2
+        ),
+        "holds dates or times",
+    ),
     "text unsaid": (lambda x: wrong((900, 6), x.astype(str)), "real numbers"),
 }
 

@@ -2,12 +2,15 @@
 
 import math
 import pickle
+import traceback
 
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pytest
+from distributed import KilledWorker
 
-from veilspan import PCA, RGD, Budget, LogisticRegression, Loss, RobustPCA, minimize
+from veilspan import PCA, RGD, Budget, LogisticRegression, Loss, RobustPCA, WithheldError, minimize
 from veilspan.audit.replay import replay
 from veilspan.curator import dask_rows, dask_tasks
 from veilspan.curator.curator import Curator
@@ -56,7 +59,7 @@ def quoting(z, w):
 
 def test_an_error_of_somebody_elses_code_says_its_type_alone(client):
     x = np.full((20, 3), SECRET)
-    with pytest.raises(RuntimeError) as caught:
+    with pytest.raises(WithheldError) as caught:
         minimize(
             Loss(Sphere(3), quoting),
             da.from_array(x, chunks=(10, 3)),
@@ -64,8 +67,68 @@ def test_an_error_of_somebody_elses_code_says_its_type_alone(client):
             solver=RGD(steps=1, step=0.1),
             clip=1.0,
         )
-    assert str(caught.value) == "a part could not be computed: ValueError."
+    assert caught.value.__context__ is None
     assert "123456" not in logs(client)
+
+
+NAME = "Jane Doe"
+
+
+@pytest.fixture(params=["cluster", "threads"])
+def anywhere(request):
+    return request.getfixturevalue("client" if request.param == "cluster" else "threads")
+
+
+def quoting_chunk(block):
+    raise LookupError(f"{NAME} in {block[:1]}")
+
+
+def unreadable_tables(folder):
+    """Tables whose own tasks fail and quote a cell, each in another place."""
+    file = folder / "people.csv"
+    file.write_text("a,b\n" + "1.0,2.0\n" * 20 + f"3.0,{NAME}\n")
+    yield ValueError, dd.read_csv(str(file), dtype=float)
+    chunks = da.from_array(rows(90), chunks=(30, 6))
+    yield RuntimeError, chunks.map_blocks(quoting_chunk, dtype=float, meta=np.empty((0, 0)))
+    unknown = chunks[chunks[:, 0] > -9].map_blocks(
+        quoting_chunk, dtype=float, meta=np.empty((0, 0))
+    )
+    yield RuntimeError, unknown
+
+
+def test_tasks_that_make_the_table_quote_no_cell(anywhere, tmp_path):
+    for kind, table in unreadable_tables(tmp_path):
+        for model in (PCA(1), RobustPCA(1)):
+            with pytest.raises(kind, match="a task that makes the table failed") as caught:
+                model.fit(table)
+            said = "".join(traceback.format_exception(caught.value))
+            assert NAME not in said
+            assert caught.value.__cause__ is None
+            assert caught.value.__context__ is None
+
+
+def test_targets_quote_no_cell_either(anywhere):
+    x = da.from_array(rows(90), chunks=(30, 6))
+    y = da.from_array(np.zeros(90), chunks=30).map_blocks(quoting_chunk, dtype=float)
+    with pytest.raises(RuntimeError, match="a task that makes the table failed") as caught:
+        LogisticRegression(row_norm=1.0, classes=[0, 1]).fit(x, y)
+    assert NAME not in "".join(traceback.format_exception(caught.value))
+    assert caught.value.__context__ is None
+
+
+def test_a_cluster_that_fails_is_told_from_rows_that_do():
+    def lost():
+        raise KilledWorker("a task", None, 3)
+
+    def full():
+        raise MemoryError
+
+    with pytest.raises(dask_tasks.ClusterError, match=r"gave no result \(KilledWorker\)"):
+        dask_tasks.awaited(lost)
+    with pytest.raises(MemoryError):
+        dask_tasks.awaited(full)
+    with pytest.raises(MemoryError):
+        guarded(Call(full)).raise_here()
 
 
 def test_errors_of_libraries_are_not_quoted():

@@ -10,12 +10,20 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 
-from veilspan import MatrixCompletion, NotPrivateWarning, PrivacyStatement, WeakGuaranteeWarning
+from veilspan import (
+    LocalPredictor,
+    MatrixCompletion,
+    NotPrivateWarning,
+    PrivacyStatement,
+    WeakGuaranteeWarning,
+)
 from veilspan.audit.replay import replay
 from veilspan.datasets.ratings import make_ratings
 from veilspan.metrics.ranking import rmse
 from veilspan.problems.ratings import ItemStatistics, RatingCovariance
 from veilspan.solvers.completion_covariance import CovarianceCompletion
+from veilspan.solvers.completion_frank_wolfe import FrankWolfeCompletion
+from veilspan.solvers.completion_svd import SVDCompletion
 from veilspan.solvers.completion_table import SOLVERS
 
 simulated = pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPrivateWarning")
@@ -412,3 +420,41 @@ def test_whole_numbers_as_ids():
     expected = make(epsilon=math.inf, random_state=0).fit(dense)
     np.testing.assert_allclose(model.item_bias_, expected.item_bias_)
     assert model.item_ids_ == (5, 7, 9)
+
+
+# ---------------------------------------------------------------- users with too few ratings
+
+
+@pytest.mark.parametrize("ridge", [0.0, 1e-20, 1e-3])
+@pytest.mark.parametrize("local", ["refit", "line-search"])
+def test_a_user_with_too_few_ratings_stops_nobody(ridge, local):
+    """A singular system of one user raised for all: whether a fit failed told of her."""
+    rng = np.random.default_rng(0)
+    ratings = np.where(rng.random((60, 8)) < 0.9, rng.integers(1, 6, (60, 8)).astype(float), np.nan)
+    ratings[0], ratings[1] = np.nan, np.nan
+    ratings[1, 0] = 5.0
+    solver = FrankWolfeCompletion(local=local, ridge=ridge, rounds=3)
+    model = MatrixCompletion(solver, rating_range=(1, 5), epsilon=math.inf).fit(ratings)
+    assert model.n_components_ == 3  # else no system is singular
+    found = model.predict(ratings)
+    assert np.isfinite(found).all()
+    middle = model.local_predictor().predict({})
+    np.testing.assert_array_equal(found[0], middle)
+    np.testing.assert_array_equal(model.predict(ratings[2:]), found[2:])
+
+
+@pytest.mark.parametrize("ridge", [-1.0, math.nan, math.inf, "12", True])
+@pytest.mark.parametrize(
+    "kind", [FrankWolfeCompletion, CovarianceCompletion, SVDCompletion, LocalPredictor]
+)
+def test_a_penalty_is_a_number_that_is_not_negative(kind, ridge):
+    more = {}
+    if kind is LocalPredictor:
+        more = {
+            "item_bias": np.zeros(2),
+            "item_factors": np.zeros((2, 0)),
+            "item_ids": (0, 1),
+            "rating_range": (1.0, 5.0),
+        }
+    with pytest.raises((ValueError, TypeError), match="ridge must be"):
+        kind(ridge=ridge, **more)

@@ -37,6 +37,7 @@ import numpy as np
 from veilspan.curator.executor import Executor, Sampling
 from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Rows
+from veilspan.curator.silence import Silence
 from veilspan.curator.tape import Question, current_tape, fingerprint
 from veilspan.privacy.discrete import add_discrete_noise
 from veilspan.privacy.errors import PrivacyError
@@ -188,8 +189,9 @@ class Curator:
         if isinstance(charged, SampledGaussianEvent):
             sampling = Sampling(charged.sampling_rate, self._source, step)
         scale = self._scale(query, point, space, charged)
-        exact = self._executor.clipped_sum(query, point, space, sampling)
-        given = self._release(exact, scale, query, point, charged)
+        with Silence(not self._source.secure):
+            exact = self._executor.clipped_sum(query, point, space, sampling)
+            given = self._release(exact, scale, query, point, charged)
         return Answer(space.project(given), scale.std, charged)
 
     def minimum(self, loss: RowLoss, *, event: str, output: str, radius: float) -> Answer:
@@ -242,7 +244,8 @@ class Curator:
         self, exact: np.ndarray, scale: Scale, query: RowQuery, point: Any, charged: Event
     ) -> np.ndarray:
         if not np.isfinite(exact).all():
-            raise PrivacyError(
+            # Which may depend on a row, so that nobody but a simulation is told.
+            raise ArithmeticError(
                 f"{query.name} produced a sum that is not finite: it must return finite "
                 "contributions, or leave out rows of weight 0. Run veilspan.check_query on it."
             )

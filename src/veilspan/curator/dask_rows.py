@@ -25,8 +25,10 @@ import numpy as np
 from veilspan.curator.dask_table import MOST_PARTS, DaskTable, DaskTargets, persisted
 from veilspan.curator.dask_tasks import (
     Call,
+    ClusterError,
     added,
     added_futures,
+    awaited,
     current_client,
     dask_module,
     started,
@@ -121,13 +123,13 @@ class Part:
         self.x = x
         self.y = None if y is None else np.asarray(y, dtype=np.float64)
         if self.y is not None and len(self.y) != x.shape[0]:
-            raise ValueError(CHANGED)
+            raise ClusterError(CHANGED)
         self._last: tuple[str, Rows | None] = ("", None)
 
     def seen(self, look: Look) -> Rows | None:
         """The rows through a look; what the last look made is there for the next step."""
         if look.size is not None and look.size != self.x.shape[0]:
-            raise ValueError(CHANGED)
+            raise ClusterError(CHANGED)
         name, rows = self._last
         if name != look.name:
             rows = look(self.x, self.y)
@@ -287,7 +289,7 @@ def _groups_of_kept(inputs: list[list[Any]]) -> list[tuple[list[int], list[Any]]
     """
     parts = persisted([task(Part, pair) for pair in inputs])
     futures = [dask_module("distributed").futures_of(part)[0] for part in parts]
-    dask_module("distributed").wait(futures)
+    awaited(lambda: dask_module("distributed").wait(futures))
     where = current_client().who_has(futures)
     groups: dict[str, tuple[list[int], list[Any]]] = {}
     for number, future in enumerate(futures):

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from veilspan.curator.dask_tasks import current_client, dask_module, results, task
+from veilspan.curator.dask_tasks import awaited, current_client, dask_module, results, task
+from veilspan.curator.input_kinds import refuse_dates, refuse_masked
 from veilspan.curator.rows import Rows
 
 #: Share of the workers' memory that a table may fill to be kept there between steps.
@@ -145,6 +146,7 @@ def _check_part(x: Any, *rest: Any) -> int:
     from scipy import sparse
 
     *targets, width, is_sparse = rest
+    refuse_masked(x)
     if sparse.issparse(x) != is_sparse:
         raise TypeError(
             "chunks of X are sparse where X says they are dense, or the reverse: name meta=... "
@@ -173,6 +175,9 @@ def dask_table(x: Any, *, accept_sparse: bool = True, as_csr: bool = True) -> Da
     entries that are stored twice, unless ``as_csr`` is false.
     """
     array = _as_array(x)
+    refuse_dates(array)
+    if as_csr:  # else the caller reads a mask as gaps, part by part
+        refuse_masked(array)
     if array.ndim != 2:
         raise ValueError(
             f"X must be two-dimensional (rows x columns); got {array.ndim} dimension(s)."
@@ -203,6 +208,7 @@ def _csr(x: Any) -> Any:
 
 def dask_targets(y: Any, table: DaskTable) -> DaskTargets:
     """Targets cut like the table: a Dask array or series, or numbers that are here already."""
+    refuse_masked(y, "y")
     y = _as_array(y) if is_lazy(y) else np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
@@ -227,15 +233,17 @@ def _as_array(x: Any) -> Any:
             "a Dask Delayed is not a table: say what it holds, with dask.array.from_delayed."
         )
     if hasattr(x, "to_dask_array"):
+        refuse_dates(x)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # that words become objects
-            return x.to_dask_array(lengths=True)
+            return awaited(lambda: x.to_dask_array(lengths=True))
     if not hasattr(x, "chunks"):
         raise TypeError(
             f"a Dask {type(x).__name__} is not a table: pass a dask array or a dask data frame."
         )
     if x.ndim and any(np.isnan(size) for size in x.chunks[0]):
-        x = x.copy().compute_chunk_sizes()  # which writes into the array it is called on
+        unknown = x
+        x = awaited(lambda: unknown.copy().compute_chunk_sizes())  # it writes into what it is of
     return x
 
 

@@ -3,6 +3,9 @@
 When a task fails, Dask writes its arguments, rows among them, into the worker's log, and sends the
 error's text here. So functions of parts are run by :func:`guarded`, which returns a refusal instead
 of raising. Names of tasks are those of functions and random numbers.
+
+Tasks of others, which read or make the table, do fail, and what they say may quote a cell. So every
+wait for a result goes through :func:`awaited`, which tells what kind of error it was and no more.
 """
 
 from __future__ import annotations
@@ -12,12 +15,14 @@ import uuid
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from veilspan._errors import raised_by_us
 from veilspan._version import __version__
+from veilspan.curator.silence import quiet
+from veilspan.privacy.errors import PrivacyError
 
 FAN_IN = 8  # sums that are added up in one task, or here
 #: Points, and targets that are in memory here, travel with the tasks. Dask would warn from 10 MB on
@@ -30,12 +35,20 @@ def dask_module(name: str = "dask") -> Any:
     return importlib.import_module(name)
 
 
+T = TypeVar("T")
+
+
+class ClusterError(PrivacyError, ValueError):
+    """The cluster cannot be trusted with the next sum: a fact about machines, not about rows."""
+
+
 class Refusal:
     """An error of a part, as a value: its type and a message that holds no value of a row."""
 
     def __init__(self, error: Exception) -> None:
         ours = isinstance(error, (ValueError, TypeError)) and raised_by_us(error)
-        self.kind = type(error) if ours else RuntimeError
+        spent = isinstance(error, MemoryError)
+        self.kind = type(error) if ours else MemoryError if spent else RuntimeError
         # Other errors come from libraries whose messages may quote what they stumbled over.
         self.text = str(error) if ours else f"a part could not be computed: {type(error).__name__}."
 
@@ -55,7 +68,7 @@ class Call:
         """Apply the function to parts."""
         for name, here in _versions().items():
             if self.versions.get(name) != here:
-                raise ValueError(
+                raise ClusterError(
                     f"the workers run {name} {here}, this process {self.versions.get(name)}: "
                     "install the same version everywhere, since what is charged here is computed "
                     "there."
@@ -78,7 +91,7 @@ def guarded(call: Call, *parts: Any) -> Any:
         if isinstance(part, Refusal):
             return part
     try:
-        with np.errstate(all="ignore"):  # a warning about arithmetic could tell something of a row
+        with quiet():  # a warning could tell something of a row
             return call(*parts)
     except Exception as error:
         return Refusal(error)
@@ -102,10 +115,34 @@ def results(tasks: Sequence[Any]) -> list[Any]:
         return []
     client = current_client()
     if client is None:
-        return accepted(_computed_here(tasks))
+        return accepted(awaited(lambda: _computed_here(tasks)))
     with dask_module().config.set(_QUIET):
         futures = client.compute(list(tasks))
-    return accepted(client.gather(futures))
+    return accepted(awaited(lambda: client.gather(futures)))
+
+
+def awaited(result: Callable[[], T]) -> T:
+    """A result of tasks of others; if one of them fails, the kind of its error and no more."""
+    failure: Exception
+    try:
+        return result()
+    except MemoryError:
+        raise
+    except Exception as error:
+        failure = _unquoted(error)
+    raise failure  # out here: the original, which may quote a cell, is not kept as __context__
+
+
+def _unquoted(error: Exception) -> Exception:
+    kind = type(error)
+    if kind.__module__.partition(".")[0] in ("distributed", "asyncio", "concurrent"):
+        return ClusterError(
+            f"the cluster gave no result ({kind.__name__}): workers may have died or been out of "
+            "reach. Look at its dashboard and logs, then fit again."
+        )
+    told = f"a task that makes the table failed ({kind.__name__}). "
+    told += "What it said is withheld, because it may quote a cell: compute the table to see it."
+    return next((k for k in (TypeError, ValueError) if isinstance(error, k)), RuntimeError)(told)
 
 
 def _computed_here(tasks: Sequence[Any]) -> list[Any]:
@@ -148,7 +185,7 @@ def added_futures(futures: list[Any]) -> np.ndarray:
     while len(futures) > FAN_IN:
         chunks = _chunks(futures)
         futures = started([Call(sum_of)] * len(chunks), chunks)
-    return np.asarray(sum_of(accepted(current_client().gather(futures))))
+    return np.asarray(sum_of(accepted(awaited(lambda: current_client().gather(futures)))))
 
 
 def sum_of(values: list[Any]) -> Any:

@@ -25,6 +25,7 @@ import numpy as np
 
 from veilspan._threads import threads_for
 from veilspan.curator.rows import Block
+from veilspan.curator.silence import Silence
 from veilspan.curator.tape import Question, current_tape, fingerprint
 from veilspan.curator.tilted import TiltedObjective, minimise
 from veilspan.privacy.errors import PrivacyError
@@ -143,17 +144,29 @@ def fold(theta: np.ndarray, radius: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """Public bounds on rounding: a gradient at theta is off by at most fixed + growing |theta|."""
+    """Public bounds on rounding: a gradient at theta is off by at most fixed + growing |theta|.
+
+    ``curvature`` bounds the second derivatives of the objective, K in ``curator.tilted``.
+    """
 
     fixed: float
     growing: float
     tilt: float
     radius: float
+    curvature: float
 
     @property
     def tau(self) -> float:
         """Length of the gradient that a minimum is certified to."""
         return SAFETY * self.error(2.1 * self.radius) + self.tilt
+
+    def certifiable(self, lam: float) -> bool:
+        """Whether rounding is so small beside lam that every minimisation ends.
+
+        Otherwise the distance that output noise has to cover, 2 tau / lam, would be R / 25 or more:
+        nothing of use is lost.
+        """
+        return self.error(2.1 * self.radius) + self.tilt <= lam * self.radius / 50
 
     def error(self, length: float) -> float:
         """Rounding error of a computed gradient at a theta of this length."""
@@ -178,7 +191,20 @@ def tolerance_of(
     growing = rows * event.smoothness * (n_features + 8) + 4 * event.lam
     if event.std == 0:
         growing = 0.0  # nothing to prove, and no theta too long
-    return Tolerance(UNIT_ROUNDOFF * fixed, UNIT_ROUNDOFF * growing, 2.0**-TILT_BITS * tilt, radius)
+    curvature = event.lam + rows * event.smoothness * event.row_length**2
+    return Tolerance(
+        UNIT_ROUNDOFF * fixed, UNIT_ROUNDOFF * growing, 2.0**-TILT_BITS * tilt, radius, curvature
+    )
+
+
+def check_certifiable(event: ObjectiveEvent, bounds: Tolerance) -> None:
+    """Refuse a lam that float64 cannot tell from rounding, by public numbers."""
+    if event.std > 0 and not bounds.certifiable(event.lam):
+        least = 50 * (bounds.error(2.1 * bounds.radius) + bounds.tilt) / bounds.radius
+        raise ValueError(
+            f"lam = {event.lam:.3g} is too small for so many rows and columns: what float64 rounds "
+            f"away could not be told from it. Choose at least {1.01 * least:.2g}."
+        )
 
 
 def minimum(
@@ -198,23 +224,26 @@ def minimum(
         curator._executor.extra_terms(curator.plan.neighbors),
     )
     bounds = tolerance_of(charged, rows, curator.n_features, radius, extra)
-    with threads_for(curator.n_features):
-        theta = _tilted_minimum(curator, loss, charged, bounds)
+    check_certifiable(charged, bounds)
     distance = 2 * bounds.tau / charged.lam
     if paid.noise_multiplier > 0:
         # More noise than rounding needs, never below 2^-22 of the radius: room for a fine grid.
         distance = max(distance, math.ldexp(radius, -22) / paid.noise_multiplier)
+    size = curator.n_features * loss.n_outputs
     scale = noise_scale(
-        paid.noise_multiplier, distance, theta.size, largest=2 * radius, least_bits=COARSEST + 1
+        paid.noise_multiplier, distance, size, largest=2 * radius, least_bits=COARSEST + 1
     )
-    exact = (fold(theta, radius) if charged.std else theta).ravel()
-    tape = current_tape()
-    if tape is None:
-        given = curator._add_noise(exact, scale)
-    else:
-        noise = (paid.name, paid.noise_multiplier, 1.0)
-        question = Question("minimum", noise, radius, distance, scale.std, exact.size, "")
-        given = tape.exchange(question, exact, lambda: curator._add_noise(exact, scale))
+    # All that may fail for a public reason stands above.
+    with Silence(not curator._source.secure), threads_for(curator.n_features):
+        theta = _tilted_minimum(curator, loss, charged, bounds)
+        exact = (fold(theta, radius) if charged.std else theta).ravel()
+        tape = current_tape()
+        if tape is None:
+            given = curator._add_noise(exact, scale)
+        else:
+            noise = (paid.name, paid.noise_multiplier, 1.0)
+            question = Question("minimum", noise, radius, distance, scale.std, exact.size, "")
+            given = tape.exchange(question, exact, lambda: curator._add_noise(exact, scale))
     return given.reshape(theta.shape), scale.std, charged
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from veilspan.curator.input_kinds import refuse_masked
 from veilspan.curator.row_maps import row_dots, row_map
 
 # Larger numbers would overflow when squared and summed; nothing measured is that large.
@@ -207,6 +208,7 @@ def _check_features(x: Any) -> Any:
             "a Dask collection is not loaded into memory behind your back; pass X.compute() "
             "if it fits."
         )
+    refuse_masked(x)
     if sparse.issparse(x):
         x = sparse.csr_array(x)
         values = x.data
@@ -226,6 +228,7 @@ def _check_features(x: Any) -> Any:
 
 
 def _check_targets(y: Any, n_rows: int) -> np.ndarray:
+    refuse_masked(y, "y")
     y = np.asarray(y)
     if y.dtype.kind not in "fiub":
         raise TypeError(f"y must hold real numbers; got dtype {y.dtype}.")

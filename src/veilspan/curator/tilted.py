@@ -1,12 +1,30 @@
 r"""Sums over rows of a tilted objective, and its minimum. Nothing here leaves the curator.
 
-Newton's method, made to end. With g the gradient and d = -H^-1 g, H of this theta or of an earlier
-one while that serves well, a step theta + d is taken if it
-halves the shortest gradient so far, or if J still falls along d at its end; otherwise d is
-shortened, to 0.1 to 0.9 of its length at a time, until J falls along it at its end. Steps of the
-first kind are at most log2(|g_0| / tau). Each other step lowers J by a fixed multiple of |g|^2, by
-the numbers in ``docs/objective_perturbation.md``. As J has a minimum, |g| > tau can only last
+Newton's method, made to end on every table. Below, g is the computed gradient at theta, E(theta)
+the bound on its rounding error (``Tolerance.error``) and K a public bound on the curvature of J.
+
+*A step is taken* from theta along d if it halves the shortest gradient so far, or if J certainly
+falls along d at its end: <g', d> <= -E' |d| for the computed gradient g' there. First d = -H^-1 g
+is tried, H of this theta or of an earlier one while that serves well, and shortened, to 0.1 to 0.9
+of its length at a time, while it is longer than |g| / 40 K. If nothing is taken, theta - g / 4K is.
+
+*Why it ends.* Steps of the first kind are at most log2(|g_0| / tau). Of the second kind: J is
+strongly convex with constant lam, so a step s with <grad J(theta + s), s> <= 0 lowers J by at least
+lam |s|^2 / 2 >= lam |g|^2 / (3200 K^2); how d was found plays no part, so neither an inaccurate
+factor nor conjugate gradients that break off can do harm. Of the third kind: while |g| is at least
+4 E(theta), <grad J(theta), g> >= 3/4 |g|^2, and along -g / 4K the derivative grows by at most
+|g|^2 / 4, so J falls by at least |g|^2 / 8K. As J is bounded below, |g| > tau can only last
 finitely long.
+
+*|g| >= 4 E(theta) until the end.* For |theta| <= 2.1 R: tau = 5 E(2.1 R) + tilt, and the search
+goes on only if |g| + E(theta) + tilt > tau. For a longer theta it goes on only if |theta| is less
+than 2 R + (|g| + E + tilt) / lam, hence |g| + E + tilt > lam |theta| / 21. There E + tilt is at
+most lam |theta| / 105: it is so at 2.1 R by ``Tolerance.certifiable``, a public condition that is
+checked before any row is read, and (E + tilt) / |theta| falls as |theta| grows.
+
+*No factorisation fails.* H is a sum of squares up to rounding, which may leave it indefinite where
+lam is near 2^-53 n times its entries. It then gets a larger multiple of I, and more until its
+Cholesky factor exists: at the latest when the multiple dominates H.
 """
 
 from __future__ import annotations
@@ -20,6 +38,7 @@ import numpy as np
 
 from veilspan.curator.rows import Block
 from veilspan.privacy.events import ObjectiveEvent
+from veilspan.privacy.grid import UNIT_ROUNDOFF
 
 if TYPE_CHECKING:
     from veilspan.curator.objective import RowLoss, Tolerance
@@ -28,6 +47,7 @@ WIDEST_HESSIAN = 2000  # columns: beyond, H is only multiplied by vectors
 SPARSE_GAIN = 200.0  # time of a product of stored entries over one of a dense block
 CAUTION = 1 - 1e-9  # rows and slopes stay this much inside their bounds, for rounding
 EXACT_STEPS = 1000  # of a minimisation without privacy
+SHORTEST = 40.0  # a Newton step is shortened to |g| / (40 K) at most
 ENOUGH = 8.0  # a step that shortens the gradient by this much keeps its H for the next one
 
 
@@ -64,12 +84,11 @@ class TiltedObjective:
         p = self.shape[0]
         if len(self.shape) > 1 or p > WIDEST_HESSIAN:
             return self._conjugate_gradients(theta, gradient)
-        from scipy.linalg import cho_factor, cho_solve
+        from scipy.linalg import cho_solve
 
         if anew or self._factor is None:
             h = self._sum(lambda block, shrink, cap: self._hessian(block, shrink, cap, theta))
-            h.flat[:: p + 1] += self.event.lam
-            self._factor = cho_factor(h, overwrite_a=True)
+            self._factor = shifted_factor(h, self.event.lam)
         return -np.asarray(cho_solve(self._factor, gradient))
 
     def _sum(self, part: Callable[[Block, np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
@@ -156,14 +175,20 @@ class TiltedObjective:
         return np.asarray(likely * inner * (weight * shrink * shrink)[:, None])
 
     def _conjugate_gradients(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """Until the residual is a hundredth of the gradient: a direction of descent all the way."""
+        """Until the residual is a hundredth of the gradient: a direction of descent all the way.
+
+        It breaks off where rounding has made H look indefinite along a direction.
+        """
         d = np.zeros_like(gradient)
         residual = -gradient
         direction, size = residual.copy(), float(np.vdot(residual, residual))
         enough = 1e-4 * size
         for _ in range(500):
             image = self._times(theta, direction)
-            step = size / float(np.vdot(direction, image))
+            curvature = float(np.vdot(direction, image))
+            if not curvature > 0:
+                break
+            step = size / curvature
             d += step * direction
             residual = residual - step * image
             smaller = float(np.vdot(residual, residual))
@@ -181,6 +206,21 @@ def class_weights(loss: RowLoss) -> np.ndarray:
     return np.asarray(-np.diag(slopes) * k / (k - 1))
 
 
+def shifted_factor(h: np.ndarray, lam: float) -> Any:
+    """Cholesky factor of h + lam I, or of h plus the next larger multiple of I that has one."""
+    from scipy.linalg import LinAlgError, cho_factor
+
+    diagonal = np.arange(len(h))
+    own, added = h[diagonal, diagonal].copy(), lam
+    least = len(h) * UNIT_ROUNDOFF * float(np.abs(own).max())
+    while True:
+        h[diagonal, diagonal] = own + added
+        try:
+            return cho_factor(h)
+        except LinAlgError:
+            added = max(100 * added, least)
+
+
 def minimise(objective: TiltedObjective, tilt: np.ndarray, bounds: Tolerance) -> np.ndarray:
     """Theta with |grad J| <= tau, or any theta if the minimum is certainly beyond 2 R."""
     theta = np.zeros(objective.shape)
@@ -196,15 +236,36 @@ def minimise(objective: TiltedObjective, tilt: np.ndarray, bounds: Tolerance) ->
         if off <= bounds.tau or (beyond and objective.event.std > 0):
             return theta
         d = objective.solve(theta, gradient, anew=anew)
-        start, share = float(np.vdot(gradient, d)), 1.0
-        while True:
-            trial = theta + share * d
-            ahead = objective.row_gradient(trial) + tilt
-            end = float(np.vdot(ahead, d))
-            if np.linalg.norm(ahead) <= shortest / 2 or end <= 0 or share < 1e-12:
-                break
-            # A little before where the derivative along d would vanish, were it straight.
-            share *= min(max(0.95 * start / (start - end), 0.1), 0.9)
-        anew = float(np.linalg.norm(ahead)) > length / ENOUGH
-        theta, gradient = trial, ahead
+        taken = _searched(objective, tilt, bounds, theta, gradient, d, shortest)
+        if taken is None:
+            trial = theta - gradient / (4 * bounds.curvature)
+            taken = trial, objective.row_gradient(trial) + tilt
+        theta, gradient = taken
+        anew = float(np.linalg.norm(gradient)) > length / ENOUGH
     return theta
+
+
+def _searched(
+    objective: TiltedObjective,
+    tilt: np.ndarray,
+    bounds: Tolerance,
+    theta: np.ndarray,
+    gradient: np.ndarray,
+    d: np.ndarray,
+    shortest: float,
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """The end of a step along d that may be taken, and its gradient; None if there is none."""
+    start, reach = float(np.vdot(gradient, d)), float(np.linalg.norm(d))
+    least = float(np.linalg.norm(gradient)) / (SHORTEST * bounds.curvature)
+    share = 1.0
+    while start < 0 and least <= share * reach < np.inf:
+        trial = theta + share * d
+        ahead = objective.row_gradient(trial) + tilt
+        end = float(np.vdot(ahead, d))
+        doubt = bounds.error(float(np.linalg.norm(trial))) * reach
+        if np.linalg.norm(ahead) <= shortest / 2 or end <= -doubt:
+            return trial, ahead
+        # A little before where the derivative along d would vanish, were it straight.
+        straight = 0.95 * start / (start - end) if end > start else 0.0
+        share *= min(max(straight, 0.1), 0.9)
+    return None

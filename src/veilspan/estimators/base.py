@@ -14,6 +14,7 @@ from veilspan._version import __version__
 from veilspan.curator.curator import Curator
 from veilspan.curator.dask_table import DaskTable
 from veilspan.curator.rows import Block, Rows
+from veilspan.curator.silence import Discretion, quiet
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
 from veilspan.estimators.keeping import Kept
 from veilspan.estimators.validation import check_privacy_parameters, validate_table
@@ -44,6 +45,9 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     A subclass keeps ``epsilon``, ``delta``, ``neighbors``, ``noise``, ``random_state`` and
     ``ledger`` among its parameters, plans in :meth:`_plan` and learns in :meth:`_run`, where it
     sees a curator, never rows.
+
+    From the charge on a fit says nothing of rows: what fails while they are read is one
+    :class:`~veilspan.WithheldError`, the same whatever happened (see ``curator.silence``).
     """
 
     #: What ``validate_data`` of scikit-learn is asked to accept.
@@ -115,7 +119,8 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         receipt = None if charge is None else charge.commit()
         if receipt is not None and give_again(self, receipt):
             return self
-        curators = self._consult(table, targets, plan, source)
+        with Discretion(not source.secure):
+            curators = self._consult(table, targets, plan, source)
         self.plan_ = plan
         on_cluster = (ON_A_CLUSTER,) if isinstance(table, DaskTable) else ()
         rests_on = (*self._rests_on(), *on_cluster)
@@ -132,7 +137,8 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         Most fits need one. Where a first answer says how rows are to be mapped, a second curator
         over the mapped rows follows, each with its part of the plan's events.
         """
-        rows = self._rows_for_curator(table, source)
+        with quiet():  # while rows are mapped: their form was checked, the rest is theirs alone
+            rows = self._rows_for_curator(table, source)
         curator = Curator(rows, plan, source, noise=self.noise)  # type: ignore[arg-type]
         self._run(curator)
         return (curator,)
@@ -146,9 +152,10 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         row_map: Callable[[Block], Block] | None = None,
     ) -> Curator:
         """A curator over the table and its targets, rows taken through a public map of each row."""
-        rows = rows_of(table, targets)
-        if row_map is not None:
-            rows = rows.mapped(row_map, plan.n_features)
+        with quiet():
+            rows = rows_of(table, targets)
+            if row_map is not None:
+                rows = rows.mapped(row_map, plan.n_features)
         return Curator(rows, plan, source, noise=self.noise)  # type: ignore[arg-type]
 
     def _rests_on(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from veilspan.estimators.points import (
     tangent_vectors,
     tangent_width,
 )
-from veilspan.estimators.validation import validate_table
+from veilspan.estimators.validation import own_numbers, validate_table
 from veilspan.geometry import Ball, Manifold
 from veilspan.ledger.dataset import Dataset
 from veilspan.privacy.noise import NoiseSource
@@ -160,7 +160,7 @@ class FrechetMean(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ManifoldEst
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Points of tangent coordinates at the mean, of shape (n_samples, *point_shape)."""
         check_is_fitted(self)
-        vectors = np.asarray(X, dtype=np.float64)
+        vectors = own_numbers(X)
         if vectors.ndim != 2 or vectors.shape[1] != self._n_features_out:
             raise ValueError(
                 f"coordinates must have {self._n_features_out} columns; got shape {vectors.shape}."

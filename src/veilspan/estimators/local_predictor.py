@@ -23,6 +23,9 @@ from typing import Any
 import numpy as np
 
 from veilspan._files import write_whole
+from veilspan.curator.input_kinds import refuse_masked
+from veilspan.problems.ratings_residual import checked_ridge
+from veilspan.problems.small_systems import solve_each
 
 FORMAT = 1
 #: Penalty k on the distance of a user's level m from the middle of the range: a tenth of a rating.
@@ -62,6 +65,7 @@ class LocalPredictor:
     privacy: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
+        checked_ridge(self.ridge)
         position = {name: index for index, name in enumerate(self.item_ids)}
         object.__setattr__(self, "_position", position)
 
@@ -167,6 +171,8 @@ class LocalPredictor:
             pairs = list(my_ratings.items())
         else:
             names, values = my_ratings
+            refuse_masked(names, "the list of items")
+            refuse_masked(values, "the list of ratings")
             if len(names) != len(values):
                 raise ValueError("my_ratings must hold as many ratings as items.")
             pairs = list(zip(np.asarray(names, dtype=object).tolist(), values))
@@ -204,7 +210,7 @@ class LocalPredictor:
         left = (seen @ pairs).reshape(-1, width, width)
         left += np.diag([LEVEL_RIDGE, *[self.ridge] * (width - 1)])
         right = sparse.csr_array((target, items, starts), shape=shape) @ design
-        own = np.linalg.solve(left, right[:, :, None])[:, :, 0]
+        own = solve_each(left, right, self.n_items)  # none of them stops the others
         return middle + self.item_bias + own @ design.T
 
 

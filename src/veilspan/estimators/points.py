@@ -11,8 +11,10 @@ from veilspan.curator.dask_table import DaskTable
 from veilspan.curator.patched_rows import PatchedRows
 from veilspan.estimators.base import rows_of
 from veilspan.estimators.lazy import flat_lazy, is_lazy
+from veilspan.estimators.validation import readable
 from veilspan.geometry import Ball, Manifold, SPDBuresWasserstein
 from veilspan.geometry._spd import SPDBase
+from veilspan.privacy.errors import FormError
 
 #: How far from the manifold a point may be to be put on it; relative to its size.
 TOLERANCE = 1e-6
@@ -25,6 +27,8 @@ def flat_rows(x: Any, row_shape: tuple[int, ...] | None, kind: str) -> Any:
 
     ``kind`` says in an error what a row should have been.
     """
+    if not is_lazy(x):
+        x = readable(x)  # before a stack is flattened, which would lose a mask
     shape = getattr(x, "shape", None)
     if shape is None:
         try:
@@ -72,12 +76,12 @@ def as_points(table: np.ndarray, manifold: Manifold) -> np.ndarray:
 
     Raises
     ------
-    ValueError
+    FormError
         If the width is wrong or a point is off the manifold, without saying which or by how much.
     """
     width = math.prod(manifold.point_shape)
     if table.shape[1] != width:
-        raise ValueError(
+        raise FormError(
             f"points of {manifold} have {width} numbers each; X has {table.shape[1]} columns."
         )
     # In one piece: another layout of the table would be rounded otherwise.
@@ -87,7 +91,7 @@ def as_points(table: np.ndarray, manifold: Manifold) -> np.ndarray:
         on = bool(np.all(manifold.contains(points, atol=TOLERANCE)))
     if not on or _singular(points, manifold):
         hint = " (singular matrices become points by adding a small multiple of I)"
-        raise ValueError(
+        raise FormError(
             f"X holds something that is not a point of {manifold}"
             f"{hint if isinstance(manifold, SPDBase) else ''}. Repair or drop such rows first, by "
             "a rule that does not look at other people's rows."

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from veilspan.curator.dask_table import dask_table, is_lazy
+from veilspan.curator.input_kinds import refuse_masked
+from veilspan.estimators.validation import readable
 
 OBSERVED = "observed"
 
@@ -16,12 +18,13 @@ def as_ratings(R: Any) -> Any:
     """Return users x items as CSR with sorted items and no item twice in a row.
 
     Sparse input keeps its stored zeros: they are ratings. In a dense array or frame, NaN says "not
-    rated" and everything else is a rating. Of an item stored twice in a row the last counts. CSR
-    input in order is returned as it is, not copied.
+    rated", as a mask does, and everything else is a rating. Of an item stored twice in a row the
+    last counts. CSR input in order is returned as it is, not copied.
     """
     from scipy import sparse
 
     if sparse.issparse(R):
+        readable(R, "R")
         if R.ndim != 2:
             raise ValueError(f"R must be two-dimensional (users x items); got {R.ndim} dimension.")
         if R.format == "csr" and R.has_canonical_format:
@@ -76,7 +79,9 @@ def triples_to_ratings(
             "items is missing: give the public list of items (a user must not be able to add an "
             'item by rating it), or items="observed" if the list of rated items is public.'
         )
-    values = _numbers(rating, "rating")
+    for name, column in (("user", user), ("item", item)):
+        refuse_masked(column, name)
+    values = _numbers(readable(rating, "rating"), "rating")
     rows, names = _numbered(user)
     if isinstance(items, str) and items == OBSERVED:
         columns, known = _numbered(item)
@@ -101,11 +106,12 @@ def frame_columns(frame: Any, columns: Sequence[str]) -> tuple[Any, Any, Any]:
 
 
 def _from_dense(R: Any) -> Any:
-    dense = _numbers(R, "R")
+    dense = _numbers(readable(R, "R", missing=True), "R")
     if dense.ndim != 2:
         raise ValueError(
             f"R must be two-dimensional (users x items); got {dense.ndim} dimension(s)."
         )
+    # What a mask hides is not rated, as NaN is not.
     rated = ~np.isnan(dense) if dense.dtype.kind == "f" else np.ones(dense.shape, dtype=bool)
     users, items = np.nonzero(rated)
     return from_positions(users, items, dense[users, items], dense.shape)

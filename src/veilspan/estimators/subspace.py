@@ -16,6 +16,7 @@ from veilspan.estimators.lazy import lazy_for_dask
 from veilspan.estimators.validation import (
     check_count,
     check_public_vector,
+    own_numbers,
     validate_table,
 )
 from veilspan.privacy.events import Event, GaussianEvent
@@ -55,7 +56,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Priva
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Rows of the original space from coordinates in the components."""
         check_is_fitted(self)
-        return np.asarray(X, dtype=np.float64) @ self.components_ + self.mean_
+        return own_numbers(X) @ self.components_ + self.mean_
 
     def _own_rows(self, X: Any) -> Any:
         check_is_fitted(self)

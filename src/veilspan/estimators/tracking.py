@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from veilspan.estimators.tracking_state import StoredState, check_may_go_without_epsilon
-from veilspan.estimators.validation import check_count, refuse_lazy, validate_table
+from veilspan.estimators.validation import check_count, own_numbers, refuse_lazy, validate_table
 from veilspan.ledger.dataset import Dataset
 from veilspan.privacy.plan import Plan
 from veilspan.streaming import loops
@@ -252,7 +252,7 @@ class SubspaceTracker(
         """Rows of the original space from coordinates in the components."""
         check_is_fitted(self, "components_")
         refuse_lazy(X)
-        return np.asarray(X, dtype=np.float64) @ self.components_
+        return own_numbers(X) @ self.components_
 
     def impute(self, X: Any) -> np.ndarray:
         """The rows, with their missing entries filled in from the subspace."""

@@ -10,6 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from veilspan._scales import check_location
 from veilspan.curator.dask_table import DaskTable, is_lazy
+from veilspan.curator.input_kinds import refuse_dates, refuse_masked
 from veilspan.estimators.lazy import validate_lazy
 from veilspan.privacy.neighbors import check_neighbors
 
@@ -35,12 +36,18 @@ def validate_table(estimator: Any, X: Any, *, lazy: bool = False, **options: Any
         if lazy:
             return validate_lazy(estimator, X, **options)
         refuse_lazy(X)
+    X = readable(X, missing=options.get("ensure_all_finite") == "allow-nan")
+    if options.get("y") is not None:
+        refuse_masked(options["y"], "y")
+        if options.get("y_numeric"):
+            refuse_dates(options["y"], "y")
     if is_lazy(options.get("y")):
         raise TypeError("y is a Dask collection but X is not; pass y.compute(), or X as one too.")
     failure: tuple[type[Exception], str] | None = None
     table = None
     try:
-        table = validate_data(estimator, X, **options)
+        with np.errstate(all="ignore"):
+            table = validate_data(estimator, X, **options)
     except (ValueError, TypeError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         failure = (kind, _row_free(error, "y" in options))
@@ -48,6 +55,49 @@ def validate_table(estimator: Any, X: Any, *, lazy: bool = False, **options: Any
         # Raised out here so that the original, which may quote a row, is not kept as __context__.
         raise failure[0](failure[1])
     return table
+
+
+def readable(X: Any, name: str = "X", *, missing: bool = False) -> Any:
+    """The input as it can be read, unless it is masked or holds dates.
+
+    Parameters
+    ----------
+    X : Any
+        Rows, or numbers of the caller's own.
+    name : str
+        What an error calls it.
+    missing : bool
+        Whether NaN says "missing" there: what a mask hides then becomes NaN.
+    """
+    if isinstance(X, (list, tuple)):
+        refuse_masked(X, name)
+        X = _as_array(X)
+    refuse_dates(X, name)
+    if missing and isinstance(X, np.ma.MaskedArray) and X.dtype.kind in "fiub":
+        return np.ma.filled(X.astype(np.float64), np.nan)
+    refuse_masked(X, name)
+    return X
+
+
+def _as_array(X: Any) -> Any:
+    """Lists as the array that NumPy makes of them; left as they are if it makes none."""
+    try:
+        return np.asarray(X)
+    except (TypeError, ValueError):  # ragged: whoever reads it refuses it
+        return X
+
+
+def own_numbers(X: Any, name: str = "X") -> np.ndarray:
+    """Numbers of the caller's own as float64, or an error that quotes none of them."""
+    X = readable(X, name)
+    numbers = None
+    try:
+        numbers = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = None
+    if numbers is None:  # out here: the original may quote an entry
+        raise ValueError(f"{name} could not be read as real numbers.")
+    return numbers
 
 
 def _row_free(error: Exception, with_targets: bool) -> str:

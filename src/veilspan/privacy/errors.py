@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+WITHHELD = (
+    "the fit failed while rows were read. What failed is withheld, because it may depend on a "
+    "single row; what was charged stays charged. To see it, fit made-up rows of the same form with "
+    "an int as random_state: the error then names its cause. veilspan.check_query examines a query "
+    "or loss of your own."
+)
+
 
 class PrivacyError(RuntimeError):
     """An operation was refused because it would break a privacy promise."""
@@ -9,6 +16,24 @@ class PrivacyError(RuntimeError):
 
 class BudgetExceededError(PrivacyError):
     """A question was asked that the plan, or what is left of the budget, does not cover."""
+
+
+class FormError(ValueError):
+    """A table does not have the form that counts as public: see the statement of any release."""
+
+
+class WithheldError(PrivacyError):
+    """Something failed while rows were read; what it was is kept back, as it may tell of a row.
+
+    The text is the same whatever happened, and there is no other error behind it. In a simulation,
+    with an int as ``random_state``, ``__cause__`` is the original.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(WITHHELD)
+
+    def __reduce__(self) -> tuple[type[WithheldError], tuple[()]]:
+        return type(self), ()
 
 
 class NotPrivateWarning(UserWarning):

@@ -25,6 +25,7 @@ from veilspan.curator.rows import Block
 from veilspan.problems.integer_gram import IntegerRows
 from veilspan.problems.rating_rows import RatingRule
 from veilspan.problems.ratings import NORM_STEPS, RatingCovariance
+from veilspan.problems.small_systems import solve_each
 
 LocalStep = Literal["classic", "line-search", "refit"]
 
@@ -145,7 +146,7 @@ class ResidualMoment(RatingCovariance):
             words = ", ".join(get_args(LocalStep))
             raise ValueError(f"local must be one of {words}; got {local!r}.")
         self.local = local
-        self.ridge = float(ridge)
+        self.ridge = checked_ridge(ridge)
 
     @row_map
     def prepare(self, block: Block, point: Any) -> IntegerRows:
@@ -162,7 +163,8 @@ def ridge_solutions(ratings: Any, factors: np.ndarray, penalty: float) -> np.nda
     r"""u_i = (sum_j v_j v_j^T + penalty I)^-1 sum_j y_ij v_j over each user's own items.
 
     All normal matrices of a block come from one product of the users' pattern (ones at the rated
-    items) with the n x r^2 table of the v_j v_j^T, and are solved in one batch.
+    items) with the n x r^2 table of the v_j v_j^T, and each is solved by itself: also that of a
+    user without ratings, whose u is 0 (see :mod:`veilspan.problems.small_systems`).
     """
     size = factors.shape[1]
     if size == 0:
@@ -170,7 +172,16 @@ def ridge_solutions(ratings: Any, factors: np.ndarray, penalty: float) -> np.nda
     squares = np.einsum("ja,jb->jab", factors, factors).reshape(len(factors), -1)
     normal = (like(ratings, np.ones(len(ratings.data))) @ squares).reshape(-1, size, size)
     normal += penalty * np.eye(size)
-    return np.asarray(np.linalg.solve(normal, (ratings @ factors)[..., None])[..., 0])
+    return solve_each(normal, ratings @ factors, len(factors))
+
+
+def checked_ridge(ridge: Any) -> float:
+    """A penalty of users' own fits: finite and not negative, or a sentence."""
+    if isinstance(ridge, bool) or not isinstance(ridge, (int, float, np.integer, np.floating)):
+        raise TypeError(f"ridge must be a number; got {type(ridge).__name__}.")
+    if not (math.isfinite(ridge) and ridge >= 0):
+        raise ValueError(f"ridge must be finite and not negative; got {ridge}.")
+    return float(ridge)
 
 
 def per_rating(ratings: Any, values: np.ndarray) -> np.ndarray:

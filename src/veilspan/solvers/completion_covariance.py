@@ -12,6 +12,7 @@ from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
 from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.problems.ratings import RatingCovariance
+from veilspan.problems.ratings_residual import checked_ridge
 from veilspan.solvers.completion import (
     ITEM_STATISTICS,
     CompletionResult,
@@ -50,7 +51,7 @@ class CovarianceCompletion:
     bias_share : float
         Share of the budget (of mu^2) for the bias; with 1 there is no covariance and no factor.
     ridge : float
-        Penalty of the local fits.
+        Penalty of the local fits, not negative.
     refills : int
         Rounds of refilling the diagonal.
     """
@@ -59,6 +60,9 @@ class CovarianceCompletion:
     bias_share: float = 0.3
     ridge: float = 12.0
     refills: int = 12
+
+    def __post_init__(self) -> None:
+        checked_ridge(self.ridge)
 
     def schedule(self, task: CompletionTask) -> tuple[tuple[Event, ...], tuple[float, ...]]:
         """Item statistics, then the covariance."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
 from veilspan.privacy.events import Event, GaussianEvent
-from veilspan.problems.ratings_residual import History, LocalStep, ResidualMoment
+from veilspan.problems.ratings_residual import History, LocalStep, ResidualMoment, checked_ridge
 from veilspan.solvers.completion import (
     ITEM_STATISTICS,
     CompletionResult,
@@ -65,7 +65,8 @@ class FrankWolfeCompletion:
         How users move along the history while it grows. Steps that are best for the user need no
         luck with k and are free under joint differential privacy; ``"classic"`` is 2/(t + 1).
     ridge : float
-        Penalty of the local fits.
+        Penalty of the local fits, not negative. Without one, a user who has rated too little for
+        all directions gets the shortest of the fits.
     """
 
     rounds: int | None = None
@@ -81,6 +82,14 @@ class FrankWolfeCompletion:
             raise ValueError(f"rounds must be a whole number, at least 1; got {self.rounds}.")
         if not 0 <= self.bias_share < 1:
             raise ValueError(f"bias_share must lie in [0, 1); got {self.bias_share}.")
+        if self.local not in get_args(LocalStep):
+            words = ", ".join(get_args(LocalStep))
+            raise ValueError(f"local must be one of {words}; got {self.local!r}.")
+        for name in ("row_norm", "nuclear_norm", "norm_ratio"):
+            value = getattr(self, name)
+            if value is not None and not (value > 0 and math.isfinite(value)):
+                raise ValueError(f"{name} must be positive and finite; got {value}.")
+        checked_ridge(self.ridge)
 
     def schedule(self, task: CompletionTask) -> tuple[tuple[Event, ...], tuple[float, ...]]:
         """Item statistics if wanted, then all rounds alike."""

@@ -12,6 +12,7 @@ from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
 from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.problems.ratings import RatingCovariance
+from veilspan.problems.ratings_residual import checked_ridge
 from veilspan.solvers.completion import CompletionResult, CompletionTask, default_row_norm
 from veilspan.solvers.completion_covariance import factors_above_noise, without_diagonal
 from veilspan.solvers.spectral import noise_edge
@@ -37,11 +38,14 @@ class SVDCompletion:
     row_norm : float, optional
         L in units of ratings; by default half of a full row of typical deviations.
     ridge : float
-        Penalty of the local fits.
+        Penalty of the local fits, not negative.
     """
 
     row_norm: float | None = None
     ridge: float = 12.0
+
+    def __post_init__(self) -> None:
+        checked_ridge(self.ridge)
 
     def schedule(self, task: CompletionTask) -> tuple[tuple[Event, ...], tuple[float, ...]]:
         """One release has all of the budget."""

@@ -9,15 +9,17 @@ of ``privacy.objective``; the proof is in ``docs/objective_perturbation.md``.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from veilspan.curator.curator import Curator
-from veilspan.curator.objective import objective_event
+from veilspan.curator.objective import check_certifiable, objective_event, tolerance_of
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.calibration import calibrate_noise
 from veilspan.privacy.events import Event, GaussianEvent, ObjectiveEvent
+from veilspan.privacy.grid import MAX_ROWS
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.objective import least_lam
 from veilspan.solvers.linear import LinearProblem, LinearResult
@@ -75,17 +77,24 @@ class ObjectivePerturbation:
         pairs = 2.0 if neighbors == "replace-one" else 1.0
         # Relative multipliers: the objective costs about (pairs / z)^2, the output its share of it.
         output = GaussianEvent(OUTPUT, 1 / (pairs * math.sqrt(OUTPUT_SHARE)))
-        return calibrate_noise(budget, (event, output), neighbors=neighbors)
+        events = calibrate_noise(budget, (event, output), neighbors=neighbors)
+        rows = problem.n_rows or MAX_ROWS
+        for tilted in _tilted(events):  # before anything is charged
+            radius = self._radius(events, problem)
+            check_certifiable(tilted, tolerance_of(tilted, rows, problem.n_features, radius))
+        return events
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Ask for the minimum."""
-        radius = self.radius
-        if radius is None:
-            tilted = [e for e in curator.plan.events if isinstance(e, ObjectiveEvent)]
-            noise = max((e.std / e.lam for e in tilted), default=0.0)
-            radius = max(RADIUS, 5 * noise * math.sqrt(math.prod(problem.shape)))
+        radius = self._radius(curator.plan.events, problem)
         answer = curator.minimum(problem.loss, event=OBJECTIVE, output=OUTPUT, radius=radius)
         return LinearResult(np.asarray(answer.value), "minimised")
+
+    def _radius(self, events: Sequence[Event], problem: LinearProblem) -> float:
+        if self.radius is not None:
+            return self.radius
+        noise = max((e.std / e.lam for e in _tilted(events)), default=0.0)
+        return max(RADIUS, 5 * noise * math.sqrt(math.prod(problem.shape)))
 
     def _event(
         self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
@@ -123,3 +132,7 @@ class ObjectivePerturbation:
         noise = pairs * event.clip / budget.mu * math.sqrt(math.prod(problem.shape))
         curved = least_lam(event, CURVATURE_SHARE[event.shape] * budget.epsilon)
         return max(own, noise / REACH, curved, LEAST_LAM)
+
+
+def _tilted(events: Sequence[Event]) -> list[ObjectiveEvent]:
+    return [event for event in events if isinstance(event, ObjectiveEvent)]
