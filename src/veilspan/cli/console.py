@@ -13,12 +13,17 @@ from typing import Any
 ERROR, USAGE, VIOLATION, BUDGET, INTERRUPTED = 1, 2, 3, 4, 130
 
 
-def fail(error: BaseException, *, as_json: bool) -> int:
-    """Say on the error stream what went wrong, in one sentence; return the exit code."""
+def fail(error: BaseException, *, as_json: bool, stopped: int = INTERRUPTED) -> int:
+    """Say on the error stream what went wrong, in one sentence; return the exit code.
+
+    ``stopped`` is the code of what was asked to stop: 128 and the number of the signal.
+    """
     code = exit_code(error)
+    interrupted = code == INTERRUPTED
+    code = stopped if interrupted else code
     if as_json:
         print(json.dumps({"error": sentence(error), "exit_code": code}), file=sys.stderr)
-    elif code != INTERRUPTED and hasattr(error, "show"):  # what the parser says, with the usage
+    elif not interrupted and hasattr(error, "show"):  # what the parser says, with the usage
         error.show()
     else:
         print(f"veilspan: {sentence(error)}", file=sys.stderr)

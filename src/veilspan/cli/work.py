@@ -135,6 +135,13 @@ def fit(
     key: Annotated[
         Path | None, typer.Option(help="Key file: of the ledger, and to seal the release.")
     ] = None,
+    request: Annotated[
+        str | None,
+        typer.Option(
+            help="With --ledger: a name of this request. The same name again gives the stored "
+            "release and charges nothing. By default made of what is asked and --out."
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a release in --out.")] = False,
     json: AsJson = False,
 ) -> None:
@@ -142,6 +149,9 @@ def fit(
 
     The folder appears whole or not at all. Bounds are public knowledge and are given by --param;
     rows never choose them.
+
+    With --ledger the same command after a crash gives the release that was paid for and charges
+    nothing.
 
     Example: veilspan fit robust-pca table.csv --out release -p n_components=2
     """
@@ -162,6 +172,7 @@ def fit(
         ledger=ledger,
         dataset=dataset,
         key=key,
+        request=request,
         force=force,
         as_json=json,
     )
