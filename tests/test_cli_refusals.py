@@ -45,8 +45,8 @@ def error_of(text, path, **options):
 def test_a_first_row_of_data_is_not_taken_for_names(first, tmp_path):
     said = error_of(f"{first}\nPaul,2,3\n", tmp_path / "a.csv")
     assert said == (
-        "the first line of a.csv mixes numbers and text: if it names the columns, no name may be "
-        "a number; if it is a row, put a line of names above it."
+        "the first line of a.csv mixes numbers and text: say --header if it names the columns, "
+        "--no-header if it is a row."
     )
 
 
@@ -79,8 +79,8 @@ def test_records_are_counted_as_csv_counts_them(tmp_path):
     ("text", "sentence"),
     [
         ("x,y\n1,\N{FULLWIDTH DIGIT TWO}\n", "a.csv could not be read as a table of numbers."),
-        ('x,y\n1,"2\x1f3"\n', "a.csv holds text, not numbers, in y"),
-        ('x,y\n1,"2,3"\n', "a.csv holds text, not numbers, in y"),
+        ('x,y\n1,"2\x1f3"\n', "a.csv holds text, not numbers, in column 2 (the first is 1"),
+        ('x,y\n1,"2,3"\n', "a.csv holds text, not numbers, in column 2 (the first is 1"),
         ('x\n1\n""\n2\n', "a.csv has empty cells in x: fill or drop them."),
     ],
 )

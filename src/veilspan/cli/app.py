@@ -31,7 +31,9 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"veilspan {__version__}")
+        from veilspan.cli.console import say
+
+        say(f"veilspan {__version__}")
         raise typer.Exit
 
 

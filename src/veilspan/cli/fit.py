@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from veilspan._files import write_whole
-from veilspan.cli.console import busy, print_json
+from veilspan.cli.console import busy, note, print_json, say
 from veilspan.cli.folders import check_free, folder_for, place_of, replaced_release
 from veilspan.cli.kinds import OBSERVED, Kind, kind_named, make_estimator, parameters_of
 from veilspan.cli.ratings import read_items, read_ratings
 from veilspan.cli.requests import WatchedDataset, request_name, watched, words_on
-from veilspan.cli.tables import read_table
+from veilspan.cli.tables import listed, read_table
 from veilspan.privacy.budget import Budget
 
 REPORT = "report.html"
@@ -37,6 +36,7 @@ def run_fit(
     target: str | None,
     items: str | None,
     separator: str | None,
+    header: bool | None,
     ledger: str | None,
     dataset: str | None,
     key: Path | None,
@@ -58,7 +58,7 @@ def run_fit(
         "parameters": settings,
         "budget": (epsilon, delta, neighbors),
         "data": str(Path(data).absolute()),
-        "read as": (columns, target, items, separator),
+        "read as": (columns, target, items, separator, header),
         "out": str(place),
         "replaces": replaced_release(place),
     }
@@ -68,7 +68,14 @@ def run_fit(
     with busy(f"reading {Path(data).name}", quiet=as_json):
         read = _read_ratings if kind.reads == "ratings" else _read_rows
         learn = read(
-            kind, name, data, columns=columns, target=target, items=items, separator=separator
+            kind,
+            name,
+            data,
+            columns=columns,
+            target=target,
+            items=items,
+            separator=separator,
+            header=header,
         )
     from veilspan.releases import save
 
@@ -80,7 +87,7 @@ def run_fit(
         problem = _write_report(model, folder / REPORT)
     again = account is not None and account.given_again
     if account is not None and again:
-        print(f"veilspan: note: {words_on(account, data)}", file=sys.stderr)
+        note(words_on(account, data))
     _tell(model, out, problem, again=again, as_json=as_json)
 
 
@@ -91,10 +98,9 @@ def _kept(account: WatchedDataset | None) -> Iterator[None]:
         yield
     except BaseException:
         if account is not None and account.released():
-            print(
-                "veilspan: note: the release is paid for and kept in the ledger: the same command "
-                "again gives it, and charges nothing.",
-                file=sys.stderr,
+            note(
+                "the release is paid for and kept in the ledger: the same command again gives it, "
+                "and charges nothing."
             )
         raise
 
@@ -139,9 +145,12 @@ def _read_rows(kind: Kind, name: str, data: str, **options: Any) -> Learn:
     names = options["columns"]
     chosen = None if names is None else [column.strip() for column in names.split(",")]
     table = read_table(
-        data, columns=chosen, target=options["target"], separator=options["separator"]
+        data,
+        columns=chosen,
+        target=options["target"],
+        separator=options["separator"],
+        header=options["header"],
     )
-
     text = table.targets is not None and table.targets.dtype.kind not in "fiub"
     if text and kind.reads == "numbers":
         raise ValueError(
@@ -163,7 +172,8 @@ def _read_rows(kind: Kind, name: str, data: str, **options: Any) -> Learn:
 def _read_ratings(kind: Kind, name: str, data: str, **options: Any) -> Learn:
     """Read ratings; return how to learn from them."""
     listed = read_items(options["items"])
-    triples = read_ratings(data, listed, options["columns"], options["separator"])
+    reading = (options["columns"], options["separator"], options["header"])
+    triples = read_ratings(data, listed, *reading)
     items = OBSERVED if listed is None else listed
     return lambda settings, budget: make_estimator(kind, 0, settings, **budget).fit_triples(
         *triples, items=items
@@ -184,13 +194,18 @@ def _write_report(model: Any, path: Path) -> str | None:
 
 def _tell(model: Any, out: Path, problem: str | None, *, again: bool, as_json: bool) -> None:
     report = None if problem else str(out / REPORT)
+    known = getattr(model, "feature_names_in_", None)
+    names = None if known is None else [str(column) for column in known]
     if problem:
-        print(f"veilspan: note: no report was written ({problem}).", file=sys.stderr)
+        note(f"no report was written ({problem}).")
     if as_json:
         statement = model.privacy_.to_dict()
         print_json({
-            "release": str(out), "report": report, "given_again": again, "privacy": statement
+            "release": str(out), "report": report, "given_again": again, "columns": names,
+            "privacy": statement,
         })  # fmt: skip
         return
-    print(model.privacy_)
-    print(f"\nSaved in {out}" + (f"; open {report}" if report else ""))
+    say(model.privacy_)
+    if names is not None:
+        say(f"\nLearned from the columns {listed(names)}: their names are part of the release.")
+    say(f"\nSaved in {out}" + (f"; open {report}" if report else ""))

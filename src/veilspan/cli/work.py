@@ -16,6 +16,7 @@ from veilspan.cli.options import (
     DataFile,
     Delta,
     Epsilon,
+    Header,
     KeyFile,
     KindName,
     Neighbors,
@@ -130,6 +131,7 @@ def fit(
         str | None, typer.Option(help="For recommend: file with the public items, or observed.")
     ] = None,
     separator: Separator = None,
+    header: Header = None,
     ledger: Annotated[str | None, typer.Option(help="Ledger to charge: its file or URL.")] = None,
     dataset: Annotated[str | None, typer.Option(help="Whose budget in the ledger.")] = None,
     key: Annotated[
@@ -169,6 +171,7 @@ def fit(
         target=target,
         items=items,
         separator=separator,
+        header=header,
         ledger=ledger,
         dataset=dataset,
         key=key,
@@ -184,6 +187,7 @@ def transform(
     out: Annotated[Path, typer.Option(help="A .csv, .npy or .parquet file.")],
     columns: Columns = None,
     separator: Separator = None,
+    header: Header = None,
     proba: Annotated[bool, typer.Option("--proba", help="Probabilities of the classes.")] = False,
     key: KeyFile = None,
     json: AsJson = False,
@@ -202,6 +206,7 @@ def transform(
         out,
         columns=columns,
         separator=separator,
+        header=header,
         probabilities=proba,
         key=key,
         as_json=json,
@@ -216,6 +221,7 @@ def recommend(
     out: Annotated[Path | None, typer.Option(help="A .csv file for all of them.")] = None,
     columns: Annotated[str | None, typer.Option(help="Names of the three columns.")] = None,
     separator: Separator = None,
+    header: Header = None,
     key: KeyFile = None,
     json: AsJson = False,
 ) -> None:
@@ -235,6 +241,7 @@ def recommend(
         out=out,
         columns=columns,
         separator=separator,
+        header=header,
         key=key,
         as_json=json,
     )
