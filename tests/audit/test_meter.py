@@ -305,3 +305,10 @@ def test_a_robust_release_is_read_in_every_answer():
     report = replay(lambda t: RobustPCA(1, epsilon=3.0, random_state=0).fit(t), x, other)
     assert report.ok, report.findings
     assert len(report.reading.shifts) == report.questions > 1
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e200])
+def test_noise_is_measured_at_any_size(size):
+    drawn = size * np.random.default_rng(0).standard_normal((4, 300))
+    found = measured(drawn, np.zeros(300))
+    assert found.low < size < found.high

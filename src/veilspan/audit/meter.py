@@ -112,10 +112,20 @@ def _interval(residuals: np.ndarray, alpha: float) -> tuple[float, float]:
     """Interval of a standard deviation: the squares over it are chi-square."""
     from scipy.special import chdtri, gammaincinv
 
-    square, count = float(residuals @ residuals), residuals.size
+    length, count = _length(residuals), residuals.size
     upper = float(chdtri(count, alpha / 2))
     lower = 2 * float(gammaincinv(count / 2, alpha / 2))
-    return math.sqrt(square / upper), math.sqrt(square / lower)
+    return length / math.sqrt(upper), length / math.sqrt(lower)
+
+
+def _length(vector: np.ndarray) -> float:
+    """Euclidean length, also where squares would leave the range of float64."""
+    peak = float(np.max(np.abs(vector), initial=0.0))
+    if peak == 0 or not math.isfinite(peak):
+        return peak
+    # The inverse of a denormal peak would overflow; a power of two is exact.
+    scale = math.frexp(peak)[1]
+    return math.ldexp(float(np.linalg.norm(np.ldexp(vector, -scale))), scale)
 
 
 def grid_of(values: np.ndarray) -> float:
@@ -226,8 +236,8 @@ def _gap(one: Entry, two: Entry, grid: float) -> float:
     if grid > 0 and not one.question.query.startswith(TILTED):
         with np.errstate(all="ignore"):
             steps = np.rint(first / grid) - np.rint(second / grid)
-        return grid * float(np.linalg.norm(steps))
-    return float(np.linalg.norm(first - second))
+        return grid * _length(steps)
+    return _length(first - second)
 
 
 @contextmanager
