@@ -26,7 +26,7 @@ SHARES = {
     "test_query_games": (len(test_query_games.CASES), test_query_games.ALPHA),
     "test_zoo": (1, sum(specimen.false_alarm for specimen in SPECIMENS.values())),
     "test_broken_curators, games": (2, test_broken_curators.ALPHA),
-    "test_broken_curators, spreads": (6, SIX_SIGMA),
+    "test_broken_curators, spreads": (7, test_broken_curators.SPREAD_ALPHA),
     "test_manifold_audit": (len(test_manifold_audit.HONEST) + 2, test_manifold_audit.ALPHA),
     "test_objective_audit": (3, test_objective_audit.ALPHA),
     "test_release_games": (test_release_games.HONEST, test_release_games.ALPHA),

@@ -7,7 +7,6 @@ from solvers.linear_cases import fit, neighbor_pairs
 from veilspan import Budget
 from veilspan.audit.replay import replay
 from veilspan.curator.curator import Curator
-from veilspan.privacy.grid import add_noise
 from veilspan.problems.linear_losses import Logistic
 from veilspan.problems.moments import SecondMoment
 from veilspan.solvers import linear_newton
@@ -65,7 +64,7 @@ class QuietMatrix(Curator):
         return super().answer(query, point, event=event, noise_multiplier=noise_multiplier)
 
     def _add_noise(self, exact, scale):
-        given = add_noise(exact, scale, self.source)
+        given = super()._add_noise(exact, scale)
         return (given + exact) / 2 if self.quiet else given
 
 
