@@ -40,10 +40,11 @@ def to_rays(block: Block, center: np.ndarray | None) -> Rays:
     squares = np.einsum("ij,ij->i", x, x)
     odd = ~((squares > 1e-250) & (squares < 1e250))
     if odd.any():
-        x = x.copy()
+        # Other rows stay as they were, in memory too: BLAS rounds another layout otherwise.
+        x = x.copy(order="K")
         largest = np.abs(x[odd]).max(axis=1, keepdims=True)
         x[odd] /= np.where(largest > 0, largest, 1.0)
-        squares = np.einsum("ij,ij->i", x, x)
+        squares[odd] = np.einsum("ij,ij->i", x[odd], x[odd])
     return Rays(x, squares)
 
 
