@@ -6,8 +6,6 @@ is built from them gives a row the same bits in any company.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from veilspan.geometry._linalg import FloatArray
 
 #: 2^27 + 1: splits 53 bits into two halves whose products are exact.
@@ -36,17 +34,20 @@ def two_product(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     return p, ((ah * bh - p) + ah * bl + al * bh) + al * bl
 
 
-def inner(
-    pairs: Iterable[tuple[FloatArray, FloatArray, FloatArray]],
-) -> tuple[FloatArray, FloatArray]:
-    """Sum of a (b + c) over triples (a, b, c), c a correction to b, as a value and a correction.
+def inner(a: FloatArray, b: FloatArray, correction: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Sum of a (b + correction) over the first axis, as a value and a correction to it.
 
-    The result is as if computed with 106 bits (Ogita, Rump and Oishi 2005).
+    Products and sums keep their errors, so that the result is as if computed with 106 bits (Ogita,
+    Rump and Oishi 2005); halves of the axis are added to each other until one entry is left.
     """
-    high: FloatArray | float = 0.0
-    low: FloatArray | float = 0.0
-    for a, b, c in pairs:
-        p, e = two_product(a, b)
-        high, t = two_sum(high, p)  # type: ignore[arg-type]
-        low = low + (t + (e + a * c))
-    return high, low  # type: ignore[return-value]
+    high, low = two_product(a, b)
+    low += a * correction
+    while len(high) > 1:
+        half, odd = divmod(len(high), 2)
+        total, lost = two_sum(high[:half], high[half : 2 * half])
+        lost += low[:half] + low[half : 2 * half]
+        if odd:
+            total[0], rest = two_sum(total[0], high[-1])
+            lost[0] += rest + low[-1]
+        high, low = total, lost
+    return high[0], low[0]

@@ -21,8 +21,6 @@ from veilspan.geometry.spd_bures import SPDBuresWasserstein
 #: How far inside the boundary moved points are put: a hair, so that pulling in again changes
 #: nothing, and more for those that rounding leaves outside.
 _MARGINS = (1e-12, 1e-9, 1e-6, 1e-3, 0.5)
-#: How far from the manifold a moved point may be, relative to its size.
-_ON = 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,8 +128,7 @@ class Ball:
         """Whether points lie in the ball."""
         points = self.manifold._arg(x)
         lead = points.shape[: points.ndim - len(self.manifold.point_shape)]
-        inside = self._lengths(self._seen(self._stack(points))) <= self.radius
-        return inside.reshape(lead)
+        return self._inside(self._stack(points)).reshape(lead)
 
     def pull_in(self, x: ArrayLike) -> FloatArray:
         """Points inside as they are, points outside moved to the boundary.
@@ -146,52 +143,46 @@ class Ball:
         if math.isinf(self.radius):
             return points
         stack = self._stack(points)
-        seen = self._seen(stack)
-        lengths = self._lengths(seen)
-        outside = ~(lengths <= self.radius)  # what is not a number is not inside
+        outside = ~self._inside(stack)
         if not outside.any():
             return points
         result = stack.copy()
-        result[outside] = self._moved(seen[outside], lengths[outside])
+        result[outside] = self._moved(stack[outside])
         return result.reshape(points.shape)
 
-    def _moved(self, seen: FloatArray, lengths: FloatArray) -> FloatArray:
-        """Points at the boundary in the directions of coordinates; the centre where there is none.
+    def _moved(self, stack: FloatArray) -> FloatArray:
+        """Points at the boundary in the directions of others; the centre where there is none.
 
         Each attempt goes a little further inside, for those points only that need it.
         """
-        shape = self.manifold.point_shape
-        result = np.tile(self.center, (len(seen), *(1 for _ in shape)))
-        left = np.flatnonzero(np.isfinite(lengths))
-        for margin in _MARGINS:
-            if not left.size:
-                break
-            with np.errstate(all="ignore"):
+        m, shape = self.manifold, self.manifold.point_shape
+        result = np.tile(self.center, (len(stack), *(1 for _ in shape)))
+        with np.errstate(all="ignore"):
+            seen = or_nan(lambda y: m.log_coordinates(self.center, y), stack, m.coordinate_shape)
+            flat = seen.reshape(len(seen), -1)
+            # By the vector's own length: far out, rounding may part it from the distance.
+            lengths = np.sqrt(drop(dot(flat, flat)))
+            left = np.flatnonzero(np.isfinite(lengths))
+            for margin in _MARGINS:
+                if not left.size:
+                    break
                 factor = self.radius * (1 - margin) / lengths[left]
                 shorter = seen[left] * _as_factor(factor, seen)
-                ends = or_nan(
-                    lambda c: self.manifold.exp_coordinates(self.center, c), shorter, shape
-                )
-                there = self._lengths(self._seen(ends)) <= self.radius
-                there &= self.manifold.contains(ends, atol=_ON)
-            result[left[there]] = ends[there]
-            left = left[~there]
+                ends = or_nan(lambda c: m.exp_coordinates(self.center, c), shorter, shape)
+                there = self._inside(ends)
+                result[left[there]] = ends[there]
+                left = left[~there]
         return result
+
+    def _inside(self, stack: FloatArray) -> np.ndarray:
+        """Whether points are measurably within the radius; what is not a number is not."""
+        with np.errstate(all="ignore"):
+            distances = or_nan(lambda y: self.manifold.dist(self.center, y), stack, ())
+        return np.asarray(distances <= self.radius)
 
     def _stack(self, points: FloatArray) -> FloatArray:
         """Points along one axis, each in one piece: another layout would be rounded otherwise."""
         return np.ascontiguousarray(points.reshape((-1, *self.manifold.point_shape)))
-
-    def _seen(self, stack: FloatArray) -> FloatArray:
-        """Coordinates of the logarithms at the centre; NaN where there is none."""
-        shape = self.manifold.coordinate_shape
-        with np.errstate(all="ignore"):
-            return or_nan(lambda y: self.manifold.log_coordinates(self.center, y), stack, shape)
-
-    def _lengths(self, seen: FloatArray) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            flat = seen.reshape(len(seen), -1)
-            return np.asarray(np.sqrt(drop(dot(flat, flat))))
 
     def __repr__(self) -> str:
         return f"Ball({self.manifold!r}, radius={self.radius:.4g})"

@@ -11,6 +11,9 @@ from veilspan.geometry._linalg import FloatArray, dot, drop
 from veilspan.geometry._twofold import inner, two_product, two_sum
 from veilspan.geometry.base import Manifold, TransportKind
 
+#: Entries of a block of points: 64 kilobytes, a dozen of which stay in the cache.
+_ENTRIES = 2**13
+
 
 class Lorentz(Manifold):
     r"""Vectors of R^n with <x, x>_L = -1 and x_1 > 0, curvature -1, dimension n - 1.
@@ -172,32 +175,36 @@ def _boosted(x: FloatArray, y: FloatArray) -> FloatArray:
     function of x and that y alone all the same.
     """
     size = float(dot(x, x))
-    head_y = np.sqrt(1 + dot(y, y))
     if size < 1e-200:  # at the apex up to rounding
-        return y - head_y * x
-    head_x = np.sqrt(1 + size)
-    columns, base = np.ascontiguousarray(y.T), [np.asarray(entry) for entry in x]
-    gaps = [two_sum(column, -entry) for column, entry in zip(columns, base)]
-    squares = inner((entry, entry, np.zeros(())) for entry in base)
-    along = inner((entry, *gap) for entry, gap in zip(base, gaps))
-    high = along[0] / squares[0]
-    back, error = two_product(high, squares[0])
-    low = (((along[0] - back) - error) + along[1] - high * squares[1]) / squares[0]
-    out = np.empty((len(y), len(x)))
-    for k, (entry, (gap, rest)) in enumerate(zip(base, gaps)):
-        part, error = two_product(high, entry)
-        total, lost = two_sum(gap, -part)
-        out[:, k] = total + (lost - error + rest - low * entry)
+        return y - np.sqrt(1 + dot(y, y)) * x
+    out = np.empty(y.shape)
+    step = max(1, _ENTRIES // len(x))
+    for i in range(0, len(y), step):
+        out[i : i + step] = _boost_block(x, size, y[i : i + step])
+    return out
+
+
+def _boost_block(x: FloatArray, size: float, y: FloatArray) -> FloatArray:
+    """As `_boosted`, for as many points as stay in the cache; points lie along the last axis."""
+    base = x[:, None]
+    gap, rest = two_sum(np.ascontiguousarray(y.T), -base)
+    square = inner(base, base, np.zeros_like(base))
+    along = inner(base, gap, rest)
+    high = along[0] / square[0]
+    back, error = two_product(high, square[0])
+    low = (((along[0] - back) - error) + along[1] - high * square[1]) / square[0]
+    part, error = two_product(base, high)
+    total, lost = two_sum(gap, -part)
+    w = np.ascontiguousarray((total + (((lost - error) + rest) - low * base)).T)
     s = (high + low)[:, None]
     near, far = two_sum(np.ones_like(high), high)
     ratio = (near + (far + low))[:, None]  # 1 + s, which may be far shorter than s
-    ww = dot(out, out)
-    root = np.sqrt(size)
+    root, head_x, head_y = np.sqrt(size), np.sqrt(1 + size), np.sqrt(1 + dot(y, y))
     ahead = ratio > 0
     below = np.where(ahead, ratio * head_x + head_y, 1.0)
-    t = np.where(ahead, (s * (2 + s) - ww) / below, ratio * head_x - head_y) * root
-    out += t * (x / root)
-    return out
+    t = np.where(ahead, (s * (2 + s) - dot(w, w)) / below, ratio * head_x - head_y) * root
+    w += t * (x / root)
+    return w
 
 
 def _lift(y: FloatArray) -> FloatArray:
