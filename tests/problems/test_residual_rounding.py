@@ -188,6 +188,19 @@ def test_a_wide_energy_sum_is_not_projected_before_its_noise():
     np.testing.assert_array_equal(total, -(prepared[0].T @ prepared[1]))
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_row_of_odd_length_leaves_the_others_alone(order):
+    """Rows are rescaled by themselves, also in a table that lies column by column in memory."""
+    plain = np.random.default_rng(0).standard_normal((50, 30))
+    tables = [np.array(plain, order=order) for _ in range(2)]
+    tables[1][7] *= 1e130
+    prepared = [GeodesicGradient().prepare(Block(table), frame(1, 30, 3)) for table in tables]
+    others = np.arange(50) != 7
+    for part in ("along", "residual", "norms", "factors"):
+        first, second = (getattr(each, part)[others] for each in prepared)
+        np.testing.assert_array_equal(first, second)
+
+
 @pytest.mark.parametrize("size", [1.0, 1e3, 1e7, 1e9])
 def test_the_scale_of_long_rows_does_not_depend_on_their_place(size):
     """Rows along the point have a gradient that is all rounding, which BLAS does by place."""

@@ -213,6 +213,27 @@ def test_a_sum_that_leaves_coordinates_before_its_noise_is_caught(relation):
     assert lorentz_overshoot(RoundTrip, relation) > 100
 
 
+@pytest.mark.parametrize(("kind", "fits"), [(TangentGradient, True), (RoundTrip, False)])
+def test_at_a_matrix_of_condition_1e13(kind, fits):
+    """The same for SPD matrices, whose entries cancel in whitened coordinates."""
+    m = SPD(3)
+    turn = np.linalg.qr(rng(3).standard_normal((3, 3)))[0]
+    point = (turn * np.geomspace(1, 1e13, 3)) @ turn.T / 3e6
+    point = (point + point.T) / 2
+    seen = np.diag([0.5, 0.3, 0.2]) + 0.1 * rng(1).standard_normal((4000, 3, 3))
+    seen = (seen + seen.swapaxes(1, 2)) / 2
+    rows = m.nearest_point(m.exp_coordinates(point, seen)).reshape(4000, 9)
+    query = kind(FrechetLoss(m), 1.0)
+    changed = rows.copy()
+    changed[0] = rows[1]
+    executors = [MemoryExecutor(Rows(x)) for x in (rows, changed)]
+    sums = [e.clipped_sum(query, point, query.space(9, point)) for e in executors]
+    single = FrechetLoss(m).coordinates(rows[:2].reshape(2, 3, 3), point)
+    single /= np.maximum(1, np.linalg.norm(single, axis=1, keepdims=True))
+    off = np.linalg.norm(sums[1] - sums[0] - (single[1] - single[0]))
+    assert (off <= executors[0].rounding_slack(query, point, "replace-one")) == fits
+
+
 def test_gradients_of_your_own_go_to_coordinates_row_by_row():
     m = Lorentz(4)
     point, rows = m.random_point(rng(1)), m.random_point(rng(2), 6)

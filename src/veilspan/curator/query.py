@@ -57,7 +57,11 @@ class RowQuery(ABC):
 
     @abstractmethod
     def weighted_sum(self, block: Any, weights: np.ndarray, point: Any) -> Any:
-        """Sum of the contributions, each times its weight: a value of the answer space."""
+        """Sum of the contributions, each times its weight, in coordinates of the answer space.
+
+        Vectors and matrices are their own coordinates; a sum of tangent vectors is given in those
+        of the manifold, each row taken to them by itself (``AnswerSpace.coordinates_of``).
+        """
 
     def sensitivity(self, neighbors: Neighbors) -> float:
         """Largest change of the clipped sum between neighbouring tables."""

@@ -75,7 +75,7 @@ def row_lengths(x: np.ndarray) -> np.ndarray:
     lengths = np.sqrt(squares)
     odd = ~((squares > _SAFE[0]) & (squares < _SAFE[1]))
     if odd.any():
-        rows = x[odd]
+        rows = np.ascontiguousarray(x[odd])
         _, power = np.frexp(np.abs(rows).max(axis=1, initial=0.0))
         rows = np.ldexp(rows, -power[:, None])
         lengths[odd] = np.ldexp(np.sqrt(row_dots(rows, rows)), power)

@@ -96,8 +96,9 @@ class ManifoldLoss(ABC):
     def rounding(self, n_features: int) -> float:
         """How much a row's computed gradient may differ from one place in a block to another.
 
-        In units of 2^-53 times its rounding size. 0 where every step treats each row by itself,
-        bit for bit; by default what a gradient of the user's own is allowed.
+        In units of 2^-53 times its rounding size. It would be 0 where every step treats each row
+        by itself, bit for bit, as the manifolds here do; the default is what a gradient or a
+        manifold of the user's own is allowed.
         """
         return OWN_ROUNDING
 

@@ -42,10 +42,12 @@ def to_rays(block: Block, center: np.ndarray | None) -> Rays:
     squares = row_dots(x, x)
     odd = ~((squares > 1e-250) & (squares < 1e250))
     if odd.any():
-        x = x.copy()
+        # Other rows stay as they were, in memory too: BLAS rounds another layout otherwise.
+        x = x.copy(order="K")
         largest = np.abs(x[odd]).max(axis=1, keepdims=True)
         x[odd] /= np.where(largest > 0, largest, 1.0)
-        squares = row_dots(x, x)
+        alone = np.ascontiguousarray(x[odd])
+        squares[odd] = row_dots(alone, alone)
     return Rays(x, squares)
 
 

@@ -32,7 +32,8 @@ class TangentGradient(RowQuery):
     Rounding. Each row's gradient is taken to isometric coordinates by itself; clipping, the sum and
     the noise stay there. What counts is not how far a computed gradient is from the true one, but
     how far it is from itself computed at another place of a block (``ManifoldLoss.rounding``): with
-    c the computed coordinates, the weight min(1, C / |c|) and the product are those of plain
+    c the computed coordinates (for a :class:`FrechetLoss` the same bits at every place, however
+    ill-conditioned the point), the weight min(1, C / |c|) and the product are those of plain
     vectors of k entries, off by less than (k + 8) u C. Where a loss says that its error e is
     relative to a size S rather than to |c|, c counts as no shorter than S / 1000: then the product
     errs by at most 1000 e C, and the weight by as much again.
