@@ -43,7 +43,7 @@ def test_a_stream_is_audited_on_tables_that_fill_a_block():
 
 def test_a_violation_has_an_exit_code(monkeypatch):
     def fifth(self, exact, scale):
-        return add_noise(exact, replace(scale, std=scale.std / 5), self.source)
+        return add_noise(exact, replace(scale, std=scale.std / 5), self._source)
 
     monkeypatch.setattr(Curator, "_add_noise", fifth)
     result = run("pca", "--epsilon", "5", "--runs", "150")

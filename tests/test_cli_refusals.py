@@ -45,8 +45,8 @@ def error_of(text, path, **options):
 def test_a_first_row_of_data_is_not_taken_for_names(first, tmp_path):
     said = error_of(f"{first}\nPaul,2,3\n", tmp_path / "a.csv")
     assert said == (
-        "the first line of a.csv mixes numbers and text: if it names the columns, no name may be "
-        "a number; if it is a row, put a line of names above it."
+        "the first line of a.csv mixes numbers and text: say --header if it names the columns, "
+        "--no-header if it is a row."
     )
 
 
@@ -79,8 +79,8 @@ def test_records_are_counted_as_csv_counts_them(tmp_path):
     ("text", "sentence"),
     [
         ("x,y\n1,\N{FULLWIDTH DIGIT TWO}\n", "a.csv could not be read as a table of numbers."),
-        ('x,y\n1,"2\x1f3"\n', "a.csv holds text, not numbers, in y"),
-        ('x,y\n1,"2,3"\n', "a.csv holds text, not numbers, in y"),
+        ('x,y\n1,"2\x1f3"\n', "a.csv holds text, not numbers, in column 2 (the first is 1"),
+        ('x,y\n1,"2,3"\n', "a.csv holds text, not numbers, in column 2 (the first is 1"),
         ('x\n1\n""\n2\n', "a.csv has empty cells in x: fill or drop them."),
     ],
 )
@@ -189,7 +189,8 @@ def test_links_to_folders_are_followed(charged, tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "real")
     result = run(*words, "--json").json
     assert result["release"] == str(tmp_path / "link")
-    assert {path.name for path in (tmp_path / "real").iterdir()} == folders.RELEASE_FILES
+    held = {path.name.partition("-")[0] for path in (tmp_path / "real").iterdir()}
+    assert held == {"release.json", "arrays", "report.html"}
     first = load(tmp_path / "link").privacy_.release_id
     assert "holds a release already" in refused(*words)
     run(*words, "--force")
@@ -198,23 +199,29 @@ def test_links_to_folders_are_followed(charged, tmp_path):
     assert account.spent().charges == 2
 
 
-def test_the_old_release_comes_back_if_the_new_one_is_interrupted(tmp_path, monkeypatch):
+def test_a_place_that_is_taken_meanwhile_is_left_alone(tmp_path):
+    out = tmp_path / "r"
+
+    def fit_slowly():
+        with folders.folder_for(out, force=False) as folder:
+            (folder / "release.json").write_text("mine")
+            out.mkdir()
+            (out / "release.json").write_text("theirs")
+
+    with pytest.raises(FileExistsError, match="was taken by somebody else meanwhile"):
+        fit_slowly()
+    assert (out / "release.json").read_text() == "theirs"
+    assert [path.name for path in tmp_path.iterdir()] == ["r"]
+
+
+def test_what_a_killed_fit_left_is_no_release(tmp_path):
+    """Arrays that nothing names do not stand in the way of the next try."""
     out = tmp_path / "r"
     out.mkdir()
-    (out / "release.json").write_text("old")
-    rename, seen = os.rename, []
-
-    def interrupted(source, target):
-        seen.append(source)
-        if len(seen) == 2:
-            raise KeyboardInterrupt
-        rename(source, target)
-
-    monkeypatch.setattr(folders.os, "rename", interrupted)
-    with pytest.raises(KeyboardInterrupt), folders.new_folder(out, force=True) as folder:
-        (folder / "release.json").write_text("new")
-    assert (out / "release.json").read_text() == "old"
-    assert [path.name for path in tmp_path.iterdir()] == ["r"]
+    (out / f"arrays-{'a' * 32}.npz").write_bytes(b"left")
+    (out / ".release.json.0123abcd").write_bytes(b"left")
+    run("fit", "pca", rows_file(tmp_path), "--out", out)
+    assert len(list(out.iterdir())) == 3
 
 
 def test_outputs_do_not_destroy_inputs(tmp_path):

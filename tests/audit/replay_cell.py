@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from scipy import sparse
 
+from veilspan import Budget
 from veilspan.audit import neighbors as pairs
 
 BOTH = ("replace-one", "add-remove")
@@ -17,7 +18,8 @@ class Cell:
     """One estimator with one solver.
 
     ``fit(arguments, relation)`` returns what a fit gives out; ``pairs(relation)`` the neighbours;
-    ``plan(relation)`` what is asked of 40 rows, or None where there is no dry run.
+    ``plan(relation)`` what is asked of 40 rows, or None where there is no dry run; ``budget`` what
+    was asked for, where the output does not say so itself.
     """
 
     owner: str
@@ -27,6 +29,7 @@ class Cell:
     plan: Callable
     relations: tuple = BOTH
     setting: str = ""
+    budget: Budget | None = None
 
     @property
     def pairs_dealt(self):

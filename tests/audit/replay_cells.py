@@ -144,14 +144,18 @@ def mean_cells():
 
 
 def minimum_cell(loss, solver, made, cell_pairs, setting, **settings):
+    budget = Budget(delta=1e-6, **budget_for(solver))
+
     def fit(arguments, relation):
         found = minimize(
-            loss, *arguments, budget=Budget(delta=1e-6, **budget_for(solver)), solver=made,
-            neighbors=relation, random_state=0, **settings,
+            loss, *arguments, budget=budget, solver=made, neighbors=relation, random_state=0,
+            **settings,
         )  # fmt: skip
         return found.point, found.trace, found.stopped, found.plan.to_dict()
 
-    return Cell("minimize", solver, fit, cell_pairs, lambda relation: None, setting=setting)
+    return Cell(
+        "minimize", solver, fit, cell_pairs, lambda relation: None, setting=setting, budget=budget
+    )
 
 
 def minimum_cells():
@@ -185,7 +189,8 @@ def completion_cells():
 CELLS = [
     *subspace_cells(),
     Cell(
-        "SubspaceTracker", "", tracked, gappy_tables, tracked_plan, relations=("replace-one",)
+        "SubspaceTracker", "", tracked, gappy_tables, tracked_plan, relations=("replace-one",),
+        budget=Budget(5.0, 1e-6),
     ),
     *mean_cells(),
     *minimum_cells(),

@@ -5,27 +5,30 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import binom, chi2
 
-from veilspan import Budget, GaussianEvent, Plan, SampledGaussianEvent
+from privacy.affordable import budget_for
+from veilspan import GaussianEvent, Plan, SampledGaussianEvent
 from veilspan.audit.bounds import mu_lower_bound
 from veilspan.curator import executor
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
-from veilspan.privacy.grid import add_noise
+from veilspan.privacy.grid import COST, add_noise
 from veilspan.privacy.noise import SeededNoise
 from veilspan.problems.moments import RowSum, SecondMoment
 
 ALPHA = 1e-8  # of each game: see test_error_budget.py
+SPREAD_ALPHA = 4e-9  # of each sum of squares or count
 
 
 class HalfNoise(Curator):
     def _add_noise(self, exact, scale):
-        return add_noise(exact, replace(scale, std=scale.std / 2), self.source)
+        return add_noise(exact, replace(scale, std=scale.std / 2), self._source)
 
 
 class EightyPercentNoise(Curator):
     def _add_noise(self, exact, scale):
-        return add_noise(exact, replace(scale, std=scale.std * 0.8), self.source)
+        return add_noise(exact, replace(scale, std=scale.std * 0.8), self._source)
 
 
 class BatchNoiseOverN(Curator):
@@ -76,7 +79,7 @@ class AlwaysEveryRow(Curator):
     """Claims the amplification of sampling without sampling."""
 
     def answer(self, query, point=None, *, event, noise_multiplier=None):
-        self.source.sampling_stream = lambda step: _Heads()
+        self._source.sampling_stream = lambda step: _Heads()
         return super().answer(query, point, event=event, noise_multiplier=noise_multiplier)
 
 
@@ -88,7 +91,7 @@ class _Heads:
 def make(kind, x, event, seed=0):
     plan = Plan(
         method="audit",
-        budget=Budget(1.0, 1e-6),
+        budget=budget_for((event,)),
         neighbors="replace-one",
         n_rows=len(x),
         n_features=x.shape[1],
@@ -108,13 +111,22 @@ def audit_noise_scale(kind):
         asked = make(kind, x, event)
         draws = np.stack([asked.answer(SecondMoment(1.0), event="q").value for _ in range(200)])
         diagonal = np.diagonal(draws, axis1=1, axis2=2) / expected
-        # 4000 degrees of freedom: 6 standard errors is a false alarm of about 2e-9
-        if not abs(np.mean(diagonal**2) - 1) < 6 * math.sqrt(2 / diagonal.size) + 2e-3:
+        if not of_unit_variance(diagonal):
             findings.append(f"{event.mechanism}: noise has the wrong scale")
-        between = (diagonal[1:] - diagonal[:-1]) ** 2 / 2
-        if not abs(np.mean(between) - 1) < 8 * math.sqrt(2 / diagonal.size) + 2e-3:
+        # Differences of separate pairs are independent; noise that is shared cancels in them.
+        if not of_unit_variance((diagonal[1::2] - diagonal[::2]) / math.sqrt(2)):
             findings.append(f"{event.mechanism}: successive answers share noise")
     return findings
+
+
+def of_unit_variance(normals):
+    """Whether normals have variance 1 to 1 + 2 COST: false alarm ``SPREAD_ALPHA``.
+
+    Sums of squares are chi-square; noise may be larger by ``COST`` for what rounding adds.
+    """
+    square, count = float(np.sum(normals**2)), normals.size
+    low, high = chi2.ppf(SPREAD_ALPHA / 2, count), chi2.isf(SPREAD_ALPHA / 2, count)
+    return low <= square <= high * (1 + 2.1 * COST)
 
 
 def audit_clipping(kind):
@@ -134,14 +146,21 @@ def audit_clipping(kind):
 
 
 def audit_sampling(kind):
-    """A sampled sum over equal rows has the variance of a binomial count."""
+    """A sampled sum over equal rows is a binomial count.
+
+    Their total is binomial as well. The spread of 300 counts is judged as chi-square: a binomial of
+    500 x 0.2 has excess kurtosis -0.0005 and skewness 0.067, so that the tail at ``SPREAD_ALPHA``,
+    5.9 standard errors out, is off by a factor of 2 at most; twice its share is in the budget.
+    """
     rate, steps, n = 0.2, 300, 500
     x = np.ones((n, 1))
     asked = make(kind, x, SampledGaussianEvent("q", rate, 1e-6, steps))
     sums = np.array([asked.answer(RowSum(1.0), event="q").value[0] for _ in range(steps)])
-    off = abs(sums.mean() - rate * n) / math.sqrt(n * rate * (1 - rate) / steps)
-    spread = sums.var(ddof=1) / (n * rate * (1 - rate))
-    good = off < 6 and abs(spread - 1) < 6 * math.sqrt(2 / steps)
+    total = round(float(sums.sum()))
+    centred = binom.sf(total - 1, n * steps, rate), binom.cdf(total, n * steps, rate)
+    spread = sums.var(ddof=1) * (steps - 1) / (n * rate * (1 - rate))
+    inside = chi2.ppf(SPREAD_ALPHA / 2, steps - 1) < spread < chi2.isf(SPREAD_ALPHA / 2, steps - 1)
+    good = min(centred) > SPREAD_ALPHA / 2 and inside
     return [] if good else ["the sample is not a Poisson sample"]
 
 

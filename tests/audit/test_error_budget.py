@@ -1,7 +1,8 @@
 """False alarms of all games against what is shipped, together: at most one in a million.
 
-Replays and computed covariances have none. Seeds are fixed, so this is the probability that a
-correct library would ever have been refuted when a seed was first chosen, not a rate per run.
+What replays compare bit for bit and computed covariances have none. Seeds are fixed, so this is the
+probability that a correct library would ever have been refuted when a seed was first chosen, not a
+rate per run.
 """
 
 import pytest
@@ -12,7 +13,9 @@ from audit import (
     test_manifold_audit,
     test_objective_audit,
     test_query_games,
+    test_release_games,
 )
+from veilspan.audit import meter
 from veilspan.audit.zoo import SPECIMENS
 
 SIX_SIGMA = 2e-9  # both tails
@@ -23,9 +26,12 @@ SHARES = {
     "test_query_games": (len(test_query_games.CASES), test_query_games.ALPHA),
     "test_zoo": (1, sum(specimen.false_alarm for specimen in SPECIMENS.values())),
     "test_broken_curators, games": (2, test_broken_curators.ALPHA),
-    "test_broken_curators, spreads": (6, SIX_SIGMA),
+    "test_broken_curators, spreads": (7, test_broken_curators.SPREAD_ALPHA),
     "test_manifold_audit": (len(test_manifold_audit.HONEST) + 2, test_manifold_audit.ALPHA),
-    "test_objective_audit": (2, test_objective_audit.ALPHA),
+    "test_objective_audit": (3, test_objective_audit.ALPHA),
+    "test_release_games": (test_release_games.HONEST, test_release_games.ALPHA),
+    # About 10,000 answers of replays, each measured once.
+    "noise measured in replays": (10_000, meter.ALPHA),
     "test_zoo, rate of Wishart noise": (1, SIX_SIGMA),
 }
 

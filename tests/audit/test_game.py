@@ -66,7 +66,7 @@ FULL_BATCH = {
 
 def noise_times(factor):
     def add(self, exact, scale):
-        return add_noise(exact, replace(scale, std=factor * scale.std), self.source)
+        return add_noise(exact, replace(scale, std=factor * scale.std), self._source)
 
     return add
 

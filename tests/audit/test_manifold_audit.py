@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from geometry.cases import rng
+from privacy.affordable import budget_for
 from veilspan import (
     RGD,
     RSGD,
@@ -188,13 +189,14 @@ def claimed_and_found(query_kind, m, point, direction, length, runs=1000, mu=3.0
     scores = []
     for seed, sign in enumerate((-1, 1)):
         table = np.stack([point, point, m.exp(point, -sign * length * direction)])
+        event = GaussianEvent("q", 1 / mu, runs)
         plan = Plan(
             method="audit",
-            budget=Budget(1.0, 1e-6),
+            budget=budget_for((event,)),
             neighbors="replace-one",
             n_rows=3,
             n_features=point.size,
-            events=(GaussianEvent("q", 1 / mu, runs),),
+            events=(event,),
         )
         curator = Curator(Rows(table.reshape(3, -1)), plan, SeededNoise(seed))
         answers = [curator.answer(query, point, event="q").value for _ in range(runs)]

@@ -12,7 +12,6 @@ from veilspan.audit.one_run import audit_one_run, guesses_mu, one_run_mu
 from veilspan.curator.curator import Curator
 from veilspan.geometry import Ball, Euclidean
 from veilspan.privacy import gdp
-from veilspan.privacy.grid import add_noise
 from veilspan.solvers.linear_gd import GradientDescent
 
 MU = gdp.mu_of(8.0, 1e-6)
@@ -98,14 +97,34 @@ def test_a_correct_fit_passes_with_power(neighbors):
     assert "no violation found; lower bound" in repr(report)
 
 
-def test_a_quarter_of_the_noise_is_flagged(monkeypatch):
-    def quarter(self, exact, scale):
-        return add_noise(exact, replace(scale, std=scale.std / 4), self.source)
+honest_noise = Curator._add_noise
 
-    monkeypatch.setattr(Curator, "_add_noise", quarter)
-    report = audit_one_run(PCA(1, epsilon=8.0), np.zeros((9, 50)), n_canaries=700)
-    assert not report.ok
-    assert "violation: mu is at least" in report.lines[0].verdict
+
+def noise_times(factor):
+    def noisy(self, exact, scale):
+        return honest_noise(self, exact, replace(scale, std=scale.std * factor))
+
+    return noisy
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_halved_noise_on_pca_at_epsilon_8_is_flagged(seed, monkeypatch):
+    """700 canaries, 50 columns. Of ideal sums 95 % are flagged; with 1,225 all of 40 were."""
+    table = 0.1 * np.random.default_rng(9).standard_normal((9, 50))
+    honest = audit_one_run(PCA(1, epsilon=8.0), table, n_canaries=700, seed=seed)
+    monkeypatch.setattr(Curator, "_add_noise", noise_times(0.5))
+    halved = audit_one_run(PCA(1, epsilon=8.0), table, n_canaries=700, seed=seed)
+    assert honest.ok
+    assert honest.lower_bound > 3.0
+    assert not halved.ok
+    assert "violation: mu is at least" in halved.lines[0].verdict
+
+
+def test_a_third_of_the_noise_is_flagged_under_add_remove(monkeypatch):
+    """One row moves x x^T alone, and such canaries overlap: less power than under replace-one."""
+    monkeypatch.setattr(Curator, "_add_noise", noise_times(1 / 3))
+    model = PCA(1, epsilon=8.0, neighbors="add-remove")
+    assert not audit_one_run(model, np.zeros((9, 50)), n_canaries=500).ok
 
 
 def test_other_kinds_of_tables():
@@ -124,6 +143,35 @@ def test_canaries_use_the_bound_in_full_and_their_places_are_at_a_right_angle():
     np.testing.assert_allclose(np.linalg.norm(inside, axis=1), 3.0)
     np.testing.assert_allclose(np.linalg.norm(outside, axis=1), 3.0)
     np.testing.assert_allclose(np.sum(inside * outside, axis=1), 0.0, atol=1e-12)
+
+
+def test_canaries_of_a_table_shift_second_moments_by_orthogonal_matrices():
+    """All d (d - 1) / 2 of one frame, each by the whole sensitivity: the best case of the bound."""
+    found = canaries_for(PCA(1, row_norm=2.0), np.zeros((3, 8)), None, 28, np.random.default_rng(0))
+    (one,), (two,) = found.inside, found.outside
+    shifts = (np.einsum("ki,kj->kij", v, v).reshape(28, -1) for v in (one, two))
+    shift = np.subtract(*shifts)
+    np.testing.assert_allclose(shift @ shift.T, 2 * 2.0**4 * np.eye(28), atol=1e-12)
+
+
+@pytest.mark.parametrize("count", [1 + 28, 100])
+def test_more_canaries_than_one_frame_holds_take_another(count):
+    found = canaries_for(PCA(1), np.zeros((3, 8)), None, count, np.random.default_rng(0))
+    assert len(found) == count
+    assert len(np.unique(np.round(found.inside[0], 9), axis=0)) == count
+
+
+def test_canaries_with_targets_are_orthonormal_as_long_as_there_is_room():
+    model = LogisticRegression(row_norm=1.0, epsilon=8.0)
+    found = canaries_for(model, ROWS, np.arange(60) % 2, 30, np.random.default_rng(0))
+    np.testing.assert_allclose(found.inside[0] @ found.inside[0].T, np.eye(30), atol=1e-12)
+    assert set(found.inside[1]) | set(found.outside[1]) == {0, 1}
+
+
+def test_a_table_of_one_column_has_canaries_as_well():
+    found = canaries_for(PCA(1), np.zeros((3, 1)), None, 4, np.random.default_rng(0))
+    assert np.abs(found.inside[0]).ravel().tolist() == [1.0] * 4
+    assert not np.any(found.outside[0])
 
 
 def test_points_are_opposite_ends_of_geodesics():

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from contracts.tables import QUERIES
-from veilspan import Budget, GaussianEvent, Plan
+from privacy.affordable import budget_for
+from veilspan import GaussianEvent, Plan
 from veilspan.audit.bounds import error_rates
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
@@ -27,13 +28,14 @@ CASES = [
 
 
 def curator(table, seed):
+    event = GaussianEvent("q", 1 / MU, RUNS + 1)
     plan = Plan(
         method="audit",
-        budget=Budget(1.0, 1e-6),
+        budget=budget_for((event,)),
         neighbors="replace-one",
         n_rows=len(table),
         n_features=table.shape[1],
-        events=(GaussianEvent("q", 1 / MU, RUNS + 1),),
+        events=(event,),
     )
     return Curator(Rows(table), plan, SeededNoise(seed))
 

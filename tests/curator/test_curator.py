@@ -6,14 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from veilspan import (
-    Budget,
-    BudgetExceededError,
-    GaussianEvent,
-    Plan,
-    PrivacyError,
-    WithheldError,
-)
+from privacy.affordable import budget_for
+from veilspan import BudgetExceededError, GaussianEvent, Plan, PrivacyError, WithheldError
 from veilspan.curator import executor
 from veilspan.curator.curator import Curator
 from veilspan.curator.query import RowQuery
@@ -28,10 +22,9 @@ NO_NOISE = (GaussianEvent("q", 0.0, 100),)
 
 
 def curator(x, events=NO_NOISE, *, neighbors="replace-one", y=None, **more):
-    private = any(event.noise_multiplier for event in events)
     plan = Plan(
         method="test",
-        budget=Budget(1.0 if private else math.inf, 1e-6),
+        budget=budget_for(events, neighbors),
         neighbors=neighbors,
         n_rows=x.shape[0] if neighbors == "replace-one" else None,
         n_features=x.shape[1],

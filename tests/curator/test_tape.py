@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from privacy.affordable import budget_for
 from veilspan.audit.replay import replay
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
@@ -18,14 +19,15 @@ def descent(*, broken=None, sampled=False, bound=1.0):
     """Noisy descent to the mean of bounded rows, with one mistake of your choice."""
 
     def fit(x):
-        event = SampledGaussianEvent("s", 0.5, 2.0, STEPS) if sampled else None
+        kind = SampledGaussianEvent("s", 0.5, 2.0, STEPS) if sampled else None
+        event = kind or GaussianEvent("s", 2.0, STEPS)
         plan = Plan(
             method="descent",
-            budget=Budget(5.0, 1e-6),
+            budget=budget_for((event,)),
             neighbors="replace-one",
             n_rows=len(x),
             n_features=x.shape[1],
-            events=(event or GaussianEvent("s", 2.0, STEPS),),
+            events=(event,),
         )
         if broken == "exact centring":
             x = x - x.mean(axis=0)
@@ -43,7 +45,7 @@ def descent(*, broken=None, sampled=False, bound=1.0):
             if broken == "early stop" and np.linalg.norm(x.mean(0) - point) < 0.7:
                 break
             if broken == "data-dependent noise" and step == 0:
-                curator.noise = "exact" if x[0, 0] > 0 else "grid"
+                curator._noise = "exact" if x[0, 0] > 0 else "grid"
         return {"point": point, "steps": step}
 
     return fit

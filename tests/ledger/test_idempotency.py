@@ -1,7 +1,9 @@
 """One key is one release: given out again bit for bit, never drawn anew."""
 
 import copy
+import os
 import pickle
+import stat
 import threading
 
 import numpy as np
@@ -293,3 +295,11 @@ def test_a_receipt_can_be_copied_and_sent_without_its_claim(data):
     for copied in (pickle.loads(pickle.dumps(receipt)), copy.deepcopy(receipt)):
         assert copied == receipt
         assert copied.claim is None
+
+
+def test_the_file_of_locks_is_for_those_who_may_write_to_the_ledger(file_ledger):
+    data = file_ledger.dataset("d", 3, 1e-6)
+    os.chmod(file_ledger.url, 0o660)
+    data.with_key("one").charge(request(0.5))
+    locks = os.stat(f"{file_ledger.url}-keys")
+    assert (locks.st_size, stat.S_IMODE(locks.st_mode)) == (0, 0o660)

@@ -1,11 +1,20 @@
+import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import stats
 
-from veilspan.privacy.discrete import LARGEST, Coins, add_discrete_noise, discrete_gaussian
-from veilspan.privacy.grid import noise_scale
+from veilspan.privacy import discrete
+from veilspan.privacy.discrete import (
+    LARGEST,
+    Coins,
+    add_discrete_noise,
+    discrete_gaussian,
+    rounded_shift,
+)
+from veilspan.privacy.grid import Scale, noise_scale
 from veilspan.privacy.noise import SeededNoise
 
 ALPHA = 1e-6
@@ -44,8 +53,15 @@ def test_uniform_integers_are_uniform():
 @pytest.mark.parametrize("exponent", [Fraction(1, 3), Fraction(1), Fraction(5, 2)])
 def test_coins_fall_with_probability_exp_minus(exponent):
     coins = Coins(SeededNoise(3))
-    heads = sum(coins.exp_minus(exponent) for _ in range(10_000))
+    heads = sum(coins.exp_minus(exponent.numerator, exponent.denominator) for _ in range(10_000))
     assert stats.binomtest(heads, 10_000, np.exp(-float(exponent))).pvalue > ALPHA
+
+
+@pytest.mark.parametrize("bits", [0, 1, 3, 60])
+def test_rounding_to_a_coarser_grid_is_exact_and_fair(bits):
+    for number in [*range(-40, 41), 2**70 + 2**59, -(2**70) - 2**59 - 1, 3 * 2**59, -3 * 2**59]:
+        assert rounded_shift(number, bits) == round(Fraction(number, 2**bits))
+        assert rounded_shift(-number, bits) == -rounded_shift(number, bits)
 
 
 def test_released_numbers_lie_on_the_grid_with_the_right_spread():
@@ -57,10 +73,62 @@ def test_released_numbers_lie_on_the_grid_with_the_right_spread():
     assert stats.chi2.sf(spread, 2000) > ALPHA
 
 
-def test_large_answers_and_coarse_grids_are_refused():
-    scale = noise_scale(3.0, 1.0, 1, largest=1.0, least_bits=27)
+def test_large_answers_are_refused():
+    scale = noise_scale(3.0, 1.0, 1, largest=1.0)
     with pytest.raises(ValueError, match="at most"):
         add_discrete_noise(np.zeros(LARGEST + 1), scale, SeededNoise(0))
-    coarse = noise_scale(1e-3, 1.0, 1, largest=1e12, least_bits=27)
-    with pytest.raises(ValueError, match="coarser"):
-        add_discrete_noise(np.zeros(1), coarse, SeededNoise(0))
+
+
+def log_ratio(k, s):
+    """log D(k)/G(k) to 60 digits: the discrete Gaussian against the rounded one."""
+    k, s = mpmath.mpf(k), mpmath.mpf(s)
+    reach = int(16 * s)  # beyond it are less than e^-128
+    total = mpmath.fsum(
+        mpmath.exp(-(mpmath.mpf(j) ** 2) / (2 * s * s)) for j in range(-reach, reach)
+    )
+    rounded = mpmath.ncdf((k + 0.5) / s) - mpmath.ncdf((k - 0.5) / s)
+    return mpmath.log(mpmath.exp(-k * k / (2 * s * s)) / total / rounded)
+
+
+@pytest.mark.parametrize("s", [4, 12])
+def test_the_discrete_gaussian_is_as_near_to_the_rounded_one_as_the_proof_says(s):
+    with mpmath.workdps(60):
+        for k in (0, 1, s, 3 * s, 6 * s):
+            t = max(1, mpmath.mpf(k) / s)
+            low, high = -1.01 * t**2 / (24 * s**2), mpmath.mpf(1.01) / (24 * s**2)
+            assert low <= log_ratio(k, s) <= high
+        # and no nearer than that, so that it has to be paid for
+        assert log_ratio(0, s) > 0.98 * high
+        assert log_ratio(6 * s, s) < 0.9 * low
+
+
+def spread_drawn(monkeypatch, scale):
+    """Steps to a standard deviation with which noise is drawn."""
+    drawn = []
+
+    def watch(variance, coins):
+        drawn.append(math.sqrt(variance))
+        return discrete_gaussian(variance, coins)
+
+    monkeypatch.setattr(discrete, "discrete_gaussian", watch)
+    add_discrete_noise(np.zeros(1), scale, SeededNoise(0))
+    return drawn[0]
+
+
+@pytest.mark.parametrize(
+    "scale",
+    [
+        noise_scale(3.0, 1.0, 1, largest=1.0, least_bits=27),
+        noise_scale(3.0, 1.0, 20_000, largest=2.0**24),
+        noise_scale(1e-3, 1.0, 1, largest=1e12),  # a grid coarser than the noise
+        Scale(1.0, 2.0**-40, 1.0),
+    ],
+    ids=["fine", "large", "coarse", "tilt"],
+)
+def test_a_thousand_exact_answers_do_not_cost_a_billionth(monkeypatch, scale):
+    """At epsilon = 8 and delta = 1e-9, by total variation alone, without the sharper bound."""
+    s = spread_drawn(monkeypatch, scale)
+    added = 1000 * LARGEST * (1 + math.exp(8)) / (48 * s * s)
+    assert added < 1e-14 * 1e-9  # of delta: what ``gdp.delta_of`` is rounded up by, at least
+    # As it was drawn before, on the grid of the release:
+    assert 1000 * LARGEST * (1 + math.exp(8)) / (48 * 2.0**52) > 1e-9

@@ -64,7 +64,7 @@ def test_without_privacy_everything_passes():
 
 def test_a_plan_names_its_events_apart():
     with pytest.raises(ValueError, match="share a name"):
-        plan(events=(GaussianEvent("a"), GaussianEvent("a", 2.0)))
+        plan(events=(GaussianEvent("a", 9.0), GaussianEvent("a", 9.0)))
 
 
 def test_a_plan_says_what_it_costs():

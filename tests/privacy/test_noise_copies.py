@@ -12,7 +12,8 @@ import pytest
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
-from veilspan import PCA, Budget, GaussianEvent, Plan, SampledGaussianEvent
+from privacy.affordable import budget_for
+from veilspan import PCA, GaussianEvent, Plan, SampledGaussianEvent
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
 from veilspan.privacy.noise import SecureNoise, SeededNoise
@@ -31,7 +32,7 @@ def no_repeats(draws):
 def fresh_curator(source=None):
     plan = Plan(
         method="test",
-        budget=Budget(1.0, 1e-6),
+        budget=budget_for(EVENTS),
         neighbors="replace-one",
         n_rows=len(TABLE),
         n_features=3,

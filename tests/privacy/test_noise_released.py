@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from veilspan import Budget, GaussianEvent, Plan
+from privacy.affordable import budget_for
+from veilspan import GaussianEvent, Plan
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
 from veilspan.privacy.discrete import add_discrete_noise
@@ -45,13 +46,14 @@ def density_findings(draws):
 
 def ask(source, noise, query, table, multiplier, answers=1, kind=Curator):
     """Answers of one curator, with their noise's standard deviation."""
+    event = GaussianEvent("q", multiplier, answers)
     plan = Plan(
         method="test",
-        budget=Budget(1.0, 1e-6),
+        budget=budget_for((event,)),
         neighbors="replace-one",
         n_rows=table.shape[0],
         n_features=table.shape[1],
-        events=(GaussianEvent("q", multiplier, answers),),
+        events=(event,),
     )
     curator = kind(Rows(table), plan, source, noise=noise)
     return [curator.answer(query, event="q") for _ in range(answers)]
@@ -69,7 +71,7 @@ class WrongScale(Curator):
 
     def _add_noise(self, exact, scale):
         draw = add_discrete_noise if self.noise == "exact" else add_noise
-        return draw(exact, replace(scale, std=0.97 * scale.std), self.source)
+        return draw(exact, replace(scale, std=0.97 * scale.std), self._source)
 
 
 @KINDS
@@ -119,7 +121,7 @@ class NaiveFloats(Curator):
     """Adds the noise in floating point, as most implementations do."""
 
     def _add_noise(self, exact, scale):
-        return exact + scale.std * self.source.generator.standard_normal(exact.shape)
+        return exact + scale.std * self._source.generator.standard_normal(exact.shape)
 
 
 def answers_for(value, noise, kind, seed):

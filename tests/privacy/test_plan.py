@@ -7,20 +7,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veilspan import Budget, GaussianEvent, Plan, SampledGaussianEvent
+from veilspan import Budget, BudgetExceededError, GaussianEvent, Plan, SampledGaussianEvent
 
-full = st.builds(GaussianEvent, st.text(min_size=1), st.floats(1e-3, 1e6), st.integers(1, 10**6))
+full = st.builds(GaussianEvent, st.text(min_size=1), st.floats(1e-3, 1e9), st.integers(1, 10**6))
 sampled = st.builds(
     SampledGaussianEvent,
     st.text(min_size=1),
-    st.floats(1e-6, 0.999),
-    st.floats(1e-3, 1e6),
-    st.integers(1, 10**6),
+    st.floats(0.01, 0.999),
+    st.floats(30.0, 1e9),  # cheap enough that nothing is accounted numerically
+    st.integers(1, 10),
 )
+
+
+def built(budget, **settings):
+    """A plan within its budget: whatever it asks, with no noise to pay for if it would not be."""
+    try:
+        return Plan(budget=budget, **settings)
+    except BudgetExceededError:
+        return Plan(budget=Budget(math.inf, budget.delta), **settings)
+
+
 plans = st.builds(
-    Plan,
+    built,
     method=st.text(),
-    budget=st.builds(Budget, st.sampled_from([1e-3, 1.0, math.inf]), st.floats(1e-12, 0.5)),
+    budget=st.builds(Budget, st.sampled_from([100.0, 1e9, math.inf]), st.floats(1e-12, 0.5)),
     neighbors=st.sampled_from(["replace-one", "add-remove"]),
     n_rows=st.none() | st.integers(2, 10**9),
     n_features=st.integers(1, 10**6),
@@ -41,7 +51,7 @@ def test_a_plan_survives_json(plan):
 def made(**changes):
     settings = {
         "method": "test",
-        "budget": Budget(1.0, 1e-6),
+        "budget": Budget(20.0, 1e-6),
         "neighbors": "replace-one",
         "n_rows": 100,
         "n_features": 4,
@@ -73,14 +83,14 @@ def test_another_question_is_noticed(change):
 
 def test_noise_budget_and_decisions_are_not_questions():
     louder = (GaussianEvent("a", 9.0, 2), SampledGaussianEvent("b", 0.1, 4.0, 7))
-    other = made(events=louder, budget=Budget(0.5, 1e-6), decisions={"clip": 3.0})
+    other = made(events=louder, budget=Budget(15.0, 1e-6), decisions={"clip": 3.0})
     assert made().asks_the_same_as(other)
     assert made() != other
 
 
 def test_names_are_unique():
     with pytest.raises(ValueError, match="share a name"):
-        made(events=(GaussianEvent("a"), GaussianEvent("a")))
+        made(events=(GaussianEvent("a", 9.0), GaussianEvent("a", 9.0)))
 
 
 def test_the_cost_is_that_of_the_events():
@@ -88,4 +98,11 @@ def test_the_cost_is_that_of_the_events():
     assert plan.epsilon == pytest.approx(made(events=(GaussianEvent("a", 2.5),)).epsilon)
     assert made(events=(GaussianEvent("a", 5.0),)).epsilon < plan.epsilon
     assert made(budget=Budget(math.inf, 1e-6)).epsilon == math.inf
-    assert made(adaptive=True).epsilon == 1.0
+    assert made(adaptive=True).epsilon == 20.0
+
+
+def test_an_infinite_epsilon_is_recorded_in_words():
+    record = made(budget=Budget(math.inf, 1e-6)).to_dict()
+    assert Plan.from_dict(record).budget.epsilon == math.inf
+    with pytest.raises(ValueError, match="recorded as"):
+        Plan.from_dict({**record, "epsilon": json.loads("1e400")})

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geometry.cases import WITH_LOG, rng, tangent
+from privacy.affordable import budget_for
 from veilspan import Budget, FrechetLoss, LeadingSubspace, Loss, check_query, minimize
 from veilspan.audit.replay import replay
 from veilspan.curator.curator import Curator
@@ -234,13 +235,14 @@ def test_answers_are_tangent_and_their_noise_has_the_metric():
     m = SPD(2)
     point = np.diag([1e3, 1e-2])
     steps = 1000
+    event = GaussianEvent("q", 2.0, steps)
     plan = Plan(
         method="test",
-        budget=Budget(1.0, 1e-6),
+        budget=budget_for((event,)),
         neighbors="replace-one",
         n_rows=3,
         n_features=4,
-        events=(GaussianEvent("q", 2.0, steps),),
+        events=(event,),
     )
     curator = Curator(Rows(np.tile(point.ravel(), (3, 1))), plan, SeededNoise(0))
     query = TangentGradient(FrechetLoss(m), 0.5)

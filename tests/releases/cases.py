@@ -1,17 +1,21 @@
 """Every estimator that can be saved, fitted once, what it says of rows, and how to forge it."""
 
+import hashlib
 import json
+import tracemalloc
 import warnings
 from functools import cache
 
 import numpy as np
+import pytest
 
 import veilspan
 from veilspan import RGD, RSVRG, Ball
 from veilspan.datasets import make_haystack, make_ratings, make_spd
 from veilspan.geometry import SPD, Euclidean, PoincareBall, Product, Sphere
 from veilspan.problems.penalties import L1Ball
-from veilspan.releases.files import digest_of
+from veilspan.releases import load
+from veilspan.releases.documents import arrays_name, digest_of
 from veilspan.solvers.linear_gd import GradientDescent
 from veilspan.solvers.linear_objective import ObjectivePerturbation
 from veilspan.solvers.reaper import ReaperDescent
@@ -121,3 +125,28 @@ def rewrite(folder, change, *, mend=False):
     if mend:
         document["digest"] = digest_of(document)
     path.write_text(json.dumps(document))
+
+
+def arrays_file(folder):
+    """The one file of arrays in a folder."""
+    (path,) = folder.glob("arrays*.npz")
+    return path
+
+
+def replace_arrays(folder, packed):
+    """Other bytes for the arrays, with all names and digests mended."""
+    arrays_file(folder).unlink()
+    digest = hashlib.sha256(packed).hexdigest()
+    (folder / arrays_name(digest)).write_bytes(packed)
+    rewrite(folder, lambda d: d.update(files={arrays_name(digest): digest}), mend=True)
+
+
+def refuses(path, match=None):
+    """Load must raise a ValueError (not a system's error) within a few megabytes."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=match):
+            load(path)
+        assert tracemalloc.get_traced_memory()[1] < 40 * 2**20
+    finally:
+        tracemalloc.stop()

@@ -1,13 +1,12 @@
 """Arrays that another program wrote, with every digest mended: only plain ones are read."""
 
-import hashlib
 import io
 import zipfile
 
 import numpy as np
 import pytest
 
-from releases.cases import fitted, rewrite
+from releases.cases import arrays_file, fitted, replace_arrays
 from veilspan.releases import load, save
 
 
@@ -16,22 +15,15 @@ def release(tmp_path):
     return save(fitted("PCA, public centre"), tmp_path / "release")
 
 
-def replace_arrays(release, packed):
-    """Other bytes for the arrays, with all digests mended."""
-    (release / "arrays.npz").write_bytes(packed)
-    digest = hashlib.sha256(packed).hexdigest()
-    rewrite(release, lambda d: d["files"].update({"arrays.npz": digest}), mend=True)
-
-
 def compressed(release):
     stream = io.BytesIO()
-    with np.load(release / "arrays.npz") as stored:
+    with np.load(arrays_file(release)) as stored:
         np.savez_compressed(stream, **stored)
     return stream.getvalue()
 
 
 def encrypted(release):
-    packed = bytearray((release / "arrays.npz").read_bytes())
+    packed = bytearray(arrays_file(release).read_bytes())
     for mark, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
         packed[packed.index(mark) + flags] |= 1
     return bytes(packed)
@@ -54,7 +46,7 @@ def shaped(shape):
 
 def boastful(release):
     """A member that claims to be larger than the file that holds it."""
-    packed = bytearray((release / "arrays.npz").read_bytes())
+    packed = bytearray(arrays_file(release).read_bytes())
     place = packed.index(b"PK\1\2") + 24
     packed[place : place + 4] = (2**31).to_bytes(4, "little")
     return bytes(packed)

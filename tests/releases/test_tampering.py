@@ -5,10 +5,10 @@ import shutil
 
 import pytest
 
-from releases.cases import fitted, rewrite
+from releases.cases import arrays_file, fitted, rewrite
 from veilspan.privacy.errors import PrivacyError
 from veilspan.releases import files, load, save, store
-from veilspan.releases.files import digest_of
+from veilspan.releases.documents import arrays_name, digest_of
 
 CHANGED = "was changed after it was written"
 
@@ -27,7 +27,7 @@ FIELDS = {
     "class": lambda d: d.update({"class": "RobustPCA"}),
     "plan": lambda d: d["plan"].update(n_rows=10**6),
     "version": lambda d: d.update(veilspan="9.9"),
-    "file": lambda d: d["files"].update({"arrays.npz": "0" * 64}),
+    "file": lambda d: d.update(files={arrays_name("0" * 64): "0" * 64}),
     "files": lambda d: d.update(files=[]),
     "new field": lambda d: d.update(note="trust me"),
     "gone": lambda d: d.pop("plan"),
@@ -88,7 +88,7 @@ def test_the_key(release, tmp_path):
 
 
 def test_every_byte_of_the_arrays_counts(release):
-    path = release / "arrays.npz"
+    path = arrays_file(release)
     whole = path.read_bytes()
     for place in range(0, len(whole), 7):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
@@ -122,7 +122,7 @@ def test_every_byte_of_the_document_counts(release):
 
 def test_swapped_files_are_seen(release, tmp_path):
     other = save(fitted("PCA"), tmp_path / "other")
-    shutil.copy(other / "arrays.npz", release / "arrays.npz")
+    shutil.copy(arrays_file(other), arrays_file(release))
     with pytest.raises(ValueError, match=CHANGED):
         load(release)
 
@@ -130,8 +130,8 @@ def test_swapped_files_are_seen(release, tmp_path):
 def test_an_unfinished_or_foreign_folder(release, tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no release at"):
         load(tmp_path / "nowhere")
-    (release / "arrays.npz").rename(tmp_path / "arrays.npz")
-    with pytest.raises(ValueError, match=r"is not whole: it has no arrays\.npz"):
+    arrays_file(release).rename(tmp_path / "arrays.npz")
+    with pytest.raises(ValueError, match=r"is not whole: it has no arrays-[0-9a-f]{32}\.npz"):
         load(release)
     text = (release / "release.json").read_text()
     for cut in ("", text[:-30], text[: len(text) // 2], "\udcff"):
@@ -148,9 +148,9 @@ def test_an_unfinished_or_foreign_folder(release, tmp_path):
 
 
 def test_a_release_from_the_future(release):
-    rewrite(release, lambda d: d.update(schema=2), mend=True)
+    rewrite(release, lambda d: d.update(schema=3), mend=True)
     with pytest.raises(
-        ValueError, match=r"was written by a newer veilspan \(schema 2\); upgrade veilspan\."
+        ValueError, match=r"was written by a newer veilspan \(schema 3\); upgrade veilspan\."
     ):
         load(release)
 

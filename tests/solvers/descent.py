@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 
+from privacy.affordable import budget_for
 from veilspan.audit.replay import replay
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
@@ -20,7 +21,7 @@ def run(solver, rows, rank, events, neighbors="replace-one", seed=0, n_rows=None
     n, n_features = rows.shape
     plan = Plan(
         method="test",
-        budget=Budget(1.0, 1e-6),
+        budget=budget_for(events, neighbors),
         neighbors=neighbors,
         n_rows=n if neighbors == "replace-one" else None,
         n_features=n_features,

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 
+from privacy.affordable import budget_for
 from veilspan import Budget
 from veilspan.audit.replay import replay
 from veilspan.curator.curator import Curator
@@ -36,6 +37,7 @@ def run(solver, problem, x, y, epsilon=np.inf, neighbors="replace-one", seed=0, 
     else:
         exact = solver.events(problem, Budget(np.inf, 1e-6), neighbors)
         events = tuple(with_noise(event, noise) for event in exact)
+        budget = budget if epsilon == np.inf else budget_for(events, neighbors)
     plan = Plan(
         method="test",
         budget=budget,

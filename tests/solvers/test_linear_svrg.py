@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from privacy.affordable import budget_for
 from veilspan import Budget, Plan, SampledGaussianEvent
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
@@ -40,6 +41,7 @@ def run(solver, x, y, epsilon=math.inf, penalty=None, neighbors="replace-one", s
     events = solver.events(problem, budget if noise is None else Budget(math.inf, 1e-6), neighbors)
     if noise is not None:
         events = tuple(with_noise(event, noise) for event in events)
+        budget = budget if epsilon == math.inf else budget_for(events, neighbors)
     plan = Plan(
         method="test",
         budget=budget,

@@ -1,6 +1,7 @@
 """Ranges of columns from noisy histograms."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -78,8 +79,15 @@ def test_without_noise_ranges_are_tight(neighbors, make):
 
 
 @pytest.mark.parametrize("neighbors", BOTH)
-def test_under_noise_ranges_hold_most_rows_and_are_not_much_wider(neighbors):
-    """Epsilon 3, 20,000 rows, 7 columns; the promise fails with probability 2e-3 a seed."""
+def test_under_noise_ranges_hold_most_rows_and_are_not_much_wider(neighbors, monkeypatch):
+    """Epsilon 3, 20,000 rows, 7 columns.
+
+    The promise is set to fail with probability 2e-7 in each of two releases: false alarm 4e-7. How
+    much wider a range may be, and how near a count is, are facts of this seed, with room.
+    """
+    monkeypatch.setattr(
+        module, "ranges_from_histogram", partial(ranges_from_histogram, failure=2e-7)
+    )
     x = table()
     ends = private_ranges(curator_for(x, 3.0, neighbors)), private_ranges(curator_for(x))
     assert holds(ends[0], x, 0.9)

@@ -105,11 +105,14 @@ def test_samples_are_planned_as_samples():
     assert spent == (SampledGaussianEvent("step", 0.25, 0.0, 3),)
     assert [entry.question.event[2] for entry in tape.entries] == [0.25] * 3
     # Each sample's sum is over its own rows: the three directions differ, and each is near the
-    # mean of all (entries within 6 standard errors of a mean of 500 of variance 3).
+    # mean of all. Over the coins an entry has mean `wanted` and variance (1 - q) / q sum g^2 / n^2;
+    # nine entries within six of its roots: false alarm below 9 x 2e-9.
     directions = np.array([entry["direction"] + 0.0 for entry in result.trace])
     wanted = np.array([entry["point"] for entry in result.trace]) - rows.mean(axis=0)
     assert not np.allclose(directions, wanted, atol=1e-6)
-    np.testing.assert_allclose(directions, wanted, atol=6 * math.sqrt(3 / 500) * 1.5)
+    points = np.array([entry["point"] for entry in result.trace])
+    squares = np.sum((points[:, None] - rows[None]) ** 2, axis=1)
+    assert np.all(np.abs(directions - wanted) < 6 * np.sqrt(0.75 / 0.25 * squares) / 2000)
 
 
 @pytest.mark.parametrize("solver", [RGD(steps=30, step=1.5), RSGD(steps=30, step=1.5)])

@@ -106,7 +106,7 @@ def test_the_iterate_is_drawn_by_coins_tossed_before_the_first_answer(seed):
     start, rows = points_around(Euclidean(2))
     solver = RSVRG(1, 6, 0.5, step=0.5, output="random", **SHARE)
     found, _, tape = run(solver, FrechetLoss(Euclidean(2)), rows, start, noise=1.0, seed=seed)
-    chosen = int(SeededNoise(seed).sampling_stream(2**62).integers(6))
+    chosen = int(SeededNoise(seed).coins("iterates").integers(6))
     visited = [e.question.point for e in tape.entries if e.question.event[0] == "step"]
     assert visited.index(fingerprint((found.point, start))) == chosen
 

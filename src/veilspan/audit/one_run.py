@@ -62,9 +62,11 @@ def audit_one_run(
         Your rows. Canaries follow them, so the fit that is audited is not one to use.
     n_canaries : int
         More give sharper bounds and take longer; they get in each other's way where there are more
-        of them than coordinates in the answers (d (d + 1) / 2 for PCA, d for a gradient).
+        of them than orthogonal shifts of the answers (d (d - 1) / 2 for PCA under replace-one, d
+        for a gradient).
     canaries : Canaries, optional
-        Your own; by default rows as long as the bounds allow, in random directions.
+        Your own; by default rows as long as the bounds allow, as orthogonal as can be (see
+        ``canaries``).
     alpha : float
         Probability of a false alarm.
     seed : int

@@ -1,8 +1,11 @@
-"""The replay audit of a fit: deterministic, without false alarms (see ``curator.tape``)."""
+"""The replay audit of a fit (see ``curator.tape``), read by a meter that trusts no tape.
+
+What is compared bit for bit has no false alarms. The noise is measured (``audit.meter``), with a
+false alarm of 1e-12 for each answer.
+"""
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from veilspan.curator.tape import ReplayMismatchError, Tape, recording, replaying
+from veilspan.audit.meter import MeasuringTape, Reading, everyone_takes_part, read, sampled
+from veilspan.curator.tape import ReplayMismatchError, Tape, on_tape, replaying
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.neighbors import Neighbors, check_neighbors
 
 
 @dataclass(frozen=True)
@@ -27,15 +33,18 @@ class ReplayReport:
         Largest distance of two exact sums over the declared sensitivity. At most 1 in a correct
         method; near 1 for the worst neighbours if the sensitivity is tight.
     realised_mu : float
-        Root of the sum of (distance of exact sums / noise std)^2: how far apart this pair of tables
-        truly is, for the recorded answers. For full-batch releases it must not exceed the mu of
-        the budget; infinite without noise.
+        Root of the sum of (distance of exact sums / measured noise std)^2: how far apart this pair
+        of tables truly is, for the recorded answers. For full-batch releases it must not exceed
+        the mu of the budget; infinite where sums differ without noise.
+    reading : Reading or None
+        What the independent meter read; None if the second run did not come to its end.
     """
 
     findings: tuple[str, ...]
     questions: int
     largest_use: float
     realised_mu: float = 0.0
+    reading: Reading | None = None
 
     @property
     def ok(self) -> bool:
@@ -44,9 +53,15 @@ class ReplayReport:
 
 
 def replay(
-    fit: Callable[[Any], Any], table: Any, neighbor: Any, *, tolerance: float = 1e-9
+    fit: Callable[[Any], Any],
+    table: Any,
+    neighbor: Any,
+    *,
+    tolerance: float = 1e-9,
+    budget: Budget | None = None,
+    neighbors: Neighbors | None = None,
 ) -> ReplayReport:
-    """Fit ``table``, replay its answers on ``neighbor``, compare.
+    """Fit ``table``, replay its answers on ``neighbor``, compare, and meter what was spent.
 
     Parameters
     ----------
@@ -57,6 +72,11 @@ def replay(
         Two neighbouring inputs of ``fit``.
     tolerance : float
         Relative tolerance on the sensitivity, for rounding.
+    budget : Budget, optional
+        What the two tables may cost at most. By default the ``epsilon`` and ``delta`` that a
+        returned estimator was made with; without any, distances are read and not judged.
+    neighbors : {"replace-one", "add-remove"}, optional
+        The relation; by default the estimator's, else replace-one.
 
     Examples
     --------
@@ -69,7 +89,8 @@ def replay(
     True
     """
     findings: list[str] = []
-    with recording() as first:
+    with on_tape(MeasuringTape()) as first:
+        assert isinstance(first, MeasuringTape)
         output, warned = _heard(fit, table)
     with replaying(first) as second:
         try:
@@ -87,7 +108,33 @@ def replay(
     if use > 1 + tolerance:
         findings.append(f"exact sums differ by {use:.6g} times the declared sensitivity.")
     findings += _differences(released(output), released(again), "output")
-    return ReplayReport(tuple(findings), len(first.entries), use, _realised_mu(first, second))
+    allowed = _budget_of(output) if budget is None else budget
+    relation = check_neighbors(neighbors or getattr(output, "neighbors", None) or "replace-one")
+    everyone = None
+    if allowed is not None and not findings and sampled(first.entries):
+        everyone = _with_everyone(fit, first, table), _with_everyone(fit, first, neighbor)
+    seen = read(first, second, relation)
+    reading = read(first, second, relation, everyone) if everyone else seen
+    if everyone or not sampled(first.entries):
+        findings += reading.findings(allowed)
+    else:
+        findings += reading.quiet
+    return ReplayReport(tuple(findings), len(first.entries), use, seen.mu, reading)
+
+
+def _budget_of(output: Any) -> Budget | None:
+    """What the user asked for, from the parameters of a fitted estimator."""
+    epsilon, delta = (getattr(output, name, None) for name in ("epsilon", "delta"))
+    if not hasattr(output, "get_params") or epsilon is None or delta is None:
+        return None
+    return Budget(epsilon, delta)
+
+
+def _with_everyone(fit: Callable[[Any], Any], source: Tape, table: Any) -> Tape:
+    """The same answers over one table, every row taking part in every sample."""
+    with everyone_takes_part(), replaying(source) as tape:
+        _heard(fit, table)
+    return tape
 
 
 def _heard(fit: Callable[[Any], Any], table: Any) -> tuple[Any, list[str]]:
@@ -120,16 +167,6 @@ def _largest_use(first: Tape, second: Tape) -> float:
         for a, b in zip(first.entries, second.entries)
     ]
     return max(gaps, default=0.0)
-
-
-def _realised_mu(first: Tape, second: Tape) -> float:
-    losses = [
-        (float(np.linalg.norm(a.exact - b.exact)) / a.question.std) ** 2
-        if a.question.std
-        else math.inf
-        for a, b in zip(first.entries, second.entries)
-    ]
-    return math.sqrt(math.fsum(losses))
 
 
 def _differences(one: Any, two: Any, where: str) -> list[str]:

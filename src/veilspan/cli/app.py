@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from veilspan._version import __version__
 from veilspan.cli import checks, ledger, work
+from veilspan.cli.stopping import stopped_like_ctrl_c
 from veilspan.cli.tour import CHECK, EVIDENCE, EXIT_CODES, START, WORK, Tour
 
 app = typer.Typer(
@@ -30,7 +31,9 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"veilspan {__version__}")
+        from veilspan.cli.console import say
+
+        say(f"veilspan {__version__}")
         raise typer.Exit
 
 
@@ -66,6 +69,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
+    with stopped_like_ctrl_c() as signals:
+        code = _run(words, signals, debug=debug)
+    raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _run(words: list[str], signals: list[int], *, debug: bool) -> Any:
     try:
         if not debug:
             from veilspan.cli.console import quiet_warnings
@@ -74,10 +83,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = app(args=words, prog_name="veilspan", standalone_mode=False)
         if code == 130:  # Typer turns Ctrl-C into this number, without a word
             raise KeyboardInterrupt
+        return code
     except (Exception, KeyboardInterrupt) as error:
         if debug and not hasattr(error, "exit_code"):
             raise
-        from veilspan.cli.console import fail
+        from veilspan.cli.console import INTERRUPTED, fail
 
-        code = fail(error, as_json="--json" in words)
-    raise SystemExit(code if isinstance(code, int) else 0)
+        stopped = 128 + signals[0] if signals else INTERRUPTED
+        return fail(error, as_json="--json" in words, stopped=stopped)

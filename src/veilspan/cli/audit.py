@@ -10,6 +10,8 @@ from typing import Any
 
 import typer
 
+from veilspan.cli.console import say
+
 #: Exit code if a violation was found.
 VIOLATION = 3
 
@@ -70,7 +72,7 @@ def run_audit(
     estimator = ESTIMATORS[name](epsilon=epsilon, delta=delta, neighbors=neighbors)
     with _Bars(quiet=as_json or not sys.stderr.isatty()) as bars:
         report = audit(estimator, runs=runs, seed=seed, progress=bars.show)
-    typer.echo(json.dumps(report.to_dict(), indent=2) if as_json else repr(report))
+    say(json.dumps(report.to_dict(), indent=2) if as_json else repr(report))
     if not report.ok:
         raise typer.Exit(VIOLATION)
 

@@ -9,22 +9,45 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from veilspan._printable import printable
+from veilspan._text import printable
 
 #: Exit codes; 0 is success. ``veilspan --help`` shows them.
 ERROR, USAGE, VIOLATION, BUDGET, INTERRUPTED = 1, 2, 3, 4, 130
 
 
-def fail(error: BaseException, *, as_json: bool) -> int:
-    """Say on the error stream what went wrong, in one sentence; return the exit code."""
+def fail(error: BaseException, *, as_json: bool, stopped: int = INTERRUPTED) -> int:
+    """Say on the error stream what went wrong, in one sentence; return the exit code.
+
+    ``stopped`` is the code of what was asked to stop: 128 and the number of the signal.
+    """
     code = exit_code(error)
+    interrupted = code == INTERRUPTED
+    code = stopped if interrupted else code
     if as_json:
         print(json.dumps({"error": sentence(error), "exit_code": code}), file=sys.stderr)
-    elif code != INTERRUPTED and hasattr(error, "show"):  # what the parser says, with the usage
+    elif not interrupted and hasattr(error, "show"):  # what the parser says, with the usage
+        if isinstance(getattr(error, "message", None), str):
+            error.message = printable(error.message, keep="\n")  # type: ignore[attr-defined]
         error.show()
     else:
-        print(f"veilspan: {printable(sentence(error), lines=True)}", file=sys.stderr)
+        say(sentence(error), error=True)
     return code
+
+
+def say(text: object, *, error: bool = False) -> None:
+    """Print: the one way to a terminal, which obeys no character that came from a file.
+
+    With ``error`` on the error stream, as one line of veilspan's.
+    """
+    if error:
+        print(f"veilspan: {printable(text)}", file=sys.stderr)
+    else:
+        print(printable(text, keep="\n"), flush=True)
+
+
+def note(text: object) -> None:
+    """Say something beside the result, on the error stream."""
+    say(f"note: {text}", error=True)
 
 
 def exit_code(error: BaseException) -> int:
@@ -65,7 +88,7 @@ def quiet_warnings() -> None:
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         if category.__module__.startswith("veilspan."):
-            print(f"veilspan: note: {printable(str(message), lines=True)}", file=sys.stderr)
+            note(message)
 
     warnings.showwarning = show
 
@@ -101,7 +124,8 @@ def progress(label: str, total: int, *, quiet: bool) -> Iterator[Any]:
         def render(self, task: Any) -> Text:
             return Text(f"{task.speed:.1f}/s" if task.speed else "")
 
-    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), Rate(), TimeElapsedColumn())
+    title = TextColumn(printable(label), markup=False)
+    columns = (title, BarColumn(), MofNCompleteColumn(), Rate(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total)
         yield lambda: bar.advance(task)
@@ -116,7 +140,8 @@ def busy(label: str, *, quiet: bool) -> Iterator[None]:
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = SpinnerColumn(), TextColumn(label), TimeElapsedColumn()
+    title = TextColumn(printable(label), markup=False)
+    columns = SpinnerColumn(), title, TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         bar.add_task("", total=None)
         yield

@@ -15,11 +15,24 @@ import numpy as np
 
 #: Put between cells that are handed to NumPy: a control character that separates units.
 _BETWEEN = "\x1f"
+#: What stands in rows for nothing, for yes and for no: such a cell is no name of a column.
+_VALUES = frozenset((
+    "na", "n/a", "#n/a", "nan", "nat", "null", "none", "nil", "missing", "unknown", "-", "--", ".",
+    "..", "?", "true", "false", "yes", "no",
+))  # fmt: skip
+
+#: Columns that an error lists.
+_MOST_SHOWN = 12
 
 
 @dataclass(frozen=True)
 class CsvFile:
     """A file whose first line was read.
+
+    A row that is taken for names is published: names of columns go into releases and errors. So,
+    unless the user says what the first line is, it names the columns only if every cell of it is
+    text that cannot be a value; it is a row if every cell is a number; all else is refused. And as
+    long as nobody has said so, names of columns that hold text are not quoted.
 
     Attributes
     ----------
@@ -28,19 +41,25 @@ class CsvFile:
     separator : str
         Between cells.
     names : tuple of str
-        Of the columns; their numbers where the first line holds numbers only.
+        Of the columns; their numbers where the first line is a row.
     has_header : bool
         Whether the first line names the columns.
+    declared : bool
+        Whether names may be quoted whatever the columns hold: the user said that the first line
+        holds them, or they are numbers.
     """
 
     path: Path
     separator: str
     names: tuple[str, ...]
     has_header: bool
+    declared: bool
 
     @classmethod
-    def open(cls, path: Path, separator: str | None = None) -> CsvFile:
-        """Read the first line."""
+    def open(
+        cls, path: Path, separator: str | None = None, *, header: bool | None = None
+    ) -> CsvFile:
+        """Read the first line; ``header`` says whether it names the columns."""
         if separator is None:
             separator = "\t" if path.suffix == ".tsv" else ","
         if len(separator) != 1:
@@ -50,24 +69,29 @@ class CsvFile:
             raise ValueError(f"{path.name} is empty.")
         if len(first) == 1:
             _check_separator(path, separator, first[0])
-        numbers = sum(map(_is_number, first))
-        if 0 < numbers < len(first):
-            raise ValueError(
-                f"the first line of {path.name} mixes numbers and text: if it names the columns, "
-                "no name may be a number; if it is a row, put a line of names above it."
-            )
-        if numbers:
-            return cls(path, separator, tuple(map(str, range(len(first)))), False)
+        named = _is_header(path, first) if header is None else header
+        if not named:
+            return cls(path, separator, tuple(map(str, range(len(first)))), False, True)
         names = tuple(cell.strip() for cell in first)
         if len(set(names)) < len(names) or "" in names:
             raise ValueError(
                 f"the first line of {path.name} must name every column, each by another name."
             )
-        return cls(path, separator, names, True)
+        if header is None and any(map(_may_be_value, names)):
+            raise ValueError(
+                f"the first line of {path.name} holds what may be values of a row (dates, amounts, "
+                "marks of missing values): say --header if it names the columns, --no-header if it "
+                "is a row."
+            )
+        return cls(path, separator, names, True, header is True)
+
+    def _places(self, names: Sequence[str]) -> list[int]:
+        number = {name: place for place, name in enumerate(self.names)}
+        return [number[name] for name in names]
 
     def numbers(self, names: Sequence[str]) -> np.ndarray:
         """Columns as an array of floats."""
-        places = [self.names.index(name) for name in names]
+        places = self._places(names)
         count = 0
 
         def chosen() -> Iterator[str]:
@@ -92,7 +116,7 @@ class CsvFile:
 
     def column(self, name: str) -> list[str]:
         """One column as text."""
-        place = self.names.index(name)
+        (place,) = self._places([name])
         cells = [line[place].strip() for line in self._records()]
         if "" in cells:
             raise ValueError(f"{self.path.name} has empty cells in {name}: fill or drop them.")
@@ -138,16 +162,25 @@ class CsvFile:
             )
         if text:
             return (
-                f"{self.path.name} holds text, not numbers, in {self._named(text)}: leave ids out "
-                "by --columns, and turn categories into numbers (a column of 0 and 1 for each) "
-                "first."
+                f"{self.path.name} holds text, not numbers, in {self._text_columns(text)}: leave "
+                "ids out by --columns, and turn categories into numbers (a column of 0 and 1 for "
+                "each) first."
             )
         if gaps:
             return f"{self.path.name} has empty cells in {self._named(gaps)}: fill or drop them."
         return f"{self.path.name} could not be read as a table of numbers."
 
+    def _text_columns(self, places: set[int]) -> str:
+        """Their names, or where they stand: the first line may be a row like those below it."""
+        if self.declared:
+            return self._named(places)
+        shown = [str(place + 1) for place in sorted(places)[:_MOST_SHOWN]]
+        more = ", ..." if len(places) > len(shown) else ""
+        return f"column {', '.join(shown)}{more} (the first is 1; --header allows their names)"
+
     def _named(self, places: set[int]) -> str:
-        return ", ".join(self.names[place] for place in sorted(places))
+        shown = [self.names[place] for place in sorted(places)[:_MOST_SHOWN]]
+        return ", ".join(shown) + (", ..." if len(places) > len(shown) else "")
 
 
 @contextmanager
@@ -182,6 +215,23 @@ def _check_separator(path: Path, separator: str, first: str) -> None:
                 f"{path.name} has one column only, and its first line looks separated otherwise: "
                 f"try {name}."
             )
+
+
+def _is_header(path: Path, first: Sequence[str]) -> bool:
+    """Whether a first line of which nothing was said names the columns."""
+    numbers = sum(map(_is_number, first))
+    if 0 < numbers < len(first):
+        raise ValueError(
+            f"the first line of {path.name} mixes numbers and text: say --header if it names the "
+            "columns, --no-header if it is a row."
+        )
+    return numbers == 0
+
+
+def _may_be_value(cell: str) -> bool:
+    """Whether a text may stand in a row for a number: a date, an amount, a gap, yes or no."""
+    digits = any(letter.isdigit() for letter in cell)
+    return cell.casefold() in _VALUES or (digits and not any(map(str.isalpha, cell)))
 
 
 def _is_number(cell: str) -> bool:

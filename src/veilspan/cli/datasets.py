@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from veilspan.cli.console import busy, print_json
+from veilspan.cli.console import busy, print_json, say
 from veilspan.cli.samples import GENERATORS
 from veilspan.cli.tables import check_output, write_table
 
@@ -19,8 +19,8 @@ def show_generators(*, as_json: bool) -> None:
         return
     width = max(map(len, GENERATORS))
     for name, made in GENERATORS.items():
-        print(f"{name:<{width}}  {made.about}\n{'':<{width}}  fit: {made.fits}")
-    print("\nWrite one: veilspan datasets NAME --rows 1000 --out file.csv")
+        say(f"{name:<{width}}  {made.about}\n{'':<{width}}  fit: {made.fits}")
+    say("\nWrite one: veilspan datasets NAME --rows 1000 --out file.csv")
 
 
 def write_sample(
@@ -53,4 +53,4 @@ def write_sample(
     if as_json:
         print_json({"file": str(out), "rows": lines, "columns": size, "truth": sample.truth})
     else:
-        print(f"{lines:,} lines x {size} columns written to {out} ({sample.truth})")
+        say(f"{lines:,} lines x {size} columns written to {out} ({sample.truth})")

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from veilspan._files import write_whole
+from veilspan._text import printable
+from veilspan.cli.console import print_json
 from veilspan.cli.demo_methods import (
     N_COMPONENTS,
     N_SCORES,
@@ -48,7 +50,7 @@ def run_demo(out: Path, epsilon: float, delta: float, *, as_json: bool = False) 
         tell("drawing the picture")
         save(result, out)
     if as_json:
-        print(json.dumps(record_of(result), indent=2))
+        print_json(record_of(result))
     else:
         show(result, out)
 
@@ -114,7 +116,9 @@ def show(result: DemoResult, out: Path) -> None:
     console.print(f"Re-accounted from the record: epsilon = {check.recomputed:.6g} ({verdict}).")
     for note in NOTES:
         console.print(f"- {note}")
-    console.print(f"\nReleased in {result.release.seconds:.2f} s. Look at {out / 'picture.png'}")
+    console.print(
+        f"\nReleased in {result.release.seconds:.2f} s. Look at {printable(out)}/picture.png"
+    )
 
 
 def table_of(result: DemoResult) -> Any:

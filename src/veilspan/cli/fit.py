@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from veilspan.cli.console import busy, print_json
-from veilspan.cli.folders import check_free, new_folder, place_of
+from veilspan._files import write_whole
+from veilspan.cli.console import busy, note, print_json, say
+from veilspan.cli.folders import check_free, folder_for, place_of, replaced_release
 from veilspan.cli.kinds import OBSERVED, Kind, kind_named, make_estimator, parameters_of
 from veilspan.cli.ratings import read_items, read_ratings
-from veilspan.cli.tables import read_table
+from veilspan.cli.requests import WatchedDataset, request_name, watched, words_on
+from veilspan.cli.tables import listed, read_table
 from veilspan.privacy.budget import Budget
 
 REPORT = "report.html"
@@ -34,9 +36,11 @@ def run_fit(
     target: str | None,
     items: str | None,
     separator: str | None,
+    header: bool | None,
     ledger: str | None,
     dataset: str | None,
     key: Path | None,
+    request: str | None,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -47,23 +51,58 @@ def run_fit(
     check_free(place, force=force)
     settings = parameters_of(kind, parameters)
     _check_classes(kind, name, settings)
-    account = _account(ledger, dataset, key)
+    if request is not None and ledger is None:
+        raise ValueError("--request is for fits with --ledger: it names what is paid for.")
+    asked = {
+        "kind": name,
+        "parameters": settings,
+        "budget": (epsilon, delta, neighbors),
+        "data": str(Path(data).absolute()),
+        "read as": (columns, target, items, separator, header),
+        "out": str(place),
+        "replaces": replaced_release(place),
+    }
+    account = _account(ledger, dataset, key, request or request_name(asked))
     budget = {"epsilon": epsilon, "delta": delta, "neighbors": neighbors, "ledger": account}
     Budget(epsilon, delta)
     with busy(f"reading {Path(data).name}", quiet=as_json):
         read = _read_ratings if kind.reads == "ratings" else _read_rows
         learn = read(
-            kind, name, data, columns=columns, target=target, items=items, separator=separator
+            kind,
+            name,
+            data,
+            columns=columns,
+            target=target,
+            items=items,
+            separator=separator,
+            header=header,
         )
     from veilspan.releases import save
 
     # The folder comes before the fit: better no place to write than a charge without a release.
-    with new_folder(place, force=force) as folder:
+    with _kept(account), folder_for(place, force=force) as folder:
         with busy(f"fitting {name}", quiet=as_json):
             model = learn(settings, budget)
-        save(model, folder, key=key)
+        save(model, folder, key=key, overwrite=force)
         problem = _write_report(model, folder / REPORT)
-    _tell(model, out, problem, as_json=as_json)
+    again = account is not None and account.given_again
+    if account is not None and again:
+        note(words_on(account, data))
+    _tell(model, out, problem, again=again, as_json=as_json)
+
+
+@contextmanager
+def _kept(account: WatchedDataset | None) -> Iterator[None]:
+    """Say where a release is that was paid for and could not be put into its place."""
+    try:
+        yield
+    except BaseException:
+        if account is not None and account.released():
+            note(
+                "the release is paid for and kept in the ledger: the same command again gives it, "
+                "and charges nothing."
+            )
+        raise
 
 
 def _check_options(kind: Kind, name: str, **given: str | None) -> None:
@@ -89,14 +128,16 @@ def _check_classes(kind: Kind, name: str, settings: dict[str, Any]) -> None:
         )
 
 
-def _account(ledger: str | None, dataset: str | None, key: Path | None) -> Any:
+def _account(
+    ledger: str | None, dataset: str | None, key: Path | None, request: str
+) -> WatchedDataset | None:
     if ledger is None and dataset is None:
         return None
     if ledger is None or dataset is None:
         raise ValueError("--ledger and --dataset go together: where the budget is, and whose.")
     from veilspan.ledger import Ledger
 
-    return Ledger(ledger, key).dataset(dataset)
+    return watched(Ledger(ledger, key).dataset(dataset), request)
 
 
 def _read_rows(kind: Kind, name: str, data: str, **options: Any) -> Learn:
@@ -104,9 +145,12 @@ def _read_rows(kind: Kind, name: str, data: str, **options: Any) -> Learn:
     names = options["columns"]
     chosen = None if names is None else [column.strip() for column in names.split(",")]
     table = read_table(
-        data, columns=chosen, target=options["target"], separator=options["separator"]
+        data,
+        columns=chosen,
+        target=options["target"],
+        separator=options["separator"],
+        header=options["header"],
     )
-
     text = table.targets is not None and table.targets.dtype.kind not in "fiub"
     if text and kind.reads == "numbers":
         raise ValueError(
@@ -128,7 +172,8 @@ def _read_rows(kind: Kind, name: str, data: str, **options: Any) -> Learn:
 def _read_ratings(kind: Kind, name: str, data: str, **options: Any) -> Learn:
     """Read ratings; return how to learn from them."""
     listed = read_items(options["items"])
-    triples = read_ratings(data, listed, options["columns"], options["separator"])
+    reading = (options["columns"], options["separator"], options["header"])
+    triples = read_ratings(data, listed, *reading)
     items = OBSERVED if listed is None else listed
     return lambda settings, budget: make_estimator(kind, 0, settings, **budget).fit_triples(
         *triples, items=items
@@ -140,22 +185,27 @@ def _write_report(model: Any, path: Path) -> str | None:
     try:
         from veilspan.reports import report_html
 
-        path.write_text(report_html(model), encoding="utf-8")
-    except OSError:
-        raise
+        text = report_html(model).encode()
+        write_whole(path, lambda stream: stream.write(text))
     except Exception as error:
-        path.unlink(missing_ok=True)
         return type(error).__name__
     return None
 
 
-def _tell(model: Any, out: Path, problem: str | None, *, as_json: bool) -> None:
+def _tell(model: Any, out: Path, problem: str | None, *, again: bool, as_json: bool) -> None:
     report = None if problem else str(out / REPORT)
+    known = getattr(model, "feature_names_in_", None)
+    names = None if known is None else [str(column) for column in known]
     if problem:
-        print(f"veilspan: note: no report was written ({problem}).", file=sys.stderr)
+        note(f"no report was written ({problem}).")
     if as_json:
         statement = model.privacy_.to_dict()
-        print_json({"release": str(out), "report": report, "privacy": statement})
+        print_json({
+            "release": str(out), "report": report, "given_again": again, "columns": names,
+            "privacy": statement,
+        })  # fmt: skip
         return
-    print(model.privacy_)
-    print(f"\nSaved in {out}" + (f"; open {report}" if report else ""))
+    say(model.privacy_)
+    if names is not None:
+        say(f"\nLearned from the columns {listed(names)}: their names are part of the release.")
+    say(f"\nSaved in {out}" + (f"; open {report}" if report else ""))

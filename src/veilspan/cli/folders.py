@@ -1,17 +1,23 @@
-"""A folder of results that appears whole: made beside its place, synced, then renamed."""
+"""The folder of a release on the command line: free before the fit, whole after it.
+
+A new folder is filled beside its place, synced, then renamed. A release that is replaced stays in
+its folder until the new one takes its place there by one rename (:mod:`veilspan.releases.files`).
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-#: Files of a release: only a folder that holds nothing else may be replaced.
-RELEASE_FILES = {"release.json", "arrays.npz", "report.html"}
+from veilspan._files import sync_folder, write_aside
+
+#: Beside its place while it is made sure that something can be written there.
+_TRIAL = "release.json"
 
 
 def place_of(out: Path) -> Path:
@@ -31,34 +37,50 @@ def check_free(out: Path, *, force: bool) -> None:
     """Refuse a place that is taken, before any work is done."""
     if not out.exists():
         return
+    from veilspan.releases.files import belongs_to_release, is_left_over
+
     if not out.is_dir():
         raise FileExistsError(f"{out} is a file; --out names a folder.")
     held = {path.name for path in out.iterdir()}
-    if not held:
-        return
-    if not held <= RELEASE_FILES:
+    if not all(map(belongs_to_release, held)):
         raise FileExistsError(
             f"{out} holds files that are no release; choose another folder for --out."
         )
-    if not force:
+    if not force and not all(map(is_left_over, held)):
         raise FileExistsError(
             f"{out} holds a release already; choose another folder, or --force to replace it."
         )
 
 
+def replaced_release(out: Path) -> str:
+    """Name of the release that is in a folder; empty if there is none that can be read."""
+    from veilspan.releases.documents import DOCUMENT, read_document
+
+    if not os.path.lexists(out / DOCUMENT):
+        return ""
+    try:
+        return str(read_document(out, None)["statement"]["release_id"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+
+
 @contextmanager
-def new_folder(out: Path, *, force: bool) -> Iterator[Path]:
-    """Hand out a folder to fill; it becomes ``out`` at the end, or vanishes with an error."""
+def folder_for(out: Path, *, force: bool) -> Iterator[Path]:
+    """Hand out a folder to save a release in: ``out``, or one that becomes ``out`` at the end."""
     check_free(out, force=force)
+    if out.exists():
+        write_aside(out / _TRIAL, lambda stream: stream.write(b"")).unlink()
+        yield out
+        return
     above = [folder for folder in out.absolute().parents if not folder.exists()]
     out.parent.mkdir(parents=True, exist_ok=True)
-    staged = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}."))
+    staged = out.with_name(f".{out.name[:50]}.{secrets.token_hex(4)}")
+    staged.mkdir()
     try:
         yield staged
-        _sync(staged)
-        staged.chmod(0o755)
-        check_free(out, force=force)
+        sync_folder(staged)
         _put(staged, out)
+        sync_folder(out.parent)
     finally:
         shutil.rmtree(staged, ignore_errors=True)
         for folder in above if not out.exists() else ():
@@ -67,30 +89,9 @@ def new_folder(out: Path, *, force: bool) -> Iterator[Path]:
 
 
 def _put(staged: Path, out: Path) -> None:
-    old = None
-    if out.exists() and any(out.iterdir()):
-        old = staged.with_name(f"{staged.name}.old")
-        os.rename(out, old)
-    elif out.exists():
-        out.rmdir()
     try:
-        os.rename(staged, out)
-    except BaseException:
-        if old is not None:
-            os.rename(old, out)
-        raise
-    _sync(out.parent, files=False)
-    if old is not None:
-        shutil.rmtree(old)
-
-
-def _sync(folder: Path, *, files: bool = True) -> None:
-    paths = [*folder.iterdir()] if files else []
-    for path in [*paths, folder]:
-        if path.is_dir() and os.name != "posix":
-            continue
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        os.rename(staged, out)  # also onto an empty folder that came meanwhile
+    except OSError:
+        if not out.exists():
+            raise
+        raise FileExistsError(f"{out} was taken by somebody else meanwhile.") from None

@@ -37,5 +37,13 @@ Release = Annotated[Path, typer.Argument(help="Folder that fit wrote.")]
 DataFile = Annotated[str, typer.Argument(help="A .csv, .tsv, .parquet, .npy or .npz file.")]
 Columns = Annotated[str | None, typer.Option(help="Columns to use, with commas; all by default.")]
 Separator = Annotated[str | None, typer.Option(help="Between the cells of a CSV file.")]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line of a CSV file names the columns; by default if it can be "
+        "told. Names are public: they go into the release.",
+    ),
+]
 KeyFile = Annotated[Path | None, typer.Option("--key", help="Key file that seals the release.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON only.")]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from veilspan.cli.console import print_json, progress
+from veilspan.cli.console import print_json, progress, say
 from veilspan.cli.kinds import Kind, kind_named, make_estimator, parameters_of
 from veilspan.cli.samples import linear_table
 from veilspan.privacy.budget import Budget
@@ -78,11 +78,11 @@ def run_plan(
         found = None if forecast is None else forecast.to_dict()
         print_json({"plan": plan.to_dict(), "simulated": found})
         return
-    print(plan)
+    say(plan)
     if forecast is not None:
         _show(forecast, epsilon, rows)
     elif simulate:
-        print(f"\nNot simulated: more than {MOST_COLUMNS} columns would take minutes.")
+        say(f"\nNot simulated: more than {MOST_COLUMNS} columns would take minutes.")
 
 
 def _simulated_defaults(kind: Kind, columns: int) -> dict[str, Any]:
@@ -174,15 +174,15 @@ def _linear_trial(kind: Kind, rows: int, columns: int, seed: int) -> Any:
 
 
 def _show(forecast: Forecast, epsilon: float, rows: int) -> None:
-    print(f"\nSimulated on {forecast.seeds} made-up tables of {forecast.rows:,} rows (medians):")
-    print(f"  {'epsilon':>10}  {forecast.measure}")
+    say(f"\nSimulated on {forecast.seeds} made-up tables of {forecast.rows:,} rows (medians):")
+    say(f"  {'epsilon':>10}  {forecast.measure}")
     for level, error in forecast.errors.items():
         name = "no privacy" if math.isinf(level) else f"{level:g}"
         mark = "  <- asked for" if level == epsilon else ""
-        print(f"  {name:>10}  {error:.3g}{mark}")
+        say(f"  {name:>10}  {error:.3g}{mark}")
     if forecast.rows < rows:
-        print(
+        say(
             f"Fewer rows than the {rows:,} asked about, to take seconds: with all of them the "
             "private errors are usually smaller."
         )
-    print("It tells what the noise does at this size, not how well your data suit the method.")
+    say("It tells what the noise does at this size, not how well your data suit the method.")

@@ -34,6 +34,7 @@ def read_ratings(
     items: Sequence[Hashable] | None,
     columns: str | None = None,
     separator: str | None = None,
+    header: bool | None = None,
 ) -> tuple[list[Hashable], list[Hashable], np.ndarray]:
     """Users, items and ratings of a CSV file.
 
@@ -47,13 +48,15 @@ def read_ratings(
         Names of the three columns, with commas.
     separator : str, optional
         Between cells.
+    header : bool, optional
+        Whether the first line names the columns.
     """
     path = Path(data)
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {data}.")
     if path.suffix not in (".csv", ".tsv"):
         raise ValueError("ratings come as a .csv or .tsv file with the columns user, item, rating.")
-    file = CsvFile.open(path, separator)
+    file = CsvFile.open(path, separator, header=header)
     user, item, rating = _three(file, columns)
     values = file.numbers([rating])[:, 0]
     if not np.isfinite(values).all():

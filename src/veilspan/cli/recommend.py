@@ -7,7 +7,8 @@ from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
-from veilspan.cli.console import print_json, progress
+from veilspan._text import printable
+from veilspan.cli.console import print_json, progress, say
 from veilspan.cli.ratings import like, read_ratings
 from veilspan.cli.tables import check_not_input, write_table
 
@@ -24,6 +25,7 @@ def run_recommend(
     out: Path | None,
     columns: str | None,
     separator: str | None,
+    header: bool | None,
     key: Path | None,
     as_json: bool,
 ) -> None:
@@ -41,7 +43,7 @@ def run_recommend(
         model = model.local_predictor()
     if not hasattr(model, "item_ids"):
         raise ValueError(f"{release} is no recommender; it is a {type(model).__name__}.")
-    owned = _by_user(read_ratings(data, list(model.item_ids), columns, separator))
+    owned = _by_user(read_ratings(data, list(model.item_ids), columns, separator, header))
     if user is not None:
         owned = _one(owned, user)
     found = []
@@ -87,9 +89,10 @@ def _show(found: list[Any], out: Path | None, *, as_json: bool) -> None:
         ]
         print_json(users if out is None else {"file": str(out), "users": len(users)})
     elif out is not None:
-        print(f"recommendations for {len(found):,} users written to {out}")
+        say(f"recommendations for {len(found):,} users written to {out}")
     else:
         for user, best in found[:MOST_SHOWN]:
-            print(f"{user}: " + ", ".join(f"{item} ({value:.2f})" for item, value in best))
+            items = ", ".join(f"{printable(item)} ({value:.2f})" for item, value in best)
+            say(f"{printable(user)}: {items}")
         if len(found) > MOST_SHOWN:
-            print(f"... and {len(found) - MOST_SHOWN:,} more users: --out FILE writes all.")
+            say(f"... and {len(found) - MOST_SHOWN:,} more users: --out FILE writes all.")

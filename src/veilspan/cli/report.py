@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-import typer
+from veilspan._archives import parse_json
+from veilspan._files import read_regular
+from veilspan._text import printable
+from veilspan.cli.console import print_json, say
 
+#: Largest statement or audit that is read; real ones take a few thousand bytes.
+MOST_BYTES = 2**24
 #: The page's name where none is given, beside the files of its release.
 PAGE = "report.html"
 
@@ -63,24 +67,25 @@ def run_report(
         "private": statement.private,
     }
     if as_json:
-        typer.echo(json.dumps(facts, indent=2))
+        print_json(facts)
         return
     if not statement.private:
-        typer.echo(f"NOT PRIVATE: {statement.why_not_private}")
-    typer.echo(f"{page} ({facts['bytes'] // 1000} KB): open it in any browser, no network needed")
+        say(f"NOT PRIVATE: {printable(statement.why_not_private)}")
+    say(f"{page} ({facts['bytes'] // 1000} KB): open it in any browser, no network needed")
 
 
 def _source(release: Path, key: Path | None) -> Any:
-    from veilspan.privacy.statement import PrivacyStatement
+    from veilspan.privacy.records import statement_from
 
     if release.is_file() and release.suffix == ".json" and release.name != "release.json":
         record = _read_json(release)
         if not isinstance(record, dict) or "events" not in record:
             raise ValueError(f"{release} holds no statement of a release.")
         try:
-            return PrivacyStatement.from_dict(record)
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"{release} holds no whole statement of a release.") from error
+            return statement_from(record)
+        except Exception:  # of whatever type: a file may hold anything
+            pass
+        raise ValueError(f"{release} holds no whole statement of a release.")
     from veilspan.releases import load
 
     return load(release, key=key)
@@ -96,7 +101,9 @@ def _account(ledger: str, dataset: str | None, key: Path | None, statement: Any)
 
 
 def _read_json(path: Path) -> Any:
+    text = read_regular(path, MOST_BYTES)
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not JSON.") from error
+        return parse_json(text)
+    except ValueError:  # also a text that is no UTF-8
+        pass
+    raise ValueError(f"{path} is not JSON.")

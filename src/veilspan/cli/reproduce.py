@@ -9,6 +9,8 @@ from typing import Any
 
 import typer
 
+from veilspan._text import printable
+from veilspan.cli.console import say
 from veilspan.cli.experiments import experiment
 
 SCHEMA = 1
@@ -19,7 +21,7 @@ def show_list(out: Path, *, as_json: bool) -> None:
     registry = experiment("registry")
     rows = [{**_facts(item), **status(out, item.name)} for item in registry.ITEMS]
     if as_json:
-        print(json.dumps(rows, indent=1))
+        say(json.dumps(rows, indent=1))
         return
     from rich.console import Console
     from rich.table import Table
@@ -32,12 +34,12 @@ def show_list(out: Path, *, as_json: bool) -> None:
             table.add_column(column, min_width=width, overflow="fold")
         for row in rows:
             if row["paper"] == paper.key:
-                table.add_row(row["name"], row["label"], row["title"], row["status"])
+                table.add_row(row["name"], row["label"], row["title"], printable(row["status"]))
         console.print(table)
         console.print()
     console.print(
-        f"Status: the last runs in {out}. Rerun one: veilspan reproduce NAME [--quick | --full] "
-        "[--data DIR]",
+        f"Status: the last runs in {printable(out)}. Rerun one: veilspan reproduce NAME "
+        "[--quick | --full] [--data DIR]",
         markup=False,
     )
 
@@ -92,22 +94,22 @@ def run_items(
     records, failures = [], []
     for count, item in enumerate(items, start=1):
         place = f"[{count}/{len(items)}] " if len(items) > 1 else ""
-        print(f"{place}{item.name}: {item.label}, {item.title} ({scale})", file=sys.stderr)
+        say(f"{place}{item.name}: {item.label}, {item.title} ({scale})", error=True)
         try:
             record = run_item(item, scale=scale, data=data, out=out, fresh=fresh, peers=peers)
         except Exception as error:  # whatever it is, the others are run
             if len(items) == 1:
                 raise
             failures.append(item.name)
-            print(f"veilspan: {item.name}: {error}", file=sys.stderr)
+            say(f"{item.name}: {error}", error=True)
             continue
         records.append(record)
         if not as_json:
             show_record(record, out)
     if as_json:
-        print(json.dumps(records, indent=1))
+        say(json.dumps(records, indent=1))
     if failures:
-        print(f"veilspan: could not be run: {', '.join(failures)}", file=sys.stderr)
+        say(f"could not be run: {', '.join(failures)}", error=True)
         raise typer.Exit(1)
 
 
@@ -126,19 +128,19 @@ def run_item(item: Any, **options: Any) -> dict[str, Any]:
 
 def show_record(record: dict[str, Any], out: Path) -> None:
     """Print the verdict, the claims and where the files are."""
-    print(f"{record['label']}: {record['verdict']}")
+    say(f"{record['label']}: {record['verdict']}")
     words = {True: "holds", False: "DOES NOT HOLD", None: "not judged"}
     for claim in record["claims"]:
-        print(f"  {words[claim['holds']]}: {claim['claim']}; {claim['measured']}")
+        say(f"  {words[claim['holds']]}: {claim['claim']}; {claim['measured']}")
     for cost in record["costs"]:
         why = f" ({cost['why']})" if cost["why"] else ""
-        print(f"  {cost['method']}: claims epsilon {cost['claimed']:.3g}, has {cost['true']}{why}")
+        say(f"  {cost['method']}: claims epsilon {cost['claimed']:.3g}, has {cost['true']}{why}")
     files = [f"{record['name']}.{suffix}" for suffix in ("json", "csv")]
     files += [f"{stem}.png" for stem in record["pictures"]]
-    print(f"  {record['cpu_seconds']:.0f} s of CPU; {out}/: {', '.join(files)}", flush=True)
+    say(f"  {record['cpu_seconds']:.0f} s of CPU; {out}/: {', '.join(files)}")
 
 
 def write_page(out: Path, page: Path) -> None:
     """Write the results in ``out`` as a page of Markdown with its pictures beside it."""
     taken = experiment("page").publish(out, page)
-    print(f"{page}: {len(taken)} results taken over from {out}", file=sys.stderr)
+    say(f"{page}: {len(taken)} results taken over from {out}", error=True)

@@ -42,6 +42,7 @@ def read_table(
     columns: Sequence[str] | None = None,
     target: str | None = None,
     separator: str | None = None,
+    header: bool | None = None,
 ) -> Table:
     """Read a table of numbers.
 
@@ -57,6 +58,8 @@ def read_table(
         The column to predict; in an ``.npz`` file the array ``y`` is it.
     separator : str, optional
         Of a CSV file; a comma by default, a tab for ``.tsv``.
+    header : bool, optional
+        Whether the first line of a CSV file names its columns; see :class:`CsvFile`.
     """
     place = Path(path)
     if any(letter in path for letter in "*?[") and not place.exists():
@@ -70,7 +73,9 @@ def read_table(
     if place.stat().st_size == 0:
         raise ValueError(f"{place.name} is empty.")
     if place.suffix in (".csv", ".tsv"):
-        return _read_csv(place, columns, target, separator)
+        return _read_csv(place, columns, target, CsvFile.open(place, separator, header=header))
+    if header is not None:
+        raise ValueError(f"--header and --no-header are for CSV files, which {place.name} is not.")
     if place.suffix == ".parquet":
         return _read_parquet(place, columns, target)
     return _read_arrays(place, columns, target)
@@ -88,10 +93,11 @@ def choose(
 
     Without ``quote`` an error lists no names: the line that should hold them may be a row.
     """
+    there = set(names)
     missing = [name for name in [*(columns or ()), *([target] if target else ())]
-               if name not in names]  # fmt: skip
+               if name not in there]  # fmt: skip
     if missing:
-        known = f"it has {_listed(names)}" if quote else f"its first line has {len(names)} names"
+        known = f"it has {listed(names)}" if quote else f"its first line has {len(names)} names"
         raise ValueError(f"{where} has no column {', '.join(map(repr, missing))}; {known}.")
     if columns is not None and len(set(columns)) < len(columns):
         raise ValueError("--columns names a column twice.")
@@ -103,16 +109,16 @@ def choose(
     return chosen
 
 
-def _listed(names: Sequence[str], most: int = 12) -> str:
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """The first few names, and how many there are."""
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
 
 
 def _read_csv(
-    path: Path, columns: Sequence[str] | None, target: str | None, separator: str | None
+    path: Path, columns: Sequence[str] | None, target: str | None, file: CsvFile
 ) -> Table:
-    file = CsvFile.open(path, separator)
-    chosen = choose(file.names, columns, target, path.name, quote=not file.has_header)
+    chosen = choose(file.names, columns, target, path.name, quote=file.declared)
     rows = file.numbers(chosen)
     _check_finite(rows, chosen, path.name)
     targets = None if target is None else file.labels(target)
@@ -123,7 +129,7 @@ def _check_finite(rows: np.ndarray, names: Sequence[str], where: str) -> None:
     bad = [name for name, good in zip(names, np.isfinite(rows).all(axis=0)) if not good]
     if bad:
         raise ValueError(
-            f"{where} holds NaN or infinite numbers in {_listed(bad)}: fill or drop them by a rule "
+            f"{where} holds NaN or infinite numbers in {listed(bad)}: fill or drop them by a rule "
             "that is public, or leave the columns out by --columns."
         )
 
@@ -221,7 +227,7 @@ def _read_parquet(path: Path, columns: Sequence[str] | None, target: str | None)
     _refuse_text(text, path.name)
     gaps = [name for name in (*chosen, *([target] if target else [])) if table[name].null_count]
     if gaps:
-        raise ValueError(f"{path.name} has empty cells in {_listed(gaps)}: fill or drop them.")
+        raise ValueError(f"{path.name} has empty cells in {listed(gaps)}: fill or drop them.")
     rows = np.column_stack([table[name].to_numpy() for name in chosen])
     _check_finite(rows, chosen, path.name)
     return Table(rows, None if target is None else table[target].to_numpy(), tuple(chosen))
@@ -230,7 +236,7 @@ def _read_parquet(path: Path, columns: Sequence[str] | None, target: str | None)
 def _refuse_text(names: Sequence[str], where: str) -> None:
     if names:
         raise ValueError(
-            f"{where} holds text, not numbers, in {_listed(names)}: leave ids out by --columns, "
+            f"{where} holds text, not numbers, in {listed(names)}: leave ids out by --columns, "
             "and turn categories into numbers (a column of 0 and 1 for each) first."
         )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from veilspan.cli.console import busy, print_json
+from veilspan.cli.console import busy, print_json, say
 from veilspan.cli.tables import check_not_input, check_output, read_table, write_table
 
 
@@ -20,6 +20,7 @@ def run_transform(
     *,
     columns: str | None,
     separator: str | None,
+    header: bool | None,
     probabilities: bool,
     key: Path | None,
     as_json: bool,
@@ -33,14 +34,15 @@ def run_transform(
     if type(model).__name__ in ("MatrixCompletion", "LocalPredictor"):
         raise ValueError(f"a recommender has no rows to transform: veilspan recommend {release}.")
     with busy(f"transforming {Path(data).name}", quiet=as_json):
-        table = read_table(data, columns=_columns(model, columns), separator=separator)
+        chosen = _columns(model, columns)
+        table = read_table(data, columns=chosen, separator=separator, header=header)
         names, values = _applied(model, table.rows, probabilities)
         write_table(out, names, values)
     count = len(values[0])
     if as_json:
         print_json({"file": str(out), "rows": count, "columns": list(names)})
     else:
-        print(f"{count:,} rows x {len(names)} columns written to {out}")
+        say(f"{count:,} rows x {len(names)} columns written to {out}")
 
 
 def _columns(model: Any, given: str | None) -> list[str] | None:

@@ -16,6 +16,7 @@ from veilspan.cli.options import (
     DataFile,
     Delta,
     Epsilon,
+    Header,
     KeyFile,
     KindName,
     Neighbors,
@@ -130,10 +131,18 @@ def fit(
         str | None, typer.Option(help="For recommend: file with the public items, or observed.")
     ] = None,
     separator: Separator = None,
+    header: Header = None,
     ledger: Annotated[str | None, typer.Option(help="Ledger to charge: its file or URL.")] = None,
     dataset: Annotated[str | None, typer.Option(help="Whose budget in the ledger.")] = None,
     key: Annotated[
         Path | None, typer.Option(help="Key file: of the ledger, and to seal the release.")
+    ] = None,
+    request: Annotated[
+        str | None,
+        typer.Option(
+            help="With --ledger: a name of this request. The same name again gives the stored "
+            "release and charges nothing. By default made of what is asked and --out."
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a release in --out.")] = False,
     json: AsJson = False,
@@ -142,6 +151,9 @@ def fit(
 
     The folder appears whole or not at all. Bounds are public knowledge and are given by --param;
     rows never choose them.
+
+    With --ledger the same command after a crash gives the release that was paid for and charges
+    nothing.
 
     Example: veilspan fit robust-pca table.csv --out release -p n_components=2
     """
@@ -159,9 +171,11 @@ def fit(
         target=target,
         items=items,
         separator=separator,
+        header=header,
         ledger=ledger,
         dataset=dataset,
         key=key,
+        request=request,
         force=force,
         as_json=json,
     )
@@ -173,6 +187,7 @@ def transform(
     out: Annotated[Path, typer.Option(help="A .csv, .npy or .parquet file.")],
     columns: Columns = None,
     separator: Separator = None,
+    header: Header = None,
     proba: Annotated[bool, typer.Option("--proba", help="Probabilities of the classes.")] = False,
     key: KeyFile = None,
     json: AsJson = False,
@@ -191,6 +206,7 @@ def transform(
         out,
         columns=columns,
         separator=separator,
+        header=header,
         probabilities=proba,
         key=key,
         as_json=json,
@@ -205,6 +221,7 @@ def recommend(
     out: Annotated[Path | None, typer.Option(help="A .csv file for all of them.")] = None,
     columns: Annotated[str | None, typer.Option(help="Names of the three columns.")] = None,
     separator: Separator = None,
+    header: Header = None,
     key: KeyFile = None,
     json: AsJson = False,
 ) -> None:
@@ -224,6 +241,7 @@ def recommend(
         out=out,
         columns=columns,
         separator=separator,
+        header=header,
         key=key,
         as_json=json,
     )

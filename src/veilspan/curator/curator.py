@@ -1,7 +1,8 @@
 r"""The curator: clip, sample, sum, add noise, charge. This file is the privacy proof.
 
 Theorem. Let a curator answer questions under a plan with budget (epsilon, delta) and relation N.
-Then the sequence of all its answers is (epsilon, delta)-DP under N, for any solver.
+Then the sequence of all its answers is (epsilon, delta)-DP under N, for any solver: any function,
+random or not, that chooses each question by what the curator's public names gave it before.
 
 Proof. (1) *One answer.* The contributions of a query at a public point, multiplied by
 ``clip_weights``, have norm at most ``bound``; so tables related by N have exact sums at distance at
@@ -11,10 +12,15 @@ a Gaussian mechanism with multiplier z. With Poisson sampling at rate q, given t
 other rows the two outputs are the pairs of ``privacy.accounting`` with distance ``bound`` (plus
 rounding) to the sum without the row; mixing over the other rows' sample does not increase a
 hockey-stick divergence. (2) *All answers.* The point and, in an adaptive plan, the multiplier are
-functions of earlier answers and public facts, so the answers are an adaptive composition; the meter
-admits only what the budget covers, before any row is read. (3) *Everything else.* ``project`` and
-all solvers see answers only: post-processing. The number of rows is given out only under
-replace-one, where it is public. []
+functions of earlier answers, public facts and a solver's own coins, so the answers are an adaptive
+composition. The meter admits, before any row is read, either the events of the plan, which together
+cost no more than the budget or there would be no plan (``privacy.plan``), or Gaussian questions
+whose exact sum of mu^2 is within that of the budget (``privacy.meter``). (3) *Everything else.*
+``project`` and all solvers see answers only: post-processing. Coins that a solver asks for
+(:meth:`Curator.coins`) come from a stream of their own, independent of noise and samples, as if it
+had brought them; the source of these stays inside, and neither it, the plan nor the kind of noise
+can be changed from outside. The number of rows is given out only under replace-one, where it is
+public. []
 
 :meth:`Curator.minimum` is a second kind of answer, the minimum of a tilted objective. It takes the
 place of (1) with the theorem of ``docs/objective_perturbation.md``; (2) and (3) stay as they are.
@@ -33,10 +39,10 @@ from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Rows
 from veilspan.curator.silence import Silence
 from veilspan.curator.tape import Question, current_tape, fingerprint
-from veilspan.privacy.discrete import LEAST_BITS, add_discrete_noise
+from veilspan.privacy.discrete import add_discrete_noise
 from veilspan.privacy.errors import PrivacyError
 from veilspan.privacy.events import Event, ObjectiveEvent, SampledGaussianEvent
-from veilspan.privacy.grid import COARSEST, MAX_ROWS, Scale, add_noise, noise_scale
+from veilspan.privacy.grid import MAX_ROWS, Scale, add_noise, noise_scale
 from veilspan.privacy.meter import GaussianFilter, meter_for
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.noise import NoiseSource
@@ -95,11 +101,34 @@ class Curator:
             raise PrivacyError("under add-remove a plan cannot know the number of rows.")
         if plan.n_rows is None and rows.n_rows > MAX_ROWS:
             raise ValueError(f"under add-remove at most {MAX_ROWS:,} rows are supported.")
-        self.plan = plan
-        self.source = source
-        self.noise = noise
+        self._plan = plan
+        self._source = source
+        self._noise = noise
         self._meter = meter_for(plan)
         self._executor: Executor = rows.executor()
+
+    @property
+    def plan(self) -> Plan:
+        """What may be asked."""
+        return self._plan
+
+    @property
+    def noise(self) -> NoiseKind:
+        """How noise is drawn."""
+        return self._noise
+
+    def coins(self, purpose: str) -> np.random.Generator:
+        """Random numbers for a solver's own choices, e.g. of the iterate that it gives back.
+
+        They are independent of all noise and of which rows are sampled, so knowing them, or their
+        generator's state, tells nothing about a row.
+
+        Parameters
+        ----------
+        purpose : str
+            What they are for. The same purpose gets the same stream again, from its beginning.
+        """
+        return self._source.coins(purpose)
 
     @property
     def n_rows(self) -> int:
@@ -156,11 +185,11 @@ class Curator:
         charged = self._meter.charge(event, noise_multiplier)
         if isinstance(charged, ObjectiveEvent):
             raise PrivacyError(f"{event!r} pays for a minimum, not for a sum.")
-        sampling, step = None, self.source.next_step()
+        sampling, step = None, self._source.next_step()
         if isinstance(charged, SampledGaussianEvent):
-            sampling = Sampling(charged.sampling_rate, self.source, step)
+            sampling = Sampling(charged.sampling_rate, self._source, step)
         scale = self._scale(query, point, space, charged)
-        with Silence(not self.source.secure):
+        with Silence(not self._source.secure):
             exact = self._executor.clipped_sum(query, point, space, sampling)
             given = self._release(exact, scale, query, point, charged)
         return Answer(space.project(given), scale.std, charged)
@@ -186,7 +215,7 @@ class Curator:
         """
         from veilspan.curator.objective import minimum
 
-        self.source.next_step()
+        self._source.next_step()
         return Answer(*minimum(self, loss, event, output, radius))
 
     def _scale(self, query: RowQuery, point: Any, space: AnswerSpace, charged: Event) -> Scale:
@@ -197,8 +226,12 @@ class Curator:
             self._sensitivity(query, charged),
             space.coordinates,
             largest=rows * query.bound,
-            float_slack=self._executor.rounding_slack(query, point, self.plan.neighbors),
-            least_bits=LEAST_BITS + 1 if self.noise == "exact" else COARSEST,
+            float_slack=self._executor.rounding_slack(
+                query,
+                point,
+                self.plan.neighbors,
+                sampled=isinstance(charged, SampledGaussianEvent),
+            ),
         )
 
     def _sensitivity(self, query: RowQuery, charged: Event) -> float:
@@ -232,7 +265,7 @@ class Curator:
 
     def _add_noise(self, exact: np.ndarray, scale: Scale) -> np.ndarray:
         draw = add_discrete_noise if self.noise == "exact" else add_noise
-        return draw(exact, scale, self.source)
+        return draw(exact, scale, self._source)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("a curator holds rows and is never pickled or copied.")

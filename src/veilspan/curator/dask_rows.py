@@ -210,7 +210,9 @@ class DaskExecutor:
         """Number of parts; under add-remove, where a row more may be a part more, its maximum."""
         return self._rows.n_parts if neighbors == "replace-one" else MOST_PARTS
 
-    def rounding_slack(self, query: RowQuery, point: Any, neighbors: Neighbors) -> float:
+    def rounding_slack(
+        self, query: RowQuery, point: Any, neighbors: Neighbors, *, sampled: bool = False
+    ) -> float:
         """What float64 arithmetic may add to the sensitivity: see the top of this file."""
         rows = self._rows.n_rows if neighbors == "replace-one" else MAX_ROWS
         return float_slack(

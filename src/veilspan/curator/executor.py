@@ -63,8 +63,10 @@ class Executor(Protocol):
     def extra_terms(self, neighbors: Neighbors) -> int:
         """A public bound on the sums of parts that are added up beyond those of one table."""
 
-    def rounding_slack(self, query: RowQuery, point: Any, neighbors: Neighbors) -> float:
-        """What float64 arithmetic may add to the sensitivity."""
+    def rounding_slack(
+        self, query: RowQuery, point: Any, neighbors: Neighbors, *, sampled: bool = False
+    ) -> float:
+        """What float64 arithmetic may add to the sensitivity; of a sum over a sample, or all."""
 
     def clipped_sum(
         self, query: RowQuery, point: Any, space: AnswerSpace, sampling: Sampling | None = None
@@ -125,8 +127,15 @@ class MemoryExecutor:
         """Rows per block: a public number, from the width of the table and the query."""
         return block_rows(query, point, self.n_features)
 
-    def rounding_slack(self, query: RowQuery, point: Any, neighbors: Neighbors) -> float:
-        """What float64 arithmetic may add to the sensitivity (see ``privacy.grid``)."""
+    def rounding_slack(
+        self, query: RowQuery, point: Any, neighbors: Neighbors, *, sampled: bool = False
+    ) -> float:
+        """What float64 arithmetic may add to the sensitivity (see ``privacy.grid``).
+
+        Only where the row is exchanged and all take part do the others stay in their places. A
+        sampled sum is compared with that of the same sample without the row, whose blocks are
+        shorter by one: matrix products may then round every other row's contribution differently.
+        """
         replace = neighbors == "replace-one"
         rows = self._rows.n_rows if replace else MAX_ROWS
         return float_slack(
@@ -135,7 +144,7 @@ class MemoryExecutor:
             self.block_rows(query, point),
             GROUP,
             roundoff=query.roundoff(self.n_features, point),
-            moved_rows=1 if replace else rows,
+            moved_rows=1 if replace and not sampled else rows,
         )
 
     def clipped_sum(

@@ -28,7 +28,6 @@ from veilspan.curator.rows import Block
 from veilspan.curator.silence import Silence
 from veilspan.curator.tape import Question, current_tape, fingerprint
 from veilspan.curator.tilted import TiltedObjective, minimise
-from veilspan.privacy.discrete import LEAST_BITS
 from veilspan.privacy.errors import PrivacyError
 from veilspan.privacy.events import Event, GaussianEvent, LossShape, ObjectiveEvent
 from veilspan.privacy.grid import COARSEST, MAX_ROWS, UNIT_ROUNDOFF, Scale, noise_scale
@@ -230,13 +229,12 @@ def minimum(
     if paid.noise_multiplier > 0:
         # More noise than rounding needs, never below 2^-22 of the radius: room for a fine grid.
         distance = max(distance, math.ldexp(radius, -22) / paid.noise_multiplier)
-    bits = LEAST_BITS if curator.noise == "exact" else COARSEST
     size = curator.n_features * loss.n_outputs
     scale = noise_scale(
-        paid.noise_multiplier, distance, size, largest=2 * radius, least_bits=bits + 1
+        paid.noise_multiplier, distance, size, largest=2 * radius, least_bits=COARSEST + 1
     )
     # All that may fail for a public reason stands above.
-    with Silence(not curator.source.secure), threads_for(curator.n_features):
+    with Silence(not curator._source.secure), threads_for(curator.n_features):
         theta = _tilted_minimum(curator, loss, charged, bounds)
         exact = (fold(theta, radius) if charged.std else theta).ravel()
         tape = current_tape()

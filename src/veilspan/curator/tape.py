@@ -105,6 +105,12 @@ def current_tape() -> Tape | None:
 
 
 @contextmanager
+def on_tape(tape: Tape) -> Iterator[Tape]:
+    """Send the answers of every curator used inside the block to a tape of your own."""
+    yield from _with(tape)
+
+
+@contextmanager
 def recording() -> Iterator[Tape]:
     """Record the answers of every curator used inside the block."""
     yield from _with(Tape())

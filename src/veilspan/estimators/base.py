@@ -125,7 +125,8 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
             curators = self._consult(table, targets, plan, source)
         self.plan_ = plan
         on_cluster = (ON_A_CLUSTER,) if isinstance(table, DaskTable) else ()
-        self.privacy_ = _statement(plan, curators, (*self._rests_on(), *on_cluster), self._unit)
+        rests_on = (*self._rests_on(), *on_cluster)
+        self.privacy_ = _statement(plan, curators, source, rests_on, self._unit)
         if receipt is not None:
             record(self, receipt)
         return self
@@ -206,10 +207,13 @@ def _warn(plan: Plan, source: NoiseSource) -> None:
 
 
 def _statement(
-    plan: Plan, curators: Sequence[Curator], extra: tuple[str, ...], unit: str
+    plan: Plan,
+    curators: Sequence[Curator],
+    source: NoiseSource,
+    extra: tuple[str, ...],
+    unit: str,
 ) -> PrivacyStatement:
     curator = curators[-1]
-    source = curator.source
     reasons = [
         text
         for holds, text in (

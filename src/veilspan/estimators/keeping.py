@@ -37,7 +37,7 @@ class Kept(Reported):
         Parameters
         ----------
         folder : path
-            Gets ``release.json`` and ``arrays.npz``, both whole or not at all.
+            Gets ``release.json`` and the arrays that it names: the whole release or none.
         **options
             ``key``, ``overwrite``: see :func:`veilspan.releases.save`.
         """

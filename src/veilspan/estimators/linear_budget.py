@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from veilspan.privacy import gdp
 from veilspan.privacy.accounting import epsilon_spent
-from veilspan.privacy.budget import Budget
+from veilspan.privacy.budget import LEAST_EPSILON, Budget
 from veilspan.privacy.events import Event, with_noise
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.solvers.linear import LinearProblem, LinearSolver
@@ -76,7 +75,7 @@ def split_budget(
         )
     event = ranges_event()
     first = (with_noise(event, math.sqrt(event.count / RANGES_SHARE) / budget.mu),)
-    epsilon = gdp.epsilon_of(budget.mu * math.sqrt(1 - RANGES_SHARE), budget.delta)
+    epsilon = Budget.of_mu(budget.mu * math.sqrt(1 - RANGES_SHARE), budget.delta).epsilon
     kept: LinearSplit | None = None
     for _ in range(_ROUNDS):
         part = Budget(epsilon, budget.delta)
@@ -85,9 +84,14 @@ def split_budget(
         spent = epsilon_spent((*first, *events), budget.delta, neighbors=neighbors)
         if spent <= budget.epsilon:
             kept = LinearSplit(first, part, problem, solver, events)
-            if spent > budget.epsilon * (1 - 1e-4):
+            if spent > budget.epsilon * (1 - 1e-4) or spent == 0:
                 break
         epsilon *= budget.epsilon / spent * (1 - 2e-5)
+        if epsilon < LEAST_EPSILON:
+            break
     if kept is None:
-        raise RuntimeError("no part of the budget was found for the solver; report the parameters.")
+        raise ValueError(
+            f"epsilon = {budget.epsilon:g} is too small at delta = {budget.delta:g} for private "
+            "bounds and a solver together: give public bounds, or a larger epsilon."
+        )
     return kept

@@ -13,7 +13,6 @@ her alone.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,8 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from veilspan._files import write_whole
+from veilspan._archives import pack_arrays, read_with_header, with_header
+from veilspan._files import IrregularFileError, write_whole
 from veilspan.curator.input_kinds import refuse_masked
+from veilspan.privacy.records import statement_from
 from veilspan.problems.ratings_residual import checked_ridge
 from veilspan.problems.small_systems import solve_each
 
@@ -134,31 +135,40 @@ class LocalPredictor:
             "ridge": self.ridge,
             "privacy": dict(self.privacy),
         }
-        text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
         arrays = {
-            "header": text,
             "item_bias": self.item_bias.astype(np.float32),
             "item_factors": self.item_factors.astype(np.float32),
         }
-        write_whole(Path(path), lambda stream: np.savez_compressed(stream, **arrays))  # type: ignore[arg-type]
+        packed = pack_arrays(with_header(header, arrays), compressed=True)
+        write_whole(Path(path), lambda stream: stream.write(packed))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LocalPredictor:
         """Read what :meth:`save` wrote. Nothing in the file is executed."""
-        with np.load(path, allow_pickle=False) as file:
-            header = json.loads(file["header"].tobytes())
-            if header.get("format") != FORMAT:
-                raise ValueError(f"not a local predictor of format {FORMAT}.")
-            bias, factors = (
-                file[name].astype(np.float64) for name in ("item_bias", "item_factors")
-            )
-        return cls(
-            bias,
-            factors,
-            tuple(header["item_ids"]),
-            tuple(header["rating_range"]),
-            header["ridge"],
-            header["privacy"],
+        place = Path(path)
+        header: dict[str, Any] | None
+        try:
+            header, arrays = read_with_header(place, compressed=True)
+        except (OSError, IrregularFileError):
+            raise
+        except Exception:  # whatever NumPy, zipfile and the memory say of a foreign archive
+            header, arrays = None, {}
+        if header is None:
+            raise ValueError(f"{place} holds no local predictor: it is damaged or another file.")
+        return cls.from_parts(header, arrays)
+
+    @classmethod
+    def from_parts(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> LocalPredictor:
+        """The predictor of a file's header and arrays, after checks of both."""
+        if header.get("format") != FORMAT:
+            raise ValueError(f"not a local predictor of format {FORMAT}.")
+        try:
+            return _checked(cls, header, arrays)
+        except Exception:  # of whatever type: a file may hold anything
+            pass
+        raise ValueError(
+            "not a whole local predictor: its numbers must be finite, and its items, biases and "
+            "factors fit together."
         )
 
     def _arrays(self, my_ratings: MyRatings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -220,3 +230,23 @@ def _plain(name: Hashable) -> Any:
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     raise TypeError(f"item ids must be strings or numbers to be saved; got {type(name).__name__}.")
+
+
+def _checked(
+    kind: type[LocalPredictor], header: dict[str, Any], arrays: dict[str, np.ndarray]
+) -> LocalPredictor:
+    """The predictor, or any error."""
+    bias, factors = (arrays[name].astype(np.float64) for name in ("item_bias", "item_factors"))
+    ids = tuple(_plain(name) for name in header["item_ids"])
+    low, high = map(float, header["rating_range"])
+    ridge = float(header["ridge"])
+    fits = bias.shape == (len(set(ids)),) == (len(ids),) and factors.shape[:-1] == bias.shape
+    numbers = np.isfinite(bias).all() and np.isfinite(factors).all() and np.isfinite(ridge)
+    if not (fits and numbers and ridge >= 0 and -np.inf < low < high < np.inf):
+        raise ValueError("numbers that do not fit together")
+    said = dict(header["privacy"])
+    if "format" in said:  # a whole statement, not a few words of somebody's own
+        statement_from(said)
+    elif not float(said.get("epsilon", 1.0)) > 0:
+        raise ValueError("an epsilon that is none")
+    return kind(bias, factors, ids, (low, high), ridge, said)

@@ -27,7 +27,6 @@ from veilspan.solvers.completion import CompletionSolver, CompletionTask
 from veilspan.solvers.completion_table import completion_solver
 
 # Number of the sampling stream that decides which ratings of a user are kept; no step has it.
-KEEP_STREAM = 2**62 + 1
 # So many times more items than users look like a transposed table.
 TRANSPOSED = 2
 JOINT = (
@@ -208,7 +207,7 @@ class MatrixCompletion(PrivateEstimator):
 
     def _run(self, curator: Curator) -> None:
         plan = curator.plan
-        salt = int(curator.source.sampling_stream(KEEP_STREAM).integers(2**63))
+        salt = int(curator.coins("ratings kept").integers(2**63))
         task = self._task(plan.budget, plan.n_rows, plan.n_features, salt)
         result = completion_solver(self.solver).run(curator, task)
         self.item_bias_ = result.item_bias

@@ -16,6 +16,7 @@ from veilspan.estimators.keeping import Reported
 from veilspan.ledger.dataset import Dataset
 from veilspan.ledger.passwords import without_password
 from veilspan.privacy.errors import PrivacyError
+from veilspan.privacy.records import plan_from, statement_from
 from veilspan.streaming import loops, steps
 from veilspan.streaming.files import StateFileError, read_state, write_state
 from veilspan.streaming.stream import Stream
@@ -71,28 +72,14 @@ class StoredState(Reported, LedgerParameter):
     def from_state_dict(cls, state: dict[str, Any]) -> Self:
         """A tracker that goes on where :meth:`state_dict` was taken."""
         _check(state)
-        arrays = {name: np.array(array) for name, array in state["arrays"].items()}
-        start = arrays.pop("init", None)
-        parameters = {
-            name: start if _is(value, "array") else _decode(value)
-            for name, value in state["parameters"].items()
-        }
-        tracker: Any = cls(**parameters)
-        if state["private"]:
-            from veilspan.estimators.private_stream import restore_released_state
-
-            restore_released_state(tracker, state["learned"], arrays)
-        else:
-            stream = Stream(**arrays)
-            if stream.memory.shape != (loops.SIZE,):
-                raise StateFileError("the state was written by another version of the stream.")
-            tracker._stream = stream
-            tracker.n_features_in_ = stream.basis.shape[1]
-            tracker.changed_ = state["learned"]["changed"]
-            tracker._publish()
-        if state["columns"] is not None:
-            tracker.feature_names_in_ = np.array(state["columns"], dtype=object)
-        return tracker
+        try:
+            return _resumed(cls, state)
+        except (StateFileError, PrivacyError):
+            raise
+        except Exception as error:  # of whatever type: a file may hold anything
+            raise StateFileError(
+                f"the state of a tracker is not whole or not consistent ({type(error).__name__})."
+            ) from error
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write :meth:`state_dict` to one ``.npz`` file, whole or not at all."""
@@ -114,6 +101,66 @@ def check_may_go_without_epsilon(tracker: Any) -> None:
             "replace them by components that are not. Make a new tracker."
         )
     refuse_without_epsilon(tracker)
+
+
+def _resumed(cls: Any, state: dict[str, Any]) -> Any:
+    arrays = {name: np.array(array) for name, array in state["arrays"].items()}
+    start = arrays.pop("init", None)
+    parameters = {
+        name: start if _is(value, "array") else _decode(value)
+        for name, value in state["parameters"].items()
+    }
+    tracker: Any = cls(**parameters)
+    if state["private"]:
+        from veilspan.estimators.private_stream import restore_released_state
+
+        _check_released(state["learned"], arrays)
+        restore_released_state(tracker, state["learned"], arrays)
+    else:
+        stream = Stream(**arrays)
+        _check_stream(stream)
+        tracker._stream = stream
+        tracker.n_features_in_ = stream.basis.shape[1]
+        tracker.changed_ = bool(state["learned"]["changed"])
+        tracker._publish()
+    if state["columns"] is not None:
+        tracker.feature_names_in_ = np.array(state["columns"], dtype=object)
+        if tracker.feature_names_in_.shape != (tracker.n_features_in_,):
+            raise StateFileError("the state's names do not fit its columns.")
+    return tracker
+
+
+def _check_stream(stream: Stream) -> None:
+    """Refuse arrays that no stream can have; rows of the window may have gaps."""
+    if stream.memory.shape != (loops.SIZE,):
+        raise StateFileError("the state was written by another version of the stream.")
+    parts = (stream.basis, stream.memory, stream.recent)
+    width = stream.basis.shape[-1]
+    shaped = stream.basis.ndim == stream.recent.ndim == 2 and stream.recent.shape[1] == width
+    if not shaped or not 1 <= len(stream.basis) <= width or any(p.dtype != float for p in parts):
+        raise StateFileError("the arrays of the state do not fit together.")
+    if not (np.isfinite(stream.basis).all() and np.isfinite(stream.memory).all()):
+        raise StateFileError("the state holds numbers that are not finite.")
+
+
+def _check_released(learned: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """Refuse numbers that no private stream has released."""
+    plan = plan_from(learned["plan"])
+    if learned["statement"] is not None:
+        statement_from(learned["statement"])
+    releases, belief = learned["releases"], learned["belief"]
+    if type(releases) is not int or releases < 0 or plan.n_rows is None:
+        raise StateFileError("the state's number of releases is none.")
+    numbers = [value for value in belief.values() if value is not None]
+    if not all(isinstance(n, (int, float)) and not math.isnan(n) for n in numbers):
+        raise StateFileError("the state holds something else than numbers.")
+    if not all(part.dtype == float and np.isfinite(part).all() for part in arrays.values()):
+        raise StateFileError("the state holds numbers that are not finite.")
+    width, basis = plan.n_features, arrays.get("basis")
+    rank = 0 if basis is None else basis.shape[-1]
+    shapes = {"basis": (width, rank), "inside": (rank, rank), "moment": (width, width)}
+    if any(array.shape != shapes[name] for name, array in arrays.items()):
+        raise StateFileError("the arrays of the state do not fit together.")
 
 
 def _check(state: dict[str, Any]) -> None:

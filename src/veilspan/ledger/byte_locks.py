@@ -24,17 +24,18 @@ _FILES: dict[str, int] = {}
 _LOCK = threading.Lock()
 
 
-def hold_byte(path: str, what: str) -> Callable[[], None]:
+def hold_byte(beside: str, what: str) -> Callable[[], None]:
     """Wait until no other process holds ``what``, then hold it until the returned call.
 
-    A folder that gives no locks, or no file, is no error: then nobody waits.
+    The file ``...-keys`` is made beside another one, for the same users. A folder that gives no
+    locks, or no file, is no error: then nobody waits.
     """
     if _locks is None:
         return _nothing
     # Far beyond the end of the file, which stays empty. Two names share a byte once in 2^56.
     place = int.from_bytes(hashlib.sha256(what.encode()).digest()[:7], "big")
     try:
-        handle = _opened(path)
+        handle = _opened(beside)
         while not _taken(handle, place):
             time.sleep(_LOOK)
     except OSError:
@@ -47,13 +48,20 @@ def hold_byte(path: str, what: str) -> Callable[[], None]:
     return let_go
 
 
-def _opened(path: str) -> int:
+def _opened(beside: str) -> int:
+    path = f"{beside}-keys"
     with _LOCK:
         kept = _FILES.get(path)
         if kept is not None and _is_still(kept, path):
             return kept
-        _FILES[path] = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        return _FILES[path]
+        try:
+            handle = os.open(path, os.O_RDWR)
+        except FileNotFoundError:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            # As SQLite does with its logs: who may write to the ledger may lock.
+            os.fchmod(handle, os.stat(beside).st_mode & 0o666)
+        _FILES[path] = handle
+        return handle
 
 
 def _is_still(handle: int, path: str) -> bool:

@@ -92,7 +92,7 @@ class SQLiteStore(Store):
 
         Such a lock is held by the process: its threads exclude each other elsewhere.
         """
-        return hold_byte(os.path.realpath(self.path) + "-keys", what)
+        return hold_byte(os.path.realpath(self.path), what)
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[tuple[sqlite3.Connection, int]]:

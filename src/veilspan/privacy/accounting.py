@@ -34,6 +34,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from veilspan.privacy import gdp
+from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import (
     Event,
     GaussianEvent,
@@ -52,6 +53,10 @@ if TYPE_CHECKING:
 CERTIFY, SEARCH = 1e-4, 1e-3
 TINY = 0.2  # noise multiplier of a sampled event below which cells grow with its loss
 CELLS = 200_000  # at most, for the losses of one tilted objective
+GAUSSIAN_CELLS = 2_000_000  # at most, for those of all full batches together
+#: The numerical accountant cuts 1e-15 off a tail and adds it to delta, and its Fourier transforms
+#: round by about as much: a smaller delta is not resolved.
+LEAST_NUMERIC_DELTA = 1e-12
 
 
 def epsilon_spent(
@@ -80,6 +85,42 @@ def epsilon_spent(
     return _epsilon(merge(events), delta, check_neighbors(neighbors), CERTIFY)
 
 
+@lru_cache(maxsize=512)  # pure, and a plan is made anew for every part of a fit
+def within(events: tuple[Event, ...], budget: Budget, neighbors: Neighbors) -> bool:
+    """Whether events together cost no more than a budget: the test that every plan has to pass.
+
+    There is no tolerance here. ``gdp.delta_of`` is rounded up and the numerical accountant's losses
+    are too; it is :func:`veilspan.calibrate_noise` that leaves a margin (1e-9 of mu, or of epsilon)
+    for the rounding of noise multipliers, of their squares' sum, and of another machine.
+
+    Sampled events are first counted as if all rows took part, which bounds them from above
+    (:func:`_fit` says why) and is often enough for a budget that is large on purpose.
+    """
+    if not budget.is_private:
+        return True
+    joined = merge(events)
+    if any(event.noise_multiplier == 0 for event in joined):
+        return False
+    distance = 2.0 if neighbors == "replace-one" else 1.0
+    whole = [_as_full_batch(event, distance) for event in joined]
+    bounds = [event for event in whole if event is not None]
+    if len(bounds) == len(whole) and gdp.delta_of(gaussian_mu(bounds), budget.epsilon) <= (
+        budget.delta
+    ):
+        return True
+    # Full batches alone are exact, and the others only add to them.
+    if gaussian_only(joined) or gdp.delta_of(gaussian_mu(joined), budget.epsilon) > budget.delta:
+        return False
+    return _epsilon(joined, budget.delta, neighbors, CERTIFY) <= budget.epsilon
+
+
+def _as_full_batch(event: Event, distance: float) -> GaussianEvent | None:
+    """A release that costs no less and that all rows take part in; None if there is none."""
+    if isinstance(event, SampledGaussianEvent):
+        return GaussianEvent(event.name, event.noise_multiplier / distance, event.count)
+    return event if isinstance(event, GaussianEvent) else None
+
+
 def _fit(
     joined: Sequence[Event], neighbors: Neighbors, cell: float
 ) -> tuple[tuple[Event, ...], float]:
@@ -93,6 +134,9 @@ def _fit(
     from veilspan.privacy.objective import loss_scale  # needs NumPy
 
     distance = 2.0 if neighbors == "replace-one" else 1.0
+    mu = gaussian_mu(joined)
+    if not gaussian_only(joined) and math.isfinite(mu):
+        cell = max(cell, (mu * mu / 2 + 9 * mu) / GAUSSIAN_CELLS)
     kept: list[Event] = []
     for event in joined:
         if isinstance(event, ObjectiveEvent) and event.noise_multiplier > 0:
@@ -100,7 +144,7 @@ def _fit(
         tiny = isinstance(event, SampledGaussianEvent) and 0 < event.noise_multiplier < TINY
         loss = 1 / (2 * event.noise_multiplier**2) if tiny else 0.0
         if loss > 5e5:
-            event = GaussianEvent(event.name, event.noise_multiplier / distance, event.count)
+            event = _as_full_batch(event, distance) or event
             loss = 0.0
         kept.append(event)
         cell = max(cell, loss / 1000)
@@ -160,11 +204,22 @@ def _epsilon(joined: tuple[Event, ...], delta: float, neighbors: Neighbors, cell
     joined, cell = _fit(joined, neighbors, cell)
     if gaussian_only(joined):
         return gdp.epsilon_of(gaussian_mu(joined), delta)
-    if not 0 < delta < 1:
-        raise ValueError(f"delta must lie strictly between 0 and 1; got {delta}.")
+    check_numeric_delta(delta)
     if any(event.noise_multiplier == 0 for event in joined):
         return math.inf
     return float(_loss_distribution(joined, neighbors, cell).get_epsilon_for_delta(delta))
+
+
+def check_numeric_delta(delta: float) -> None:
+    """Refuse a delta that the numerical accountant does not resolve."""
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must lie strictly between 0 and 1; got {delta}.")
+    if delta < LEAST_NUMERIC_DELTA:
+        raise ValueError(
+            f"delta must be at least {LEAST_NUMERIC_DELTA:g} for releases over samples of the rows "
+            f"and for objective perturbation, which are accounted numerically; got {delta:g}. Full "
+            "batches have no such limit."
+        )
 
 
 def _loss_distribution(joined: Sequence[Event], neighbors: Neighbors, cell: float) -> Any:

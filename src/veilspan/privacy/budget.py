@@ -1,12 +1,29 @@
-"""A budget: the (epsilon, delta) that a release may spend."""
+"""A budget: the (epsilon, delta) that a release may spend, and the range in which numbers are true.
+
+Range. Every formula of ``privacy`` is evaluated in float64, so a budget is refused where one of
+them stops holding there.
+
+* *delta* from 1e-300: densities e^(-t^2/2) and their products stay normal numbers, down to the
+  parts of delta that a ledger makes. Up to 0.99: nearer to 1 all that counts is the distance to 1.
+* *epsilon* from 1e-6: the numerical accountant rounds losses up to cells of 1e-4, and at a percent
+  of a cell only the noise of epsilon = 0 is left to be found. Up to 1e9: there epsilon/mu and mu/2
+  cancel but for nine digits, which the margin of ``gdp.mu_of`` still pays for.
+
+Nobody should want a budget at these ends; whoever asks for one gets the truth or a sentence. An
+epsilon of ``inf`` says that there is no privacy.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any
 
 from veilspan.privacy import gdp
+
+LEAST_EPSILON, MOST_EPSILON = 1e-6, 1e9
+LEAST_DELTA, MOST_DELTA = 1e-300, 0.99
 
 
 @dataclass(frozen=True)
@@ -16,9 +33,9 @@ class Budget:
     Parameters
     ----------
     epsilon : float
-        Positive. ``inf`` means no privacy: the same algorithm without noise.
+        From 1e-6 to 1e9. ``inf`` means no privacy: the same algorithm without noise.
     delta : float
-        Between 0 and 1, both excluded. Gaussian noise has no pure-epsilon guarantee.
+        From 1e-300 to 0.99. Gaussian noise has no pure-epsilon guarantee, so it is not 0.
 
     Examples
     --------
@@ -35,9 +52,27 @@ class Budget:
             if isinstance(value, bool) or not isinstance(value, Real):
                 raise TypeError(f"{name} must be a number; got {type(value).__name__}.")
         if not self.epsilon > 0:
-            raise ValueError(f"epsilon must be positive; got {self.epsilon}.")
+            raise ValueError(f"epsilon must be positive; got {_said(self.epsilon)}.")
+        if not (LEAST_EPSILON <= self.epsilon <= MOST_EPSILON or self.epsilon == math.inf):
+            raise ValueError(
+                f"epsilon must lie between {LEAST_EPSILON:g} and {MOST_EPSILON:g}, or be inf for "
+                f"no privacy at all; got {_said(self.epsilon)}."
+            )
         if not 0 < self.delta < 1:
-            raise ValueError(f"delta must lie strictly between 0 and 1; got {self.delta}.")
+            raise ValueError(f"delta must lie strictly between 0 and 1; got {_said(self.delta)}.")
+        if not LEAST_DELTA <= self.delta <= MOST_DELTA:
+            raise ValueError(
+                f"delta must lie between {LEAST_DELTA:g} and {MOST_DELTA:g}; got "
+                f"{_said(self.delta)}."
+            )
+        # Plain floats: whole numbers and fractions mean the same and are written the same.
+        object.__setattr__(self, "epsilon", float(self.epsilon))
+        object.__setattr__(self, "delta", float(self.delta))
+
+    @classmethod
+    def of_mu(cls, mu: float, delta: float) -> Budget:
+        """The budget that mu-GDP needs at delta, for a part of a larger one; never below 1e-6."""
+        return cls(max(gdp.epsilon_of(mu, delta), LEAST_EPSILON), delta)
 
     @property
     def is_private(self) -> bool:
@@ -48,3 +83,11 @@ class Budget:
     def mu(self) -> float:
         """The largest mu for which mu-GDP implies this budget (``inf`` without privacy)."""
         return gdp.mu_of(self.epsilon, self.delta)
+
+
+def _said(value: Any) -> str:
+    """A number for a message, however long it is."""
+    try:
+        return f"{float(value)!r}"
+    except OverflowError:
+        return "a number beyond 1e308" if value > 0 else "a number below -1e308"

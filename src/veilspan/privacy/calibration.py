@@ -6,7 +6,14 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
-from veilspan.privacy.accounting import CERTIFY, SEARCH, _epsilon, gaussian_mu, gaussian_only
+from veilspan.privacy.accounting import (
+    CERTIFY,
+    SEARCH,
+    _epsilon,
+    check_numeric_delta,
+    gaussian_mu,
+    gaussian_only,
+)
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import (
     Event,
@@ -18,6 +25,11 @@ from veilspan.privacy.events import (
 from veilspan.privacy.neighbors import Neighbors, check_neighbors
 
 ACCURACY = 1e-4  # relative, on the noise, from the safe side
+#: Of epsilon, left over where the cost is a number of the numerical accountant: for the rounding of
+#: logarithms here and of Fourier transforms on another machine. Full batches have that of
+#: ``Budget.mu``. So a plan need not forgive any rounding.
+MARGIN = 1e-9
+MOST_NOISE = 1e12  # as a multiplier: more of it no longer changes what is computed
 REACHABLE = 0.95  # of epsilon: what determinants may cost by themselves, see ``objective``
 
 
@@ -114,17 +126,26 @@ def _common_factor(budget: Budget, events: tuple[Event, ...], neighbors: Neighbo
     """Smallest factor on all multipliers that keeps the budget (to ``ACCURACY``, safe side)."""
     if gaussian_only(events):
         return gaussian_mu(events) / budget.mu
+    check_numeric_delta(budget.delta)
     _check_reachable(budget, events)
+    loudest = max(event.noise_multiplier for event in events)
 
     def epsilon_at(cell: float) -> Callable[[float], float]:
         def log_epsilon(log_factor: float) -> float:
+            if log_factor > math.log(MOST_NOISE / loudest):
+                raise ValueError(
+                    f"epsilon = {budget.epsilon:g} is too small at delta = {budget.delta:g} for "
+                    "releases that are accounted numerically (samples of the rows, objective "
+                    "perturbation): no noise was found that keeps it. Use full batches, or a "
+                    "larger epsilon."
+                )
             factor = math.exp(log_factor)
             scaled = merge(with_noise(e, e.noise_multiplier * factor) for e in events)
             return math.log(max(_epsilon(scaled, budget.delta, neighbors, cell), 1e-12))
 
         return log_epsilon
 
-    target = math.log(budget.epsilon)
+    target = math.log(budget.epsilon * (1 - MARGIN))
     guess = _central_limit_guess(budget, events, neighbors)
     rough, slope = _solve_decreasing(epsilon_at(SEARCH), target, guess, -1.2, tolerance=1e-3)
     fine, _ = _solve_decreasing(epsilon_at(CERTIFY), target, rough, slope, tolerance=ACCURACY)

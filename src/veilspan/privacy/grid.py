@@ -20,7 +20,10 @@ m: any order of adding k numbers has an error of at most k u times the sum of th
 of the computed contributions, on each table. A computed contribution is itself within c u C of the
 true one (c = ``RowQuery.roundoff``: a norm over d features, a weight, a few products). Under
 replace-one all other rows stay in their places and are computed alike, so this counts for one row
-on each table; under add-remove rows move to other places in their blocks, and it counts for all.
+on each table; under add-remove rows move to other places in their blocks, and it counts for all. It
+counts for all under replace-one too if rows are sampled: each side of the pair in
+``privacy.accounting`` is held against the sum *without* the row, over blocks that are one row
+shorter, and the shape of a matrix product decides how it rounds.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from fractions import Fraction
 
 from veilspan.privacy.errors import BudgetExceededError
 from veilspan.privacy.events import Event, GaussianEvent, merge, with_count
@@ -61,17 +62,30 @@ class GaussianFilter(Meter):
 
     Each mu_k may depend on all earlier answers: the sum is a valid privacy filter for GDP with no
     loss (Smith & Thakurta 2022, Theorem 1; Koskela, Tobaben & Honkela 2022).
+
+    Admitted is a question if the exact sum of all squares, its own among them, is at most
+    mu^2 (1 + 1e-12). The tolerance is granted once, to the sum: a solver that spends "all that is
+    left" is off by a few roundings. ``Budget.mu`` is rounded down by 1e-9, which pays for it, and a
+    ledger charges mu^2 (1 + 1e-9) for an adaptive plan (``ledger.costs``). Squares below the
+    smallest float count as that float, so that no number of questions is free.
     """
+
+    TOLERANCE = Fraction(1, 10**12)
 
     def __init__(self, mu: float) -> None:
         super().__init__()
+        if not mu > 0:
+            raise ValueError(f"mu must be positive; got {mu}.")
         self.mu = mu
+        # Floats are fractions with a power of two below: their sum is exact and stays short.
+        self._sum = Fraction(0)
 
     @property
     def left(self) -> float:
         """What is left of mu^2."""
-        spent = math.fsum(event.mu**2 for event in self._spent if isinstance(event, GaussianEvent))
-        return max(0.0, self.mu**2 - spent) if math.isfinite(self.mu) else math.inf
+        if math.isinf(self.mu):
+            return math.inf
+        return max(0.0, float(Fraction(self.mu) ** 2 - self._sum))
 
     def _admit(self, name: str, noise_multiplier: float | None) -> Event:
         if noise_multiplier is None:
@@ -79,12 +93,16 @@ class GaussianFilter(Meter):
         event = GaussianEvent(name, noise_multiplier)
         if math.isinf(self.mu):
             return event
-        # budget.mu is rounded down by 1e-9, which pays for the rounding of this comparison.
-        if event.mu**2 > self.left + 1e-12 * self.mu**2:
+        cost = max(event.mu * event.mu, math.ulp(0.0))
+        if math.isinf(cost) or not self._covers(Fraction(cost)):
             raise BudgetExceededError(
-                f"{name!r} would cost mu^2 = {event.mu**2:.6g}; {self.left:.6g} is left."
+                f"{name!r} would cost mu^2 = {cost:.6g}; {self.left:.6g} is left."
             )
+        self._sum += Fraction(cost)
         return event
+
+    def _covers(self, cost: Fraction) -> bool:
+        return self._sum + cost <= Fraction(self.mu) ** 2 * (1 + self.TOLERANCE)
 
 
 def meter_for(plan: Plan) -> Meter:

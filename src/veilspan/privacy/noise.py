@@ -7,6 +7,8 @@ that share a key add *the same* noise to different answers.
 
 Which rows enter a Poisson sample is as secret as the noise. Every sampling step gets a stream of
 its own, derived from the key and the step's number, so that a repeated step samples the same rows.
+What a solver decides by chance is no secret; its coins have streams of their own, too, so that
+whoever holds one of them holds nothing of the others.
 """
 
 from __future__ import annotations
@@ -50,6 +52,13 @@ class NoiseSource(ABC):
     @abstractmethod
     def sampling_stream(self, step: int) -> np.random.Generator:
         """The stream of the coins of sampling step ``step``: the same for the same step."""
+
+    @abstractmethod
+    def coins(self, purpose: str) -> np.random.Generator:
+        """The stream of a solver's own choices: the same for the same purpose.
+
+        It may be given away: from its state neither the noise nor a sample can be told.
+        """
 
     @abstractmethod
     def sampling_key(self, step: int, part: int) -> SamplingKey:
@@ -119,6 +128,11 @@ class SecureNoise(NoiseSource):
         self._own()
         return self._derive(b"sampling" + step.to_bytes(8, "big"))
 
+    def coins(self, purpose: str) -> np.random.Generator:
+        """A solver's own coins, under a key that is derived one-way."""
+        self._own()
+        return self._derive(b"coins" + hashlib.blake2b(purpose.encode(), digest_size=32).digest())
+
     def sampling_key(self, step: int, part: int) -> SamplingKey:
         """Key of the coins of one part of a step."""
         self._own()
@@ -168,6 +182,11 @@ class SeededNoise(NoiseSource):
     def sampling_stream(self, step: int) -> np.random.Generator:
         """Coins of one sampling step."""
         return np.random.default_rng([self.seed, 1, step])
+
+    def coins(self, purpose: str) -> np.random.Generator:
+        """A solver's own coins."""
+        digest = hashlib.blake2b(purpose.encode(), digest_size=8).digest()
+        return np.random.default_rng([self.seed, 2, int.from_bytes(digest, "big")])
 
     def sampling_key(self, step: int, part: int) -> SamplingKey:
         """Key of the coins of one part of a step."""

@@ -47,6 +47,7 @@ from veilspan.privacy.slope_layers import Layers
 TANGENTS = 64  # of k(t): less than 1e-4 above it at lam = 1
 LOST = 1e-18  # probability of losses beyond the grid, which are counted as infinite
 MOST_CELLS = 400_000
+STEEPEST = 1e6  # rate above which layers would lose digits; k is above 13 there
 LITTLE = 0.01  # k / a below which curvature costs so little that the simpler bound serves as well
 
 
@@ -77,7 +78,7 @@ def _removed(event: ObjectiveEvent, a: float) -> LossBound:
     """The remove direction where the curvature has one bound at every slope."""
     rate = event.smoothness * event.row_length**2 / event.lam
     k = math.log1p(rate)
-    if k < LITTLE * a:
+    if k < LITTLE * a or rate > STEEPEST:
         return Lines((0.0, a), (k, a * a / 2 + k))
     return Layers(a, rate, 2 if event.shape == "two-sided" else 1)
 
@@ -127,8 +128,13 @@ def least_lam(event: ObjectiveEvent, epsilon: float) -> float:
     """Smallest lam at which :func:`least_epsilon` is at most ``epsilon``."""
     if event.shape == "softmax":
         k = event.classes
-        return 2 * event.smoothness * event.row_length**2 / (k * math.expm1(epsilon / (k - 1)))
-    return event.lam * math.expm1(least_epsilon(event)) / math.expm1(epsilon)
+        return 2 * event.smoothness * event.row_length**2 / (k * _expm1(epsilon / (k - 1)))
+    return event.lam * math.expm1(least_epsilon(event)) / _expm1(epsilon)
+
+
+def _expm1(x: float) -> float:
+    """Of any number: where e^x is beyond float64, the largest power below."""
+    return math.expm1(min(x, 700.0))
 
 
 @lru_cache(maxsize=64)  # pure: the same event costs the same

@@ -1,4 +1,9 @@
-"""A plan: what a fit is going to ask, decided from public facts before any row is read."""
+"""A plan: what a fit is going to ask, decided from public facts before any row is read.
+
+A plan that costs more than its budget does not exist: its constructor accounts the events and
+refuses (:func:`veilspan.privacy.accounting.within`). Recorded plans are built by the same
+constructor. So whoever holds a plan, a curator or a ledger say, need not ask whether it adds up.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from veilspan.privacy.accounting import epsilon_spent
-from veilspan.privacy.budget import Budget
+from veilspan.privacy import gdp
+from veilspan.privacy.accounting import epsilon_spent, gaussian_mu, gaussian_only, within
+from veilspan.privacy.budget import LEAST_EPSILON, Budget
+from veilspan.privacy.errors import BudgetExceededError
 from veilspan.privacy.events import Event, ObjectiveEvent, event_from_dict, event_to_dict
-from veilspan.privacy.neighbors import Neighbors
+from veilspan.privacy.neighbors import Neighbors, check_neighbors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,11 +37,13 @@ class Plan:
     n_features : int
         The public number of columns.
     events : tuple of events
-        The schedule. Names are unique: a solver asks by name and gets this much noise.
+        The schedule. Names are unique: a solver asks by name and gets this much noise. Together
+        they cost no more than the budget, else ``BudgetExceededError``; at an infinite epsilon
+        anything goes.
     adaptive : bool
         Whether the solver chooses its full-batch releases as it goes, under the filter
         sum mu_k^2 <= mu^2 (valid for adaptively chosen mu_k; Smith & Thakurta 2022). ``events`` is
-        then a forecast.
+        then a forecast, which has to be within the budget as well.
     decisions : mapping
         Public choices worth showing (steps, scales, shares).
     """
@@ -52,13 +61,21 @@ class Plan:
         names = [event.name for event in self.events]
         if len(set(names)) != len(names):
             raise ValueError("two events of a plan share a name.")
+        check_neighbors(self.neighbors)
+        if not within(tuple(self.events), self.budget, self.neighbors):
+            raise BudgetExceededError(_overspending(self))
 
     @property
     def epsilon(self) -> float:
-        """Epsilon that the fit guarantees at the budget's delta."""
+        """Epsilon that the fit guarantees at the budget's delta.
+
+        Never above the budget's, which the constructor has checked by itself, and never below the
+        least that a budget can have: events that cost less than delta alone would make it 0.
+        """
         if self.adaptive or not self.budget.is_private:
             return self.budget.epsilon
-        return epsilon_spent(self.events, self.budget.delta, neighbors=self.neighbors)
+        spent = epsilon_spent(self.events, self.budget.delta, neighbors=self.neighbors)
+        return min(max(spent, LEAST_EPSILON), self.budget.epsilon)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description (an infinite epsilon is the string ``"inf"``)."""
@@ -79,7 +96,10 @@ class Plan:
     def from_dict(cls, record: Mapping[str, Any]) -> Plan:
         """Rebuild a plan from :meth:`to_dict`."""
         fields = dict(record)
-        fields["budget"] = Budget(float(fields.pop("epsilon")), fields.pop("delta"))
+        epsilon = fields.pop("epsilon")
+        if isinstance(epsilon, float) and math.isinf(epsilon):
+            raise ValueError('an infinite epsilon is recorded as "inf", not as a number.')
+        fields["budget"] = Budget(math.inf if epsilon == "inf" else epsilon, fields.pop("delta"))
         fields["events"] = tuple(event_from_dict(event) for event in fields["events"])
         return cls(**fields)
 
@@ -103,6 +123,24 @@ class Plan:
             lines.append("  (a forecast: the solver spends as it goes, never more than the budget)")
         lines += [f"  {name}: {value}" for name, value in self.decisions.items()]
         return "\n".join(lines)
+
+
+def _overspending(plan: Plan) -> str:
+    """Why there is no such plan; all of it is public."""
+    budget = plan.budget
+    said = f"epsilon = {budget.epsilon:g} at delta = {budget.delta:g} ({plan.neighbors})"
+    if any(event.noise_multiplier == 0 and event.count for event in plan.events):
+        return (
+            f"the plan of {plan.method} has a release without noise, which costs more than its "
+            f"budget of {said} and any other; without privacy epsilon is inf."
+        )
+    spent, exactly = gdp.epsilon_of(gaussian_mu(plan.events), budget.delta), "at least "
+    if spent <= budget.epsilon or gaussian_only(plan.events):
+        spent, exactly = epsilon_spent(plan.events, budget.delta, neighbors=plan.neighbors), ""
+    return (
+        f"the plan of {plan.method} costs {exactly}epsilon = {spent:.6g}, more than its budget of "
+        f"{said}. Use calibrate_noise to set the noise."
+    )
 
 
 def event_lines(events: tuple[Event, ...]) -> list[str]:

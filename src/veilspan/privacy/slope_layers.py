@@ -110,7 +110,7 @@ def _inner_layers(length: float, rate: float, epsilon: np.ndarray) -> np.ndarray
     """Integral of M over [0, min(a, o_b)], from above, by the parameter r of the top."""
     k = math.log1p(rate)
     gap = epsilon - k
-    least, most = np.maximum(-np.expm1(gap), 0.0), np.full(len(epsilon), rate / (1 + rate))
+    least, most = -np.expm1(np.minimum(gap, 0.0)), np.full(len(epsilon), rate / (1 + rate))
     low, top = least.copy(), most
     for _ in range(BISECTIONS):  # the least r with o >= a, or that of o_b
         middle = (low + top) / 2

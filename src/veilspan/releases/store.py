@@ -8,13 +8,16 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from veilspan._archives import read_with_header
+from veilspan._files import IrregularFileError, sync_folder
 from veilspan._version import __version__
 from veilspan.ledger.keys import key_path, read_key, read_or_make_key
 from veilspan.privacy.errors import PrivacyError
-from veilspan.privacy.plan import Plan
-from veilspan.privacy.statement import PrivacyStatement
+from veilspan.privacy.records import plan_from, statement_from
+from veilspan.releases.checks import check_release
+from veilspan.releases.documents import DOCUMENT
 from veilspan.releases.encoding import Encoder, decode
-from veilspan.releases.files import DOCUMENT, read_release, write_release
+from veilspan.releases.files import read_release, refuse_taken, write_release
 from veilspan.releases.names import ESTIMATORS, estimator_class
 
 #: Attributes with a place of their own.
@@ -26,11 +29,12 @@ PathLike = str | os.PathLike[str]
 def save(
     estimator: Any, folder: PathLike, *, key: PathLike | None = None, overwrite: bool = False
 ) -> Path:
-    """Write a fitted estimator to a folder: ``release.json`` and ``arrays.npz``.
+    """Write a fitted estimator to a folder: ``release.json`` and ``arrays-<digest>.npz``.
 
     The release holds parameters, fitted attributes, the statement and the plan: what may be
-    published, and no row. It appears whole or not at all. The ledger is not part of it (the
-    statement names the charge).
+    published, and no row. Whatever happens meanwhile (a kill, a power cut, another process that
+    saves to the same folder), the folder holds one whole release or, before the first, none. The
+    ledger is not part of it (the statement names the charge).
 
     Parameters
     ----------
@@ -63,13 +67,14 @@ def save(
     """
     content, arrays = _described(estimator)
     place = Path(folder)
-    if (place / DOCUMENT).exists() and not overwrite:
-        raise FileExistsError(
-            f"{place} already holds a release; choose another folder, or say overwrite=True."
-        )
+    if not overwrite:
+        refuse_taken(place)  # before a key or a folder is made
     secret = None if key is None else read_or_make_key(key_path(key))
+    new = not place.exists()
     place.mkdir(parents=True, exist_ok=True)
-    write_release(place, content, arrays, secret)
+    if new:
+        sync_folder(place.parent)
+    write_release(place, content, arrays, secret, overwrite=overwrite)
     return place
 
 
@@ -77,7 +82,9 @@ def load(path: PathLike, *, key: PathLike | None = None) -> Any:
     """Load a release: the fitted estimator, as it was saved.
 
     Nothing in the files is executed. A file that was changed, cut off, or written by a newer
-    version is refused with a sentence that says so.
+    version is refused with a sentence that says so; so are numbers that cannot have been learned
+    (not finite, of other shapes than the plan says), budgets that are none, and everything that is
+    no regular file of a bounded size.
 
     Parameters
     ----------
@@ -94,7 +101,7 @@ def load(path: PathLike, *, key: PathLike | None = None) -> Any:
         Its ``ledger`` is None.
     """
     place = Path(path)
-    if place.is_file() and place.name != DOCUMENT:
+    if place.exists() and not place.is_dir() and place.name != DOCUMENT:
         return _load_file(place)
     document, arrays = read_release(place, None if key is None else _existing_key(key))
     try:
@@ -168,8 +175,9 @@ def _rebuilt(document: dict[str, Any], arrays: dict[str, Any]) -> Any:
         if not _is_learned(name):  # a method or a parameter could be put in its place
             raise ValueError(f"it sets {name!r}, which is nothing that is learned")
         setattr(estimator, name, value)
-    estimator.plan_ = Plan.from_dict(decode(document["plan"], arrays))
-    estimator.privacy_ = PrivacyStatement.from_dict(decode(document["statement"], arrays))
+    estimator.plan_ = plan_from(decode(document["plan"], arrays))
+    estimator.privacy_ = statement_from(decode(document["statement"], arrays), estimator.plan_)
+    check_release(estimator, estimator.plan_)
     return estimator
 
 
@@ -177,18 +185,17 @@ def _load_file(path: Path) -> Any:
     """A tracker's state or a local predictor: files with a header of their own."""
     from veilspan.estimators.local_predictor import LocalPredictor
     from veilspan.estimators.tracking import SubspaceTracker
-    from veilspan.streaming.files import StateFileError, read_state
 
     try:
-        header, _ = read_state(path)
-    except (StateFileError, MemoryError, RecursionError, OverflowError):
-        header = {}
-    if not isinstance(header, dict):  # JSON, but not ours
-        header = {}
+        header, arrays = read_with_header(path, compressed=True)
+    except IrregularFileError:
+        raise
+    except Exception:  # whatever NumPy, zipfile and the memory say of a foreign archive
+        header, arrays = {}, {}
     if header.get("format") == "veilspan.SubspaceTracker":
-        return SubspaceTracker.load(path)
+        return SubspaceTracker.from_state_dict({**header, "arrays": arrays})
     if "item_ids" in header:
-        return LocalPredictor.load(path)
+        return LocalPredictor.from_parts(header, arrays)
     raise ValueError(
         f"{path} is not a release: that is a folder with {DOCUMENT}, or the .npz file of a tracker "
         "or a local predictor."

@@ -235,7 +235,7 @@ class Iterates:
         self.kind, self.steps, self.seen = output, steps, 0
         # A random iterate is chosen before the first answer.
         random = output == "random"
-        self.chosen = int(curator.source.sampling_stream(2**62).integers(steps)) if random else 0
+        self.chosen = int(curator.coins("iterate").integers(steps)) if random else 0
         self.output: np.ndarray = np.zeros(0)
         self.averaged = 0
 

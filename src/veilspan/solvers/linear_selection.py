@@ -9,7 +9,6 @@ from typing import Any, cast
 import numpy as np
 
 from veilspan.curator.curator import Answer, Curator
-from veilspan.privacy import gdp
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.calibration import calibrate_noise
 from veilspan.privacy.events import Event, GaussianEvent
@@ -111,7 +110,7 @@ class PrivateSelection:
         if not budget.is_private:
             return budget
         mu = budget.mu * math.sqrt((1 - self.share) / len(self.candidates))
-        return Budget(gdp.epsilon_of(mu, budget.delta), budget.delta)
+        return Budget.of_mu(mu, budget.delta)
 
 
 def pays_from(
@@ -155,6 +154,20 @@ def numbered(name: str, number: int) -> str:
     return f"{name} of candidate {number}"
 
 
+@dataclass(frozen=True)
+class _Part:
+    """What a candidate reads of a plan.
+
+    Not a plan: its events were calibrated together with those of the others, and where they do not
+    add up exactly, their cost may lie on either side of the part. The whole plan covers them.
+    """
+
+    budget: Budget
+    neighbors: Neighbors
+    n_rows: int | None
+    events: tuple[Event, ...]
+
+
 class _CandidateView:
     """The curator, as one candidate may see it: its own part of the plan, under plain names."""
 
@@ -166,8 +179,10 @@ class _CandidateView:
             for event in curator.plan.events
             if event.name.endswith(suffix)
         )
-        self.plan = replace(curator.plan, budget=part, events=own)
-        self.source = curator.source
+        self.plan = _Part(part, curator.plan.neighbors, curator.plan.n_rows, own)
+
+    def coins(self, purpose: str) -> np.random.Generator:
+        return self._curator.coins(numbered(purpose, self._number))
 
     @property
     def n_rows(self) -> int:

@@ -118,7 +118,7 @@ class RSVRG:
         sizes = natural_step(self.step, task.loss)
         point, trace = task.start, list[dict[str, Any]]()
         # Which iterate a run goes on from is chosen before the first answer.
-        coins = curator.source.sampling_stream(2**62)
+        coins = curator.coins("iterates")
         for _ in range(self.restarts):
             chosen = int(coins.integers(self.epochs * self.inner_steps))
             point = self._one_run(curator, task, point, sizes, trace, chosen)

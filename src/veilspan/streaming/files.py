@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from veilspan._archives import pack_arrays, read_with_header, with_header
 from veilspan._files import write_whole
-
-_HEADER = "header"
 
 
 class StateFileError(ValueError):
@@ -22,25 +19,22 @@ class StateFileError(ValueError):
 def write_state(
     path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, np.ndarray]
 ) -> None:
-    """Write under a temporary name, sync, then rename: no reader ever sees half a file."""
-    target = Path(path)
-    text = np.frombuffer(json.dumps(header, allow_nan=False).encode(), dtype=np.uint8)
-    entries = {_HEADER: text, **arrays}
-    write_whole(target, lambda stream: np.savez(stream, allow_pickle=False, **entries), mode=0o600)
+    """Write under a temporary name, sync, then rename: no reader ever sees half a file.
+
+    Without privacy a state depends on single rows: it is its owner's alone.
+    """
+    packed = pack_arrays(with_header(header, arrays))
+    write_whole(Path(path), lambda stream: stream.write(packed), mode=0o600)
 
 
 def read_state(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The header and the arrays; every entry carries a checksum, so damage is noticed."""
     try:
-        # Opened here, because NumPy leaves the file of a broken archive open.
-        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        header = json.loads(arrays.pop(_HEADER).tobytes())
+        return read_with_header(Path(path))
     except FileNotFoundError:
         raise
-    except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+    except Exception as error:  # of whatever type: a file may hold anything
         raise StateFileError(
-            f"{os.fspath(path)} holds no readable state: it is truncated, damaged or another kind "
-            f"of file ({type(error).__name__})."
+            f"{os.fspath(path)} holds no readable state: it is truncated, damaged, too large or "
+            f"another kind of file ({type(error).__name__})."
         ) from error
-    return header, arrays

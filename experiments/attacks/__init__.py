@@ -1,0 +1,1 @@
+"""The table "attacks tried, held": everything in it was run by the command that printed it."""

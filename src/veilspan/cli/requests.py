@@ -1,0 +1,80 @@
+"""Which request a fit is, so that the same command after a crash gives what was paid for.
+
+Every fit that charges a ledger does so under an idempotency key. It is made of what was asked for:
+the kind, its parameters, the budget, the file's name, its columns, the place of the release and,
+under ``--force``, which release is replaced there. Never of rows, so it tells nothing about them,
+and for the same reason it cannot see that a file has changed: whoever is given a stored release is
+told so.
+
+A release that reached its place is a request that is over. The same command again is refused
+(the place is taken), or with ``--force`` replaces another release than before: a new request.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from veilspan.ledger.dataset import Dataset, Receipt, Request
+from veilspan.ledger.errors import LedgerError, TamperError
+
+
+def request_name(facts: Mapping[str, Any]) -> str:
+    """A name for what was asked: equal facts have equal names."""
+    text = json.dumps(facts, sort_keys=True, default=repr)
+    return f"fit-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+
+
+@dataclass(frozen=True)
+class WatchedDataset(Dataset):
+    """An account that remembers what it charged, for the words after the fit."""
+
+    receipts: list[Receipt] = field(default_factory=list, repr=False, compare=False)
+
+    def charge(self, request: Request) -> Receipt:
+        """Charge, or find the stored release; remember which."""
+        try:
+            receipt = super().charge(request)
+        except TamperError:
+            raise
+        except LedgerError as error:
+            if self.idempotency_key is None or repr(self.idempotency_key) not in str(error):
+                raise
+            raise LedgerError(
+                f"{error} On the command line a new key is --request NAME; it is charged anew."
+            ) from None
+        self.receipts.append(receipt)
+        return receipt
+
+    def released(self) -> bool:
+        """Whether the ledger holds the release by now, as far as it can be asked."""
+        try:
+            with self.journal.reading() as page:
+                return any(page.book.release_of(receipt.entry) for receipt in self.receipts)
+        except Exception:  # asked while something else goes wrong already
+            return False
+
+    @property
+    def given_again(self) -> bool:
+        """Whether a stored release was given out instead of a new charge."""
+        return any(receipt.stored is not None for receipt in self.receipts)
+
+
+def watched(dataset: Dataset, name: str) -> WatchedDataset:
+    """The same account, for one request."""
+    named = dataset.with_key(name)
+    return WatchedDataset(**{part.name: getattr(named, part.name) for part in fields(Dataset)})
+
+
+def words_on(dataset: WatchedDataset, data: str) -> str:
+    """What to tell of a release that was given out again."""
+    receipt = dataset.receipts[-1]
+    return (
+        f"this release was made and charged before (entry {receipt.entry} of {dataset.name}): it "
+        f"was given again, nothing was charged, and the rows of {data} were not looked at. If they "
+        "have changed since, it is still the release of the old ones. A new release, which is "
+        "charged: --request NAME."
+    )
