@@ -229,6 +229,11 @@ def test_fewer_rows_than_components_still_give_a_basis():
     assert np.isnan(tracker.noise_variance_)
 
 
+def test_rows_without_residual_have_no_noise():
+    for rows in (np.zeros((40, 4)), np.full((40, 4), 5e-324)):
+        assert SubspaceTracker(2, random_state=0).fit(rows).noise_variance_ == 0.0
+
+
 def test_rows_of_fewer_dimensions_than_the_basis():
     rng, truth = subspace(10, 20, 2)
     tracker = SubspaceTracker(5, random_state=0).fit(planted(rng, truth, 200))

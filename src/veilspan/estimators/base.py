@@ -8,6 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from veilspan._version import __version__
@@ -94,7 +95,8 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         known = n_samples if self.neighbors == "replace-one" else None
         if self.neighbors == "replace-one" and (n_samples is None or n_samples < 2):
             raise ValueError("a plan under replace-one needs the number of rows, at least 2.")
-        return self._plan(Budget(self.epsilon, self.delta), known, n_features)
+        with np.errstate(all="ignore"):  # tails of losses underflow, whatever np.seterr says
+            return self._plan(Budget(self.epsilon, self.delta), known, n_features)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from the rows of ``X`` within the budget.

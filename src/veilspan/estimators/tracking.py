@@ -75,7 +75,8 @@ class SubspaceTracker(
     n_samples_skipped_ : int
         Rows that could not be used: too few observed entries, or wild with ``robust="l1"``.
     noise_variance_ : float
-        Noise relative to signal, as given or as estimated; NaN before there is an estimate.
+        Noise relative to signal, as given or as estimated: 0 if no row left a residual (all zero,
+        say), infinite if there was nothing else, NaN before there is an estimate.
     changed_ : bool
         Whether the last call of ``partial_fit`` flagged a change.
     n_changes_, last_change_ : int
@@ -227,7 +228,12 @@ class SubspaceTracker(
         given = self.noise_variance
         if given is None:
             noise, power = memory[loops.NOISE], memory[loops.POWER]
-            given = noise / (power - noise) if 0 < noise < power else np.nan
+            # As many rows as directions say nothing of noise; more without a residual, that of 0.
+            told = memory[loops.ROWS] - memory[loops.SKIPPED] > len(self.components_)
+            if 0 < noise < power:
+                given = noise / (power - noise)
+            else:
+                given = (0.0 if noise == 0 else np.inf) if told else np.nan
         self.noise_variance_ = float(given)
 
     # Using what was learned.
