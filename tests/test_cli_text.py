@@ -186,7 +186,9 @@ CLI = Path(veilspan.cli.__file__).parent
 APART = {"console.py", "ledger.py", "ledger_text.py"}
 
 
-@pytest.mark.parametrize("path", [p for p in CLI.glob("*.py") if p.name not in APART], ids=str)
+@pytest.mark.parametrize(
+    "path", [p for p in CLI.glob("*.py") if p.name not in APART], ids=lambda p: p.name
+)
 def test_commands_print_by_one_function(path):
     """``say``, ``note`` and ``print_json`` of console.py; tables of rich hold our own words."""
     calls = [
