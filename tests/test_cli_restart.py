@@ -10,7 +10,7 @@ import threading
 import numpy as np
 import pytest
 
-import veilspan.ledger.dataset
+import veilspan.ledger.releases
 import veilspan.releases
 from cli_commands import refused, run, write_csv
 from veilspan import PCA, Ledger
@@ -151,11 +151,11 @@ def test_a_release_that_the_ledger_cannot_copy_is_not_lost(paid, tmp_path, monke
     """SQLite refuses more than a billion bytes, after the fit."""
     words, account = paid
 
-    def too_big(attributes):
+    def too_big(*_, **__):
         raise OverflowError("BLOB longer than INT_MAX bytes")
 
     with monkeypatch.context() as patch:
-        patch.setattr(veilspan.ledger.dataset, "pack", too_big)
+        patch.setattr(veilspan.ledger.releases.pickle, "dumps", too_big)
         result = run(*words, "--json")
         assert "cannot keep a copy of this release" in result.err
         assert not result.json["given_again"]
