@@ -1,6 +1,7 @@
 """``veilspan fit --ledger`` broken off anywhere: what was paid for is had again, at no charge."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import threading
 import numpy as np
 import pytest
 
+import veilspan.ledger.releases
 import veilspan.releases
 from cli_commands import refused, run, write_csv
 from veilspan import PCA, Ledger
@@ -143,6 +145,25 @@ def test_a_request_of_ones_own_name(paid, tmp_path):
     assert len(ids) == account.spent().charges == 1
     said = refused("fit", "pca", tmp_path / "rows.csv", "--out", tmp_path / "t", "--request", "x")
     assert said == "--request is for fits with --ledger: it names what is paid for."
+
+
+def test_a_release_that_the_ledger_cannot_copy_is_not_lost(paid, tmp_path, monkeypatch):
+    """SQLite refuses more than a billion bytes, after the fit."""
+    words, account = paid
+
+    def too_big(*_, **__):
+        raise OverflowError("BLOB longer than INT_MAX bytes")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(veilspan.ledger.releases.pickle, "dumps", too_big)
+        result = run(*words, "--json")
+        assert "cannot keep a copy of this release" in result.err
+        assert not result.json["given_again"]
+    assert load(tmp_path / "r").privacy_.ledger["entry"]
+    assert Ledger(account.url, key=account.key_file).verify()
+    shutil.rmtree(tmp_path / "r")
+    assert "was not stored. On the command line" in refused(*words)
+    assert account.spent().charges == 1
 
 
 # Signals.

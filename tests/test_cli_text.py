@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import veilspan.cli
 from cli_commands import refused, run, write_csv
 from veilspan import PCA
-from veilspan._text import printable
+from veilspan._printable import printable
 from veilspan.cli.tables import read_table
 from veilspan.releases import load
 
@@ -120,15 +120,15 @@ def test_what_is_printed_can_be_printed(text):
     shown = printable(text)
     assert shown.isprintable()
     assert (shown == text) == text.isprintable()
-    kept = printable(text, keep="\n")
+    kept = printable(text, lines=True)
     assert all(part.isprintable() for part in kept.split("\n"))
     assert not any(unicodedata.category(letter).startswith("C") for letter in shown)
 
 
 def test_escapes_say_what_was_there():
     assert printable(f"{RED}x\u202ey\udc80\n") == r"\x1b[31mx\u202ey\udc80\n"
-    assert printable("a\nb\rc", keep="\n") == "a\nb\\rc"
-    assert printable(Path("größe")) == "größe"
+    assert printable("a\nb\rc", lines=True) == "a\nb\\rc"
+    assert printable("größe") == "größe"
 
 
 def shown(*words, expect=0):
@@ -186,7 +186,9 @@ CLI = Path(veilspan.cli.__file__).parent
 APART = {"console.py", "ledger.py", "ledger_text.py"}
 
 
-@pytest.mark.parametrize("path", [p for p in CLI.glob("*.py") if p.name not in APART], ids=str)
+@pytest.mark.parametrize(
+    "path", [p for p in CLI.glob("*.py") if p.name not in APART], ids=lambda p: p.name
+)
 def test_commands_print_by_one_function(path):
     """``say``, ``note`` and ``print_json`` of console.py; tables of rich hold our own words."""
     calls = [

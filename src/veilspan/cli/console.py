@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from veilspan._text import printable
+from veilspan._printable import printable
 
 #: Exit codes; 0 is success. ``veilspan --help`` shows them.
 ERROR, USAGE, VIOLATION, BUDGET, INTERRUPTED = 1, 2, 3, 4, 130
@@ -27,7 +27,7 @@ def fail(error: BaseException, *, as_json: bool, stopped: int = INTERRUPTED) -> 
         print(json.dumps({"error": sentence(error), "exit_code": code}), file=sys.stderr)
     elif not interrupted and hasattr(error, "show"):  # what the parser says, with the usage
         if isinstance(getattr(error, "message", None), str):
-            error.message = printable(error.message, keep="\n")  # type: ignore[attr-defined]
+            error.message = printable(error.message, lines=True)  # type: ignore[attr-defined]
         error.show()
     else:
         say(sentence(error), error=True)
@@ -40,9 +40,9 @@ def say(text: object, *, error: bool = False) -> None:
     With ``error`` on the error stream, as one line of veilspan's.
     """
     if error:
-        print(f"veilspan: {printable(text)}", file=sys.stderr)
+        print(f"veilspan: {printable(str(text))}", file=sys.stderr)
     else:
-        print(printable(text, keep="\n"), flush=True)
+        print(printable(str(text), lines=True), flush=True)
 
 
 def note(text: object) -> None:

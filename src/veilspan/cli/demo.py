@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from veilspan._files import write_whole
-from veilspan._text import printable
+from veilspan._printable import printable
 from veilspan.cli.console import print_json
 from veilspan.cli.demo_methods import (
     N_COMPONENTS,
@@ -117,7 +117,7 @@ def show(result: DemoResult, out: Path) -> None:
     for note in NOTES:
         console.print(f"- {note}")
     console.print(
-        f"\nReleased in {result.release.seconds:.2f} s. Look at {printable(out)}/picture.png"
+        f"\nReleased in {result.release.seconds:.2f} s. Look at {printable(str(out))}/picture.png"
     )
 
 

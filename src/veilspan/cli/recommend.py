@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
-from veilspan._text import printable
+from veilspan._printable import printable
 from veilspan.cli.console import print_json, progress, say
 from veilspan.cli.ratings import like, read_ratings
 from veilspan.cli.tables import check_not_input, write_table
@@ -92,7 +92,7 @@ def _show(found: list[Any], out: Path | None, *, as_json: bool) -> None:
         say(f"recommendations for {len(found):,} users written to {out}")
     else:
         for user, best in found[:MOST_SHOWN]:
-            items = ", ".join(f"{printable(item)} ({value:.2f})" for item, value in best)
-            say(f"{printable(user)}: {items}")
+            items = ", ".join(f"{printable(str(item))} ({value:.2f})" for item, value in best)
+            say(f"{printable(str(user))}: {items}")
         if len(found) > MOST_SHOWN:
             say(f"... and {len(found) - MOST_SHOWN:,} more users: --out FILE writes all.")

@@ -7,7 +7,7 @@ from typing import Any
 
 from veilspan._archives import parse_json
 from veilspan._files import read_regular
-from veilspan._text import printable
+from veilspan._printable import printable
 from veilspan.cli.console import print_json, say
 
 #: Largest statement or audit that is read; real ones take a few thousand bytes.

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from veilspan._text import printable
+from veilspan._printable import printable
 from veilspan.cli.console import say
 from veilspan.cli.experiments import experiment
 
@@ -38,7 +38,7 @@ def show_list(out: Path, *, as_json: bool) -> None:
         console.print(table)
         console.print()
     console.print(
-        f"Status: the last runs in {printable(out)}. Rerun one: veilspan reproduce NAME "
+        f"Status: the last runs in {printable(str(out))}. Rerun one: veilspan reproduce NAME "
         "[--quick | --full] [--data DIR]",
         markup=False,
     )

@@ -18,6 +18,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from veilspan.cli.console import note
+from veilspan.ledger.chain import Head
 from veilspan.ledger.dataset import Dataset, Receipt, Request
 from veilspan.ledger.errors import LedgerError, TamperError
 
@@ -26,6 +28,31 @@ def request_name(facts: Mapping[str, Any]) -> str:
     """A name for what was asked: equal facts have equal names."""
     text = json.dumps(facts, sort_keys=True, default=repr)
     return f"fit-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+
+
+@dataclass(frozen=True)
+class KeptReceipt(Receipt):
+    """A charge whose release is worth more than its copy in the ledger."""
+
+    def release(
+        self, statement: Mapping[str, Any], attributes: Mapping[str, Any] | None = None
+    ) -> Head:
+        """Record the release; without its attributes if the ledger cannot take them.
+
+        SQLite holds a billion bytes in one place. A release that is larger goes to its folder all
+        the same: to fail now would lose what was paid for.
+        """
+        try:
+            return super().release(statement, attributes)
+        except TamperError:
+            raise
+        except Exception:  # of whatever database
+            with self.dataset.journal.reading() as page:
+                recorded = page.book.release_of(self.entry) is not None
+            if attributes is None or recorded:
+                raise
+        note("the ledger cannot keep a copy of this release: if it is lost, it is paid for anew.")
+        return super().release(statement, None)
 
 
 @dataclass(frozen=True)
@@ -46,14 +73,18 @@ class WatchedDataset(Dataset):
             raise LedgerError(
                 f"{error} On the command line a new key is --request NAME; it is charged anew."
             ) from None
+        receipt = KeptReceipt(
+            **{part.name: getattr(receipt, part.name) for part in fields(Receipt)}
+        )
         self.receipts.append(receipt)
         return receipt
 
     def released(self) -> bool:
-        """Whether the ledger holds the release by now, as far as it can be asked."""
+        """Whether the ledger keeps the release by now, as far as it can be asked."""
         try:
             with self.journal.reading() as page:
-                return any(page.book.release_of(receipt.entry) for receipt in self.receipts)
+                found = [page.book.release_of(receipt.entry) for receipt in self.receipts]
+                return any(entry and entry.content["payload"] for entry in found)
         except Exception:  # asked while something else goes wrong already
             return False
 
