@@ -150,7 +150,7 @@ def _ledger(location: str, key: Path | None) -> Ledger:
 
 def _say(text: str) -> None:
     """Print a line. Whatever a name or a damaged entry holds, the terminal gets no commands."""
-    from veilspan._text import printable
+    from veilspan._printable import printable
 
     typer.echo(printable(text))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from veilspan._files import write_whole
-from veilspan._text import printable
+from veilspan._printable import printable
 from veilspan.ledger.errors import TamperError
 from veilspan.ledger.ledger import Ledger
 from veilspan.ledger.records import CHARGE, DATASET, RELEASE, Entry

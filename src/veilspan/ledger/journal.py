@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from veilspan._text import printable
+from veilspan._printable import printable
 from veilspan._version import __version__
 from veilspan.ledger import keys
 from veilspan.ledger.chain import FIRST, Head, is_sealed, sealed
