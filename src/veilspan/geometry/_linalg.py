@@ -71,7 +71,8 @@ def frobenius(a: FloatArray, b: FloatArray) -> FloatArray:
     """Inner product of matrices, tr(A^T B)."""
     if a.ndim == 2 and b.ndim == 2:
         return np.vdot(a, b)  # type: ignore[return-value]
-    return drop(dot(*(m.reshape((*m.shape[:-2], -1)) for m in (a, b))))
+    size = a.shape[-2] * a.shape[-1]  # in numbers: a stack may be empty
+    return drop(dot(*(m.reshape((*m.shape[:-2], size)) for m in (a, b))))
 
 
 def scale_columns(a: FloatArray, s: FloatArray) -> FloatArray:

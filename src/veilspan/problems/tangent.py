@@ -100,7 +100,9 @@ class GradientDifference(TangentGradient):
     Rounding. As in :class:`TangentGradient`, with the errors of two gradients and of one transport,
     which multiplies a row's gradient by public matrices and errs by no more than a gradient does.
 
-    Where the loss has no sizes of its own, the sum of both gradients' norms serves.
+    Where the loss has no sizes of its own, the sum of both gradients' norms serves. A
+    :class:`FrechetLoss` gives a row the same bits at every place, and so do ``transport`` and
+    ``to_coordinates``; a gradient of the user's own may differ by 100 roundings of its norm.
     """
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
