@@ -158,7 +158,7 @@ SECRET = "Karoline"
     [
         ("", "bad.csv is empty."),
         ("a,b\n1,2\n", "Found array with 1 sample(s)"),
-        (f"a,b\n1,2\n3,{SECRET}\n", "bad.csv holds text, not numbers, in b"),
+        (f"a,b\n1,2\n3,{SECRET}\n", "bad.csv holds text, not numbers, in column 2"),
         ("a,b\n1,2\n3,nan\n", "bad.csv holds NaN or infinite numbers in b"),
         ("a;b\n1;2\n3;4\n", "bad.csv has one column only"),
     ],
