@@ -1,7 +1,7 @@
 """What two reviews broke, with their inputs: each was a violation once and is none now.
 
 Deterministic: replays, bit for bit comparisons and outcomes; the noise that replays measure has a
-false alarm of 1e-12 an answer. A public setting may also be refused where it is made, in words.
+false alarm of 1e-13 an answer. A public setting may also be refused where it is made, in words.
 """
 
 import math
