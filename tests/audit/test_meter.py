@@ -1,6 +1,6 @@
 """The independent meter: its formulas hold, and it sees what a tape that lies would hide.
 
-Deterministic but for the measured noise: 1e-12 an answer, less than 1e-9 for this file.
+Deterministic but for the measured noise: 1e-13 an answer, less than 1e-9 for this file.
 """
 
 import math

@@ -244,7 +244,7 @@ def test_a_label_that_is_no_class_moves_no_more_than_any():
 
 
 def test_replay_sees_half_of_a_tilt_of_several_scores(monkeypatch):
-    """One tilt of 300 numbers: its interval excludes what was declared (false alarm 1e-12)."""
+    """One tilt of 300 numbers: its interval excludes what was declared (false alarm 1e-13)."""
     genuine = objective._draw_tilt
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((30, 100)), rng.integers(0, 3, 30)

@@ -1,7 +1,7 @@
 """Replay every estimator x solver x relation on adversarial neighbours; no cell may be missing.
 
 Read by the independent meter: sampled steps and tilts are held against the budget as well. No false
-alarms but those of its measured noise, 1e-12 an answer: about 1e-8 for this file. Pairs are dealt
+alarms but those of its measured noise, 1e-13 an answer. Pairs are dealt
 to the cells in turn, so that each cell sees every size of table; an estimator with few cells does
 not see every pair.
 """

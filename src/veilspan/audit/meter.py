@@ -43,7 +43,7 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.neighbors import Neighbors
 
 PROBES = 600  # numbers drawn to measure the noise of one answer: 3/4 of it is told from all of it
-ALPHA = 1e-12  # that the interval of one answer's noise is wrong
+ALPHA = 1e-13  # that the interval of one answer's noise is wrong
 ROUNDING = 1e-6  # relative: by how much a delta must exceed the budget's to refute it
 TILTED = "minimum of "  # how the curator names the minimum of a tilted objective
 

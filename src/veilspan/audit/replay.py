@@ -1,7 +1,7 @@
 """The replay audit of a fit (see ``curator.tape``), read by a meter that trusts no tape.
 
 What is compared bit for bit has no false alarms. The noise is measured (``audit.meter``), with a
-false alarm of 1e-12 for each answer.
+false alarm of 1e-13 for each answer.
 """
 
 from __future__ import annotations
