@@ -42,9 +42,7 @@ from veilspan.privacy.grid import MAX_ROWS, float_slack
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace
 
-CHANGED = (
-    "a part changed while it was read again: make the table from something that does not change."
-)
+CHANGED = "a part changed while it was read again: make the table from what does not change."
 
 
 class DaskRows:
@@ -288,8 +286,9 @@ def _groups_of_kept(inputs: list[list[Any]]) -> list[tuple[list[int], list[Any]]
     A task a worker costs far less than a task a part.
     """
     parts = persisted([task(Part, pair) for pair in inputs])
-    futures = [dask_module("distributed").futures_of(part)[0] for part in parts]
-    awaited(lambda: dask_module("distributed").wait(futures))
+    cluster = dask_module("distributed")
+    futures = [cluster.futures_of(part)[0] for part in parts]
+    awaited(lambda: cluster.wait(futures))
     where = current_client().who_has(futures)
     groups: dict[str, tuple[list[int], list[Any]]] = {}
     for number, future in enumerate(futures):

@@ -230,10 +230,8 @@ class SubspaceTracker(
             noise, power = memory[loops.NOISE], memory[loops.POWER]
             # As many rows as directions say nothing of noise; more without a residual, that of 0.
             told = memory[loops.ROWS] - memory[loops.SKIPPED] > len(self.components_)
-            if 0 < noise < power:
-                given = noise / (power - noise)
-            else:
-                given = (0.0 if noise == 0 else np.inf) if told else np.nan
+            given = noise / (power - noise) if noise < power else 0.0 if noise == 0 else np.inf
+            given = given if noise > 0 or told else np.nan
         self.noise_variance_ = float(given)
 
     # Using what was learned.
