@@ -83,7 +83,9 @@ def log_ratio(k, s):
     """log D(k)/G(k) to 60 digits: the discrete Gaussian against the rounded one."""
     k, s = mpmath.mpf(k), mpmath.mpf(s)
     reach = int(16 * s)  # beyond it are less than e^-128
-    total = mpmath.fsum(mpmath.exp(-mpmath.mpf(j) ** 2 / (2 * s * s)) for j in range(-reach, reach))
+    total = mpmath.fsum(
+        mpmath.exp(-(mpmath.mpf(j) ** 2) / (2 * s * s)) for j in range(-reach, reach)
+    )
     rounded = mpmath.ncdf((k + 0.5) / s) - mpmath.ncdf((k - 0.5) / s)
     return mpmath.log(mpmath.exp(-k * k / (2 * s * s)) / total / rounded)
 
