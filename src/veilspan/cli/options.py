@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+MOST_EPSILON = 1e9  # as in ``privacy.budget``, which a command imports when it runs
 
 KINDS = (
     "pca, robust-pca, frechet, recommend, logistic, svc, linear, ridge, lasso, elastic-net, huber"
@@ -25,8 +28,23 @@ def complete_generator(incomplete: str) -> list[str]:
     return [name for name in GENERATORS if name.startswith(incomplete)]
 
 
+def read_epsilon(text: str) -> float:
+    """A number; one too large for a float is refused, since it would read as no privacy at all."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number.") from None
+    if math.isinf(value) and "inf" not in str(text).lower():
+        raise typer.BadParameter(
+            f"epsilon must be at most {MOST_EPSILON:g}, or inf for no privacy."
+        )
+    return value
+
+
 KindName = Annotated[str, typer.Argument(help=f"{KINDS}.", autocompletion=_kinds)]
-Epsilon = Annotated[float, typer.Option(help="Privacy budget epsilon.")]
+Epsilon = Annotated[
+    float, typer.Option(help="Privacy budget epsilon.", parser=read_epsilon, metavar="<float>")
+]
 Delta = Annotated[float, typer.Option(help="Privacy budget delta, far below 1/rows.")]
 Neighbors = Annotated[str, typer.Option(help="replace-one or add-remove.")]
 Parameters = Annotated[

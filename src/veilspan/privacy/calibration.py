@@ -133,12 +133,7 @@ def _common_factor(budget: Budget, events: tuple[Event, ...], neighbors: Neighbo
     def epsilon_at(cell: float) -> Callable[[float], float]:
         def log_epsilon(log_factor: float) -> float:
             if log_factor > math.log(MOST_NOISE / loudest):
-                raise ValueError(
-                    f"epsilon = {budget.epsilon:g} is too small at delta = {budget.delta:g} for "
-                    "releases that are accounted numerically (samples of the rows, objective "
-                    "perturbation): no noise was found that keeps it. Use full batches, or a "
-                    "larger epsilon."
-                )
+                raise _NoNoiseFoundError
             factor = math.exp(log_factor)
             scaled = merge(with_noise(e, e.noise_multiplier * factor) for e in events)
             return math.log(max(_epsilon(scaled, budget.delta, neighbors, cell), 1e-12))
@@ -147,9 +142,20 @@ def _common_factor(budget: Budget, events: tuple[Event, ...], neighbors: Neighbo
 
     target = math.log(budget.epsilon * (1 - MARGIN))
     guess = _central_limit_guess(budget, events, neighbors)
-    rough, slope = _solve_decreasing(epsilon_at(SEARCH), target, guess, -1.2, tolerance=1e-3)
-    fine, _ = _solve_decreasing(epsilon_at(CERTIFY), target, rough, slope, tolerance=ACCURACY)
+    try:
+        rough, slope = _solve_decreasing(epsilon_at(SEARCH), target, guess, -1.2, tolerance=1e-3)
+        fine, _ = _solve_decreasing(epsilon_at(CERTIFY), target, rough, slope, tolerance=ACCURACY)
+    except _NoNoiseFoundError:
+        raise ValueError(
+            f"epsilon = {budget.epsilon:g} is too small at delta = {budget.delta:g} for releases "
+            "that are accounted numerically (samples of the rows, objective perturbation): no "
+            "noise was found that keeps it. Use full batches, or a larger epsilon."
+        ) from None
     return math.exp(fine)
+
+
+class _NoNoiseFoundError(Exception):
+    """Epsilon stays above its target: it is below what cells of the privacy loss resolve."""
 
 
 def _check_reachable(budget: Budget, events: tuple[Event, ...]) -> None:
@@ -231,4 +237,4 @@ def _solve_decreasing(
                 if math.isfinite(low + high)
                 else previous[0] + (1.0 if value > target else -1.0)
             )
-    raise RuntimeError("the noise calibration did not converge; please report the parameters.")
+    raise _NoNoiseFoundError
