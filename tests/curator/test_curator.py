@@ -13,7 +13,8 @@ from veilspan.curator.curator import Curator
 from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Rows
 from veilspan.privacy.events import SampledGaussianEvent
-from veilspan.privacy.noise import SeededNoise
+from veilspan.privacy.grid import float_slack
+from veilspan.privacy.noise import NoiseSource, SecureNoise, SeededNoise
 from veilspan.privacy.spaces import VectorSpace
 from veilspan.problems.gradients import RowGradient
 from veilspan.problems.moments import RowCount, RowSum, SecondMoment
@@ -210,3 +211,72 @@ def test_extra_memory_is_bounded_for_any_number_of_rows(dtype):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 32e6  # the promise is 64 MB
+
+
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("rate", [None, 0.5])
+def test_rows_whose_rounding_may_move_are_counted(table, monkeypatch, neighbors, rate):
+    """One row only where it is exchanged among all; a sample's blocks change their shape."""
+    counted = []
+
+    def watch(rows, *more, moved_rows, **settings):
+        counted.append((rows, moved_rows))
+        return float_slack(rows, *more, moved_rows=moved_rows, **settings)
+
+    monkeypatch.setattr(executor, "float_slack", watch)
+    event = GaussianEvent("q", 3.0) if rate is None else SampledGaussianEvent("q", rate, 3.0)
+    curator(table, (event,), neighbors=neighbors).answer(RowSum(1.0), event="q")
+    ((rows, moved),) = counted
+    assert moved == (1 if neighbors == "replace-one" and rate is None else rows)
+
+
+def test_a_solver_finds_no_noise_in_its_curator(table):
+    """Nothing with a public name is, or holds, a source of noise; what there is cannot be set."""
+    asked = curator(table, (GaussianEvent("q", 3.0),))
+    for name in [name for name in dir(asked) if not name.startswith("_") and name != "n_rows"]:
+        try:
+            found = getattr(asked, name)
+        except PrivacyError:
+            continue
+        assert not isinstance(found, (NoiseSource, np.random.Generator)), name
+        if not callable(found):
+            with pytest.raises(AttributeError):
+                setattr(asked, name, found)
+
+
+@pytest.mark.parametrize("source", [SeededNoise(0), SecureNoise()])
+def test_coins_are_a_solvers_own(table, source):
+    asked = curator(table, (GaussianEvent("q", 3.0),))
+    asked._source = source
+    assert tells_nothing_of_noise(asked.coins, source)
+    assert not tells_nothing_of_noise(lambda purpose: source.generator, source)  # as it was
+    assert not tells_nothing_of_noise(lambda purpose: source.sampling_stream(0), source)
+    first, again = asked.coins("a").random(4), asked.coins("a").random(4)
+    np.testing.assert_array_equal(first, again)
+    assert not np.any(first == asked.coins("b").random(4))
+
+
+def tells_nothing_of_noise(coins, source):
+    """Whether coins neither repeat draws of the noise or of a sample nor move them on.
+
+    32 uniforms of 53 bits: two of independent streams agree with probability below 1e-12.
+    """
+    position = state_of(source.generator)
+    drawn = coins("anything").random(32)
+    if state_of(source.generator) != position:
+        return False
+    secret = [source.sampling_stream(step).random(32) for step in range(3)]
+    return not np.isin(drawn, np.concatenate([*secret, source.generator.random(32)])).any()
+
+
+def state_of(generator):
+    return repr(generator.bit_generator.state)
+
+
+def test_coins_do_not_change_the_noise(table):
+    """Answers are the same whether a solver throws coins or not."""
+    plain, thrown = (curator(table, (GaussianEvent("q", 3.0),)) for _ in range(2))
+    thrown.coins("x").random(100)
+    np.testing.assert_array_equal(
+        plain.answer(RowSum(1.0), event="q").value, thrown.answer(RowSum(1.0), event="q").value
+    )

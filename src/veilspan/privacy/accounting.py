@@ -57,6 +57,10 @@ GAUSSIAN_CELLS = 2_000_000  # at most, for those of all full batches together
 #: The numerical accountant cuts 1e-15 off a tail and adds it to delta, and its Fourier transforms
 #: round by about as much: a smaller delta is not resolved.
 LEAST_NUMERIC_DELTA = 1e-12
+#: Cells grow with the loss of a tilted objective, and e^cell has to be a number. (Samples are
+#: counted as full batches long before.)
+MOST_OBJECTIVE_EPSILON = 1e7
+WIDEST = 500.0
 
 
 def epsilon_spent(
@@ -148,7 +152,7 @@ def _fit(
             loss = 0.0
         kept.append(event)
         cell = max(cell, loss / 1000)
-    return tuple(kept), cell
+    return tuple(kept), min(cell, WIDEST)
 
 
 def delta_spent(

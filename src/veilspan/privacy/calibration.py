@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from veilspan.privacy.accounting import (
     CERTIFY,
+    MOST_OBJECTIVE_EPSILON,
     SEARCH,
     _epsilon,
     check_numeric_delta,
@@ -127,6 +128,12 @@ def _common_factor(budget: Budget, events: tuple[Event, ...], neighbors: Neighbo
     if gaussian_only(events):
         return gaussian_mu(events) / budget.mu
     check_numeric_delta(budget.delta)
+    tilted = any(isinstance(event, ObjectiveEvent) for event in events)
+    if tilted and budget.epsilon > MOST_OBJECTIVE_EPSILON:
+        raise ValueError(
+            f"epsilon must be at most {MOST_OBJECTIVE_EPSILON:g} for objective perturbation, or "
+            f"inf for no privacy at all; got {budget.epsilon:g}."
+        )
     _check_reachable(budget, events)
     loudest = max(event.noise_multiplier for event in events)
 

@@ -48,7 +48,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from veilspan.curator.curator import Curator
-from veilspan.privacy.accounting import LEAST_NUMERIC_DELTA
+from veilspan.privacy.accounting import LEAST_NUMERIC_DELTA, MOST_OBJECTIVE_EPSILON
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import LoudNoiseWarning
 from veilspan.privacy.events import Event
@@ -116,8 +116,9 @@ class AutoLinear:
             return LinearChoice(_plain_descent(), "without noise: descend to the minimum", nu)
         if not problem.loss.margin:
             return self._regression(problem, nu)
-        # Its cost is computed numerically, which resolves no smaller delta.
-        fits = _objective_fits(problem) and budget.delta >= LEAST_NUMERIC_DELTA
+        # Its cost is computed numerically, which resolves no smaller delta or larger epsilon.
+        resolved = budget.delta >= LEAST_NUMERIC_DELTA and budget.epsilon <= MOST_OBJECTIVE_EPSILON
+        fits = _objective_fits(problem) and resolved
         if nu is None and fits:
             reason = "the number of rows is private and none is expected"
             return LinearChoice(_objective(problem, budget, neighbors), reason, nu)
