@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from veilspan._version import __version__
+from veilspan.catalogue import ESTIMATORS
 
 if TYPE_CHECKING:
     from veilspan import (
@@ -23,23 +24,11 @@ if TYPE_CHECKING:
         releases,
         reports,
     )
+    from veilspan.catalogue import *  # noqa: F403 (the estimators)
     from veilspan.curator.checks import check_query
     from veilspan.curator.query import RowQuery
-    from veilspan.estimators.frechet import FrechetMean
-    from veilspan.estimators.linear_classification import LinearSVC, LogisticRegression
-    from veilspan.estimators.linear_regression import (
-        ElasticNet,
-        HuberRegressor,
-        Lasso,
-        LinearRegression,
-        Ridge,
-    )
     from veilspan.estimators.local_predictor import LocalPredictor
     from veilspan.estimators.minimize import minimize
-    from veilspan.estimators.pca import PCA
-    from veilspan.estimators.recommend import MatrixCompletion
-    from veilspan.estimators.robust_pca import RobustPCA
-    from veilspan.estimators.tracking import SubspaceTracker
     from veilspan.geometry.ball import Ball
     from veilspan.geometry.checks import check_manifold
     from veilspan.ledger import Ledger
@@ -65,9 +54,6 @@ if TYPE_CHECKING:
     from veilspan.solvers.rsvrg import RSVRG
 
 _HOME = {
-    "PCA": "estimators.pca",
-    "RobustPCA": "estimators.robust_pca",
-    "FrechetMean": "estimators.frechet",
     "minimize": "estimators.minimize",
     "FrechetLoss": "problems.manifold_losses",
     "LeadingSubspace": "problems.manifold_losses",
@@ -77,16 +63,7 @@ _HOME = {
     "RSVRG": "solvers.rsvrg",
     "CalibratedDescent": "solvers.calibrated",
     "Ball": "geometry.ball",
-    "SubspaceTracker": "estimators.tracking",
-    "MatrixCompletion": "estimators.recommend",
     "LocalPredictor": "estimators.local_predictor",
-    "LogisticRegression": "estimators.linear_classification",
-    "LinearSVC": "estimators.linear_classification",
-    "LinearRegression": "estimators.linear_regression",
-    "Ridge": "estimators.linear_regression",
-    "Lasso": "estimators.linear_regression",
-    "ElasticNet": "estimators.linear_regression",
-    "HuberRegressor": "estimators.linear_regression",
     "Budget": "privacy.budget",
     "GaussianEvent": "privacy.events",
     "SampledGaussianEvent": "privacy.events",
@@ -122,7 +99,6 @@ _PACKAGES = (
 )
 
 __all__ = [
-    "PCA",
     "RGD",
     "RSGD",
     "RSVRG",
@@ -130,31 +106,20 @@ __all__ = [
     "Budget",
     "BudgetExceededError",
     "CalibratedDescent",
-    "ElasticNet",
     "FrechetLoss",
-    "FrechetMean",
     "GaussianEvent",
-    "HuberRegressor",
-    "Lasso",
     "LeadingSubspace",
     "Ledger",
-    "LinearRegression",
-    "LinearSVC",
     "LocalPredictor",
-    "LogisticRegression",
     "Loss",
     "LoudNoiseWarning",
-    "MatrixCompletion",
     "NotPrivateWarning",
     "ObjectiveEvent",
     "Plan",
     "PrivacyError",
     "PrivacyStatement",
-    "Ridge",
-    "RobustPCA",
     "RowQuery",
     "SampledGaussianEvent",
-    "SubspaceTracker",
     "WeakGuaranteeWarning",
     "WithheldError",
     "__version__",
@@ -175,12 +140,16 @@ __all__ = [
     "privacy_curve",
     "releases",
     "reports",
+    *ESTIMATORS,
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         return import_module(f"{__name__}.{name}")
+    if name in ESTIMATORS:
+        globals()[name] = ESTIMATORS[name].load_class()
+        return globals()[name]
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -4,52 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
 import typer
 
+from veilspan.catalogue import COMMANDS
 from veilspan.cli.console import say
 
 #: Exit code if a violation was found.
 VIOLATION = 3
-
-
-def _table(name: str, **settings: Any) -> Callable[..., Any]:
-    def make(**budget: Any) -> Any:
-        import veilspan
-
-        return getattr(veilspan, name)(**settings, **budget)
-
-    return make
-
-
-def _mean(**budget: Any) -> Any:
-    from veilspan.estimators.frechet import FrechetMean
-    from veilspan.geometry import SPD, Ball
-
-    ball = Ball.from_eigenvalues(SPD(2), 0.1, 10.0)
-    return FrechetMean(ball.manifold, ball=ball, **budget)
-
-
-_REGRESSION = {"row_norm": 1.0, "target_range": (-1.0, 1.0)}
-
-#: name: how to make the estimator, with small settings that use its bounds in full.
-ESTIMATORS: dict[str, Callable[..., Any]] = {
-    "pca": _table("PCA", n_components=1),
-    "robust-pca": _table("RobustPCA", n_components=1),
-    "frechet": _mean,
-    "recommend": _table("MatrixCompletion", rating_range=(1.0, 5.0), max_ratings_per_user=4),
-    "tracker": _table("SubspaceTracker", n_components=1, block_size=20),
-    "logistic": _table("LogisticRegression", row_norm=1.0, classes=(0, 1)),
-    "svc": _table("LinearSVC", row_norm=1.0, classes=(0, 1)),
-    "linear": _table("LinearRegression", **_REGRESSION),
-    "ridge": _table("Ridge", **_REGRESSION),
-    "lasso": _table("Lasso", **_REGRESSION),
-    "elastic-net": _table("ElasticNet", **_REGRESSION),
-    "huber": _table("HuberRegressor", **_REGRESSION),
-}
 
 
 def run_audit(
@@ -63,13 +27,13 @@ def run_audit(
     as_json: bool,
 ) -> None:
     """Audit one estimator by name and print the report."""
-    if name not in ESTIMATORS:
-        raise ValueError(f"unknown estimator {name!r}; known are {', '.join(ESTIMATORS)}.")
+    if name not in COMMANDS:
+        raise ValueError(f"unknown estimator {name!r}; known are {', '.join(COMMANDS)}.")
     if runs < 0 or runs == 1:
         raise ValueError(f"runs must be 0 (replay only) or at least 2; got {runs}.")
     from veilspan.audit.api import audit
 
-    estimator = ESTIMATORS[name](epsilon=epsilon, delta=delta, neighbors=neighbors)
+    estimator = COMMANDS[name].make_small(epsilon=epsilon, delta=delta, neighbors=neighbors)
     with _Bars(quiet=as_json or not sys.stderr.isatty()) as bars:
         report = audit(estimator, runs=runs, seed=seed, progress=bars.show)
     say(json.dumps(report.to_dict(), indent=2) if as_json else repr(report))

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from veilspan.catalogue import COMMANDS
 from veilspan.cli.options import AsJson, KeyFile, Neighbors, Release
 
 
@@ -47,10 +48,7 @@ def report(
 def audit(
     estimator: Annotated[
         str,
-        typer.Argument(
-            help="pca, robust-pca, frechet, recommend, tracker, logistic, svc, linear, ridge, "
-            "lasso, elastic-net or huber."
-        ),
+        typer.Argument(help=f"{', '.join(COMMANDS)}."),
     ],
     epsilon: Annotated[float, typer.Option(help="The epsilon that is promised.")] = 1.0,
     delta: Annotated[float, typer.Option(help="The delta that is promised.")] = 1e-6,

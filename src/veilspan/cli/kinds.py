@@ -5,46 +5,14 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import typer
 
+from veilspan.catalogue import COMMANDS, Kind
 
-@dataclass(frozen=True)
-class Kind:
-    """An estimator by its name on the command line.
-
-    Attributes
-    ----------
-    estimator : str
-        Name of the class.
-    reads : {"rows", "points", "ratings", "labels", "numbers"}
-        What its table is: rows; points of a manifold; ratings; rows with a label or a number.
-    """
-
-    estimator: str
-    reads: str
-
-    @property
-    def needs_target(self) -> bool:
-        """Whether a column is what the others predict."""
-        return self.reads in ("labels", "numbers")
-
-
-KINDS = {
-    "pca": Kind("PCA", "rows"),
-    "robust-pca": Kind("RobustPCA", "rows"),
-    "frechet": Kind("FrechetMean", "points"),
-    "recommend": Kind("MatrixCompletion", "ratings"),
-    "logistic": Kind("LogisticRegression", "labels"),
-    "svc": Kind("LinearSVC", "labels"),
-    "linear": Kind("LinearRegression", "numbers"),
-    "ridge": Kind("Ridge", "numbers"),
-    "lasso": Kind("Lasso", "numbers"),
-    "elastic-net": Kind("ElasticNet", "numbers"),
-    "huber": Kind("HuberRegressor", "numbers"),
-}
+#: Estimators that a command fits, by their names on the command line.
+KINDS = {name: kind for name, kind in COMMANDS.items() if kind.has_releases}
 #: Said of items or labels: those that occur in the file are public knowledge.
 OBSERVED = "observed"
 #: Parameters that are options of their own, or are nobody's choice on the command line.
@@ -73,9 +41,7 @@ def complete_kind(incomplete: str) -> list[str]:
 
 def parameters_of(kind: Kind, given: Sequence[str]) -> dict[str, Any]:
     """``name=value`` texts as parameters; values are Python literals, else text."""
-    import veilspan
-
-    names = getattr(veilspan, kind.estimator)._get_param_names()
+    names = kind.load_class()._get_param_names()  # type: ignore[attr-defined]
     known = _MEAN_WORDS if kind.reads == "points" else names
     parameters: dict[str, Any] = {}
     for text in given:
@@ -117,8 +83,6 @@ def _literal(text: str) -> Any:
 
 def make_estimator(kind: Kind, n_columns: int, parameters: Mapping[str, Any], **budget: Any) -> Any:
     """The estimator, unfitted."""
-    import veilspan
-
     settings = dict(parameters)
     if kind.reads == "points":
         settings = _mean_settings(n_columns, settings)
@@ -126,7 +90,7 @@ def make_estimator(kind: Kind, n_columns: int, parameters: Mapping[str, Any], **
         raise ValueError(
             "recommend needs the public lowest and highest rating: --param rating_range=1,5, say."
         )
-    return getattr(veilspan, kind.estimator)(**settings, **budget)
+    return kind.load_class()(**settings, **budget)
 
 
 def _mean_settings(n_columns: int, words: dict[str, Any]) -> dict[str, Any]:

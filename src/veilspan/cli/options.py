@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
+from veilspan.catalogue import COMMANDS
+
 MOST_EPSILON = 1e9  # as in ``privacy.budget``, which a command imports when it runs
 
-KINDS = (
-    "pca, robust-pca, frechet, recommend, logistic, svc, linear, ridge, lasso, elastic-net, huber"
-)
+KINDS = ", ".join(name for name, kind in COMMANDS.items() if kind.has_releases)
 
 
 def _kinds(incomplete: str) -> list[str]:

@@ -18,7 +18,7 @@ from veilspan.releases.checks import check_release
 from veilspan.releases.documents import DOCUMENT
 from veilspan.releases.encoding import Encoder, decode
 from veilspan.releases.files import read_release, refuse_taken, write_release
-from veilspan.releases.names import ESTIMATORS, estimator_class
+from veilspan.releases.names import estimator_class, releasable
 
 #: Attributes with a place of their own.
 _APART = ("privacy_", "plan_")
@@ -135,7 +135,7 @@ def _check_can_be_saved(estimator: Any) -> None:
         )
     if estimator_class(name) is not type(estimator):
         raise ValueError(
-            f"{name} is not an estimator that can be saved; those are {', '.join(ESTIMATORS)}."
+            f"{name} is not an estimator that can be saved; those are {', '.join(releasable())}."
         )
     check_is_fitted(estimator)
 

@@ -1,0 +1,185 @@
+"""The catalogue: every estimator, and every setting that a release may hold, declared once.
+
+The package's public names, the command line, saved releases, audits, the contract suites and the
+tables of the documentation read these two tables. To add an estimator, write its file and its line
+here.
+
+A release on the disk names classes by the *ids* of this file, never by where their code lies, so
+code may move and files stay readable. An id is a promise: it never changes and is never given to
+another class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:  # what type checkers and editors see of the package's estimators
+    pass
+
+_PACKAGE = "veilspan."
+
+
+class Kind(NamedTuple):
+    """One estimator.
+
+    Attributes
+    ----------
+    estimator : str
+        Name of the class, and its id in releases.
+    home : str
+        Module of the package that defines it.
+    command : str
+        Its name on the command line.
+    reads : {"rows", "points", "ratings", "labels", "numbers", "stream"}
+        What its table is: rows; points of a manifold; ratings; rows with a label or a number; rows
+        that come one block after another.
+    small : mapping or callable
+        Settings beside the budget with which audits and contract suites make it: few components,
+        bounds that their rows use in full. A callable where they need imports.
+    """
+
+    estimator: str
+    home: str
+    command: str
+    reads: str
+    small: Mapping[str, Any] | Callable[[], dict[str, Any]] = MappingProxyType({})
+
+    @property
+    def needs_target(self) -> bool:
+        """Whether a column is what the others predict."""
+        return self.reads in ("labels", "numbers")
+
+    @property
+    def has_releases(self) -> bool:
+        """Whether a fit is a release; a stream goes on learning and keeps a state instead."""
+        return self.reads != "stream"
+
+    def load_class(self) -> type:
+        """Import the class."""
+        found: type = getattr(import_module(_PACKAGE + self.home), self.estimator)
+        return found
+
+    def make_small(self, **budget: Any) -> Any:
+        """An instance with small settings, as audits and contract suites use it."""
+        settings = self.small() if callable(self.small) else self.small
+        return self.load_class()(**settings, **budget)
+
+
+def _small_mean() -> dict[str, Any]:
+    from veilspan.geometry import SPD, Ball
+
+    ball = Ball.from_eigenvalues(SPD(2), 0.1, 10.0)
+    return {"manifold": ball.manifold, "ball": ball}
+
+
+_LABELS = {"row_norm": 1.0, "classes": (0, 1)}
+_NUMBERS = {"row_norm": 1.0, "target_range": (-1.0, 1.0)}
+
+#: Estimators by the name of their class.
+ESTIMATORS = {
+    kind.estimator: kind
+    for kind in (
+        Kind("PCA", "estimators.pca", "pca", "rows", {"n_components": 1}),
+        Kind("RobustPCA", "estimators.robust_pca", "robust-pca", "rows", {"n_components": 1}),
+        Kind("FrechetMean", "estimators.frechet", "frechet", "points", _small_mean),
+        Kind(
+            "MatrixCompletion",
+            "estimators.recommend",
+            "recommend",
+            "ratings",
+            {"rating_range": (1.0, 5.0), "max_ratings_per_user": 4},
+        ),
+        Kind(
+            "SubspaceTracker",
+            "estimators.tracking",
+            "tracker",
+            "stream",
+            {"n_components": 1, "block_size": 20},
+        ),
+        Kind(
+            "LogisticRegression", "estimators.linear_classification", "logistic", "labels", _LABELS
+        ),
+        Kind("LinearSVC", "estimators.linear_classification", "svc", "labels", _LABELS),
+        Kind("LinearRegression", "estimators.linear_regression", "linear", "numbers", _NUMBERS),
+        Kind("Ridge", "estimators.linear_regression", "ridge", "numbers", _NUMBERS),
+        Kind("Lasso", "estimators.linear_regression", "lasso", "numbers", _NUMBERS),
+        Kind("ElasticNet", "estimators.linear_regression", "elastic-net", "numbers", _NUMBERS),
+        Kind("HuberRegressor", "estimators.linear_regression", "huber", "numbers", _NUMBERS),
+    )
+}
+#: The same by their names on the command line.
+COMMANDS = {kind.command: kind for kind in ESTIMATORS.values()}
+
+#: Values that may be parameters of an estimator, by their ids in releases. All are settings:
+#: building one reads no file and starts nothing.
+PARTS = {
+    "ball": "geometry.ball.Ball",
+    "manifold/euclidean": "geometry.euclidean.Euclidean",
+    "manifold/grassmann": "geometry.grassmann.Grassmann",
+    "manifold/lorentz": "geometry.lorentz.Lorentz",
+    "manifold/poincare-ball": "geometry.poincare.PoincareBall",
+    "manifold/product": "geometry.product.Product",
+    "manifold/spd-affine-invariant": "geometry.spd_affine.SPDAffineInvariant",
+    "manifold/spd-bures-wasserstein": "geometry.spd_bures.SPDBuresWasserstein",
+    "manifold/spd-log-euclidean": "geometry.spd_log_euclidean.SPDLogEuclidean",
+    "manifold/sphere": "geometry.sphere.Sphere",
+    "manifold/stiefel": "geometry.stiefel.Stiefel",
+    "loss/class-weighted": "problems.class_weights.ClassWeighted",
+    "loss/huber": "problems.linear_losses.Huber",
+    "loss/logistic": "problems.linear_losses.Logistic",
+    "loss/multinomial": "problems.linear_losses.Multinomial",
+    "loss/quantile": "problems.linear_losses.Quantile",
+    "loss/smoothed-hinge": "problems.linear_losses.SmoothedHinge",
+    "loss/squared": "problems.linear_losses.Squared",
+    "penalty/box": "problems.penalties.Box",
+    "penalty/elastic-net": "problems.penalties.ElasticNet",
+    "penalty/group": "problems.penalties.Group",
+    "penalty/l1": "problems.penalties.L1",
+    "penalty/l1-ball": "problems.penalties.L1Ball",
+    "penalty/l2": "problems.penalties.L2",
+    "penalty/l2-ball": "problems.penalties.L2Ball",
+    "penalty/none": "problems.penalties.NoPenalty",
+    "penalty/simplex": "problems.penalties.Simplex",
+    "solver/als-completion": "solvers.completion_als.ALSCompletion",
+    "solver/auto-completion": "solvers.completion_rule.AutoCompletion",
+    "solver/covariance-completion": "solvers.completion_covariance.CovarianceCompletion",
+    "solver/frank-wolfe-completion": "solvers.completion_frank_wolfe.FrankWolfeCompletion",
+    "solver/svd-completion": "solvers.completion_svd.SVDCompletion",
+    "solver/accelerated-mirror": "solvers.linear_mirror.AcceleratedMirror",
+    "solver/auto-linear": "solvers.linear_rule.AutoLinear",
+    "solver/candidate": "solvers.linear_selection.Candidate",
+    "solver/frank-wolfe": "solvers.linear_frank_wolfe.FrankWolfe",
+    "solver/gradient-descent": "solvers.linear_gd.GradientDescent",
+    "solver/newton": "solvers.linear_newton.PrivateNewton",
+    "solver/objective-perturbation": "solvers.linear_objective.ObjectivePerturbation",
+    "solver/private-selection": "solvers.linear_selection.PrivateSelection",
+    "solver/stochastic-gradient": "solvers.linear_gd.StochasticGradient",
+    "solver/sufficient-statistics": "solvers.linear_statistics.SufficientStatistics",
+    "solver/svrg": "solvers.linear_svrg.SVRG",
+    "solver/svrg-plus": "solvers.linear_svrg.SVRGPlus",
+    "solver/calibrated-descent": "solvers.calibrated.CalibratedDescent",
+    "solver/rgd": "solvers.rgd.RGD",
+    "solver/rsgd": "solvers.rgd.RSGD",
+    "solver/rsvrg": "solvers.rsvrg.RSVRG",
+    "solver/geodesic-gradient": "solvers.geodesic_gradient.GeodesicGradientDescent",
+    "solver/reaper": "solvers.reaper.ReaperDescent",
+    "solver/recursive-spherical": "solvers.recursive_spherical.RecursiveSpherical",
+    "solver/stream-release": "solvers.stream_release.StreamRelease",
+    "steps/constant": "solvers.schedules.ConstantSteps",
+    "steps/decreasing": "solvers.schedules.DecreasingSteps",
+    "steps/geometric": "solvers.schedules.GeometricSteps",
+    "steps/paper": "solvers.schedules.PaperSteps",
+    "steps/restarted": "solvers.schedules.RestartedSteps",
+    "steps/secant": "solvers.secant.SecantSteps",
+}
+
+__all__ = ["COMMANDS", "ESTIMATORS", "PARTS", "Kind", *ESTIMATORS]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ESTIMATORS:
+        return ESTIMATORS[name].load_class()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
