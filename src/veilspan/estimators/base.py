@@ -30,7 +30,7 @@ PUBLIC_FORM = (
 )
 GRID_NOISE = "64-bit normals are taken as exactly Gaussian before both sides are rounded to a grid"
 EXACT_NOISE = (
-    "noise is the exact discrete Gaussian, drawn 2^90 steps to a standard deviation and rounded to a "
+    "noise is the exact discrete Gaussian, drawn 2^90 steps to a standard deviation, rounded to a "
     "grid: within 1e-48 (in epsilon, an answer) of the rounded Gaussian that it is accounted as"
 )
 ON_A_CLUSTER = (
