@@ -152,4 +152,4 @@ def test_no_noise_has_no_cost():
     with pytest.raises(LedgerError, match="no finite cost"):
         cost_of(plan_of(math.inf), [GDP])
     with pytest.raises(LedgerError, match="without noise"):
-        cost_of(plan_of(events=(GaussianEvent("e", 0.0),)), [GDP])
+        cost_of_events((GaussianEvent("e", 0.0),), [GDP], "replace-one")
