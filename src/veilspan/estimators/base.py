@@ -8,15 +8,18 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from veilspan._version import __version__
 from veilspan.curator.curator import Curator
 from veilspan.curator.dask_table import DaskTable
 from veilspan.curator.rows import Block, Rows
+from veilspan.curator.silence import Discretion, quiet
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
 from veilspan.estimators.keeping import Kept
 from veilspan.estimators.validation import check_privacy_parameters, validate_table
+from veilspan.ledger.claims import ending_claims
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import NotPrivateWarning, WeakGuaranteeWarning
 from veilspan.privacy.noise import NoiseSource, noise_source
@@ -30,8 +33,8 @@ PUBLIC_FORM = (
 )
 GRID_NOISE = "64-bit normals are taken as exactly Gaussian before both sides are rounded to a grid"
 EXACT_NOISE = (
-    "noise is the exact discrete Gaussian, drawn 2^90 steps to a standard deviation, rounded to a "
-    "grid: within 1e-48 (in epsilon, an answer) of the rounded Gaussian that it is accounted as"
+    "noise is the exact discrete Gaussian, drawn 2^90 steps to a standard deviation and rounded to "
+    "a grid: within 1e-48 (in epsilon, an answer) of the rounded Gaussian that it is accounted as"
 )
 ON_A_CLUSTER = (
     "the table lay in parts on a Dask cluster that is trusted with it; which part a row lies in "
@@ -46,6 +49,9 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     A subclass keeps ``epsilon``, ``delta``, ``neighbors``, ``noise``, ``random_state`` and
     ``ledger`` among its parameters, plans in :meth:`_plan` and learns in :meth:`_run`, where it
     sees a curator, never rows.
+
+    From the charge on a fit says nothing of rows: what fails while they are read is one
+    :class:`~veilspan.WithheldError`, the same whatever happened (see ``curator.silence``).
     """
 
     #: What ``validate_data`` of scikit-learn is asked to accept.
@@ -92,7 +98,8 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         known = n_samples if self.neighbors == "replace-one" else None
         if self.neighbors == "replace-one" and (n_samples is None or n_samples < 2):
             raise ValueError("a plan under replace-one needs the number of rows, at least 2.")
-        return self._plan(Budget(self.epsilon, self.delta), known, n_features)
+        with np.errstate(all="ignore"):  # tails of losses underflow, whatever np.seterr says
+            return self._plan(Budget(self.epsilon, self.delta), known, n_features)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from the rows of ``X`` within the budget.
@@ -106,6 +113,7 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         """
         return self._learn(validate_table(self, X, lazy=True, **self._input_options))
 
+    @ending_claims()
     def _learn(self, table: Any, targets: Any = None) -> Self:
         """Plan, charge, run, record: the one way from a checked table to fitted attributes."""
         source = noise_source(self.random_state)
@@ -116,7 +124,8 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         receipt = None if charge is None else charge.commit()
         if receipt is not None and give_again(self, receipt):
             return self
-        curators = self._consult(table, targets, plan, source)
+        with Discretion(not source.secure):
+            curators = self._consult(table, targets, plan, source)
         self.plan_ = plan
         on_cluster = (ON_A_CLUSTER,) if isinstance(table, DaskTable) else ()
         rests_on = (*self._rests_on(), *on_cluster)
@@ -133,7 +142,8 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         Most fits need one. Where a first answer says how rows are to be mapped, a second curator
         over the mapped rows follows, each with its part of the plan's events.
         """
-        rows = self._rows_for_curator(table, source)
+        with quiet():  # while rows are mapped: their form was checked, the rest is theirs alone
+            rows = self._rows_for_curator(table, source)
         curator = Curator(rows, plan, source, noise=self.noise)  # type: ignore[arg-type]
         self._run(curator)
         return (curator,)
@@ -147,9 +157,10 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         row_map: Callable[[Block], Block] | None = None,
     ) -> Curator:
         """A curator over the table and its targets, rows taken through a public map of each row."""
-        rows = rows_of(table, targets)
-        if row_map is not None:
-            rows = rows.mapped(row_map, plan.n_features)
+        with quiet():
+            rows = rows_of(table, targets)
+            if row_map is not None:
+                rows = rows.mapped(row_map, plan.n_features)
         return Curator(rows, plan, source, noise=self.noise)  # type: ignore[arg-type]
 
     def _rests_on(self) -> tuple[str, ...]:
