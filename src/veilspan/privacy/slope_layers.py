@@ -130,8 +130,8 @@ def _inner_layers(length: float, rate: float, epsilon: np.ndarray) -> np.ndarray
 def _slope(x: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     r"""The parameter r = least + x and its o(r), which is 0 at x = 0 and increases.
 
-    Where epsilon < k, r begins at ``least`` = 1 - e^gap, and A = gap - log(1 - r) is a difference of
-    equal numbers there: its rounding, under the root, would cut off the first layers. But
+    Where epsilon < k, r begins at ``least`` = 1 - e^gap, and A = gap - log(1 - r) is a difference
+    of equal numbers there: its rounding, under the root, would cut off the first layers. But
     1 - r = e^gap (1 - x e^-gap), so A = -log(1 - x e^-gap), which does not cancel.
     """
     below = np.minimum(gap, 0.0)
