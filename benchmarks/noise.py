@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from _limits import Limits
 from _limits import measure as measure_limits
 from _report import best_times, met, note, ratio, save, say, show
-from veilspan.privacy.discrete import LARGEST, LEAST_BITS, add_discrete_noise
+from veilspan.privacy.discrete import LARGEST, add_discrete_noise
 from veilspan.privacy.grid import add_noise, noise_scale
 from veilspan.privacy.noise import SecureNoise, cipher_name
 
@@ -35,7 +35,7 @@ def calls(size: int) -> dict[str, Callable[[], np.ndarray]]:
     source = SecureNoise()
     value = plain.standard_normal(size) * 1e3
     grid = noise_scale(5.0, 1.0, size, largest=1e6)
-    exact = noise_scale(5.0, 1.0, size, largest=1e6, least_bits=LEAST_BITS + 1)
+    exact = noise_scale(5.0, 1.0, size, largest=1e6)
     timed = {
         BASELINE: lambda: plain.standard_normal(size),
         SECURE: lambda: source.generator.standard_normal(size),

@@ -122,16 +122,14 @@ def _line(model: Any) -> Table:
 
 def noise(table: Table, seed: int, deviation: float, kind: str) -> Table:
     """Noise on a grid, or the exact discrete Gaussian, from the secure source."""
-    from veilspan.privacy.discrete import LEAST_BITS, add_discrete_noise
+    from veilspan.privacy.discrete import add_discrete_noise
     from veilspan.privacy.grid import add_noise, noise_scale
     from veilspan.privacy.noise import SecureNoise
 
     values = table["values"]
-    if kind == "grid":
-        scale = noise_scale(deviation, 1.0, len(values), largest=1e6)
-        return {"noisy": add_noise(values, scale, SecureNoise())}
-    scale = noise_scale(deviation, 1.0, len(values), largest=1e6, least_bits=LEAST_BITS + 1)
-    return {"noisy": add_discrete_noise(values, scale, SecureNoise())}
+    scale = noise_scale(deviation, 1.0, len(values), largest=1e6)
+    draw = add_noise if kind == "grid" else add_discrete_noise
+    return {"noisy": draw(values, scale, SecureNoise())}
 
 
 def frechet(table: Table, seed: int, epsilon: Any) -> Table:

@@ -14,6 +14,7 @@ from veilspan import (
     PCA,
     RSGD,
     Budget,
+    BudgetExceededError,
     FrechetMean,
     GaussianEvent,
     LogisticRegression,
@@ -258,17 +259,23 @@ def test_noise_of_a_sample_divided_by_the_rows_is_caught(neighbors, monkeypatch)
 
 
 def test_a_plan_calibrated_too_low_is_caught(monkeypatch):
-    """The accountant of the library says that this is enough; the meter's own does not.
+    """The plan says that this is too little; without its check, so does the meter.
 
     The epsilon is one that no other test calibrates: results are kept.
     """
-    from veilspan.privacy import gdp
+    from veilspan.privacy import gdp, plan
 
     genuine = gdp.mu_of
     monkeypatch.setattr(gdp, "mu_of", lambda epsilon, delta: 1.05 * genuine(epsilon, delta))
-    report = replay(
-        lambda x: PCA(1, epsilon=2.71, random_state=0).fit(x), *worst_tables("replace-one")
-    )
+
+    def fit(x):
+        return PCA(1, epsilon=2.71, random_state=0).fit(x)
+
+    one, two = worst_tables("replace-one")
+    with pytest.raises(BudgetExceededError, match="more than its budget"):
+        fit(one)
+    monkeypatch.setattr(plan, "within", lambda *_: True)
+    report = replay(fit, one, two)
     assert any("the budget allows" in text for text in report.findings)
 
 

@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -341,3 +342,59 @@ def test_recorded_events_cost_no_more_than_before(shape, monkeypatch):
     accounting._epsilon.cache_clear()
     assert np.all(now <= old * (1 + 1e-6))
     assert np.any(now < 0.8 * old)
+
+
+# Where epsilon < k the first layers begin with a difference of equal numbers.
+STEEP = [
+    (725239.561, 2.43758e-5, 3.13648),
+    (612746.0, 3.72461e-4, 0.976259),
+    (438389.0, 0.0185152, 1.11834),
+    (195.143, 5.47e-5, 2.05261),
+    (266552.0, 1.983e-4, 0.57767),
+    (0.5381, 9.634e-4, 0.0753),
+]
+
+
+def steep_slope_delta(rate, length, epsilon):
+    """P'(A) - e^epsilon P(A), by 40 digits, of a slope that falls from a to 0 around u = 0.
+
+    A is the interval in which it falls: a lower bound of delta for one explicit loss.
+    """
+    with mpmath.workdps(40):
+        half = mpmath.mpf(length) / rate / 2
+        inside = mpmath.ncdf(half) - mpmath.ncdf(-half)
+        moved = mpmath.ncdf(half) - mpmath.ncdf(-half - length)
+        return float(moved - mpmath.exp(epsilon) * inside)
+
+
+@pytest.mark.parametrize(("rate", "length", "epsilon"), STEEP)
+def test_steep_slopes_below_k_are_paid_for_in_full(rate, length, epsilon):
+    exact = steep_slope_delta(rate, length, epsilon)
+    layers = Layers(length, rate)
+    values, tails = atoms_of_profile(*profile_of(layers))
+    atoms = -np.diff(tails) @ np.maximum(-np.expm1(epsilon - values), 0.0) + tails[-1]
+    assert layers.delta(np.array([epsilon]))[0] >= exact
+    assert atoms >= exact
+    spent = accounting.delta_spent(
+        [event(1.0, rate, "one-sided", 1 / length)], epsilon, neighbors="add-remove"
+    )
+    assert spent >= exact
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_steep_slopes_are_paid_for_in_full(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(40):
+        rate, length = 10 ** rng.uniform(-2, 6), 10 ** rng.uniform(-5, -1)
+        epsilons = np.sort(rng.uniform(0, 0.95 * math.log1p(rate), 5))
+        claimed = Layers(length, rate).delta(epsilons)
+        exact = [steep_slope_delta(rate, length, epsilon) for epsilon in epsilons]
+        assert (claimed >= exact).all()
+
+
+def profile_of(layers):
+    """The points that the accountant takes of a profile, finer below k."""
+    k = math.log1p(layers.rate)
+    reach = 9.3 * layers.length + layers.length**2 / 2
+    epsilon = np.concatenate([np.linspace(0, k, 400, endpoint=False), k + np.linspace(0, reach)])
+    return epsilon, layers.delta(epsilon)

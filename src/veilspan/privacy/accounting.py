@@ -102,19 +102,20 @@ def within(events: tuple[Event, ...], budget: Budget, neighbors: Neighbors) -> b
     """
     if not budget.is_private:
         return True
+    # Full batches alone are exact (no noise is an infinite mu), and the others only add to them.
+    if gdp.delta_of(gaussian_mu(events), budget.epsilon) > budget.delta:
+        return False
+    if gaussian_only(events):
+        return True
     joined = merge(events)
     if any(event.noise_multiplier == 0 for event in joined):
         return False
     distance = 2.0 if neighbors == "replace-one" else 1.0
     whole = [_as_full_batch(event, distance) for event in joined]
-    bounds = [event for event in whole if event is not None]
-    if len(bounds) == len(whole) and gdp.delta_of(gaussian_mu(bounds), budget.epsilon) <= (
+    if all(whole) and gdp.delta_of(gaussian_mu(filter(None, whole)), budget.epsilon) <= (
         budget.delta
     ):
         return True
-    # Full batches alone are exact, and the others only add to them.
-    if gaussian_only(joined) or gdp.delta_of(gaussian_mu(joined), budget.epsilon) > budget.delta:
-        return False
     return _epsilon(joined, budget.delta, neighbors, CERTIFY) <= budget.epsilon
 
 

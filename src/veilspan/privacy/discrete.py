@@ -46,7 +46,7 @@ from veilspan.privacy.grid import Scale
 from veilspan.privacy.noise import NoiseSource
 
 FINE = 90  # the noise is drawn 2^90 steps to a standard deviation, see above
-LARGEST = 20_000  # coordinates; about 25 microseconds each
+LARGEST = 20_000  # coordinates; about 30 microseconds each
 
 
 def add_discrete_noise(value: np.ndarray, scale: Scale, source: NoiseSource) -> np.ndarray:

@@ -107,18 +107,17 @@ def gaussian_delta(length: float | np.ndarray, epsilon: np.ndarray) -> np.ndarra
 
 
 def _inner_layers(length: float, rate: float, epsilon: np.ndarray) -> np.ndarray:
-    """Integral of M over [0, min(a, o_b)], from above, by the parameter r of the top."""
-    k = math.log1p(rate)
-    gap = epsilon - k
-    least, most = -np.expm1(np.minimum(gap, 0.0)), np.full(len(epsilon), rate / (1 + rate))
-    low, top = least.copy(), most
-    for _ in range(BISECTIONS):  # the least r with o >= a, or that of o_b
+    """Integral of M over [0, min(a, o_b)], from above, by x = r - least."""
+    gap = epsilon - math.log1p(rate)
+    top = np.where(gap < 0, np.expm1(epsilon) / (1 + rate), rate / (1 + rate))
+    low = np.zeros(len(epsilon))
+    for _ in range(BISECTIONS):  # the least x with o >= a, or that of o_b
         middle = (low + top) / 2
-        beyond = _slope(middle, gap) >= length
+        beyond = _slope(middle, gap)[1] >= length
         low, top = np.where(beyond, low, middle), np.where(beyond, middle, top)
     share = 1 - np.linspace(1.0, 0.0, CELLS + 1) ** 2  # M is largest at the top, by far
-    r = least[:, None] + np.maximum(top - least, 0.0)[:, None] * share
-    o = np.maximum.accumulate(_slope(r, gap[:, None]), axis=1)
+    r, o = _slope(top[:, None] * share, gap[:, None])
+    o = np.maximum.accumulate(o, axis=1)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         v = np.where(r > 0, o / r, math.inf)
         value = (1 + rate) / rate * DENSITY * r * np.exp(-np.square((1 - r) * v) / 2)
@@ -128,9 +127,17 @@ def _inner_layers(length: float, rate: float, epsilon: np.ndarray) -> np.ndarray
     return np.asarray(np.einsum("ij,ij->i", height, np.diff(o, axis=1)))
 
 
-def _slope(r: np.ndarray, gap: np.ndarray) -> np.ndarray:
-    """O(r); it increases from 0."""
-    return np.asarray(np.sqrt(np.maximum(2 * r * (gap - np.log1p(-r)) / (2 - r), 0.0)))
+def _slope(x: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    r"""The parameter r = least + x and its o(r), which is 0 at x = 0 and increases.
+
+    Where epsilon < k, r begins at ``least`` = 1 - e^gap, and A = gap - log(1 - r) is a difference
+    of equal numbers there: its rounding, under the root, would cut off the first layers. But
+    1 - r = e^gap (1 - x e^-gap), so A = -log(1 - x e^-gap), which does not cancel.
+    """
+    below = np.minimum(gap, 0.0)
+    r = x - np.expm1(below)
+    top = np.maximum(gap, 0.0) - np.log1p(-np.minimum(x * np.exp(-below), 1.0 - 2.0**-53))
+    return r, np.asarray(np.sqrt(np.maximum(2 * r * top / (2 - r), 0.0)))
 
 
 def _centre(length: float, rate: float, epsilon: np.ndarray) -> np.ndarray:
