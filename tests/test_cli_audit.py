@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from veilspan.cli.app import app
 from veilspan.catalogue import COMMANDS
+from veilspan.cli.app import app
 from veilspan.cli.audit import VIOLATION, _Bars
 from veilspan.curator.curator import Curator
 from veilspan.privacy.grid import add_noise

@@ -13,6 +13,7 @@ from veilspan._version import __version__
 from veilspan.catalogue import ESTIMATORS
 
 if TYPE_CHECKING:
+    from veilspan.catalogue import *  # noqa: F403, I001
     from veilspan import (
         audit,
         baselines,

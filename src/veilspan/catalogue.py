@@ -17,7 +17,18 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:  # what type checkers and editors see of the package's estimators
-    pass
+    from veilspan.estimators.frechet import FrechetMean as FrechetMean
+    from veilspan.estimators.linear_classification import LinearSVC as LinearSVC
+    from veilspan.estimators.linear_classification import LogisticRegression as LogisticRegression
+    from veilspan.estimators.linear_regression import ElasticNet as ElasticNet
+    from veilspan.estimators.linear_regression import HuberRegressor as HuberRegressor
+    from veilspan.estimators.linear_regression import Lasso as Lasso
+    from veilspan.estimators.linear_regression import LinearRegression as LinearRegression
+    from veilspan.estimators.linear_regression import Ridge as Ridge
+    from veilspan.estimators.pca import PCA as PCA
+    from veilspan.estimators.recommend import MatrixCompletion as MatrixCompletion
+    from veilspan.estimators.robust_pca import RobustPCA as RobustPCA
+    from veilspan.estimators.tracking import SubspaceTracker as SubspaceTracker
 
 _PACKAGE = "veilspan."
 
@@ -175,8 +186,6 @@ PARTS = {
     "steps/restarted": "solvers.schedules.RestartedSteps",
     "steps/secant": "solvers.secant.SecantSteps",
 }
-
-__all__ = ["COMMANDS", "ESTIMATORS", "PARTS", "Kind", *ESTIMATORS]
 
 
 def __getattr__(name: str) -> Any:

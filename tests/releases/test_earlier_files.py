@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from releases.cases import CASES, answers
 
 import veilspan
+from releases.cases import CASES, answers
 from veilspan.catalogue import PARTS
 from veilspan.releases.earlier_names import EARLIER_NAMES
 from veilspan.releases.names import part_class
