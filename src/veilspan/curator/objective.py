@@ -5,13 +5,15 @@ theorem, its proof and the proof that what is computed is covered by it are in
 ``docs/objective_perturbation.md``. What this file has to keep to:
 
 1. Rows are shortened to ``row_length`` and slopes kept to the interval of the event's shape, here.
-2. What leaves is T(theta~) + N(0, s_o^2 I) on a grid, where |grad J(theta~)| <= tau, so that
-   theta~ is within tau / lam of the true minimum theta*. T folds the outside of a ball of radius R
-   back inside; it is 1-Lipschitz and 0 beyond 2 R. Given theta*, which determines b on each table,
-   the two tables' T(theta~) are within 2 tau / lam: a Gaussian release that is charged as well.
+2. What leaves is T(theta~) + N(0, s_o^2 I) on a grid. T folds the outside of a ball of radius R
+   back inside; it is 1-Lipschitz and 0 beyond 2 R. T(theta~) is within tau / lam of T(theta*),
+   theta* being the true minimum: either |grad J(theta~)| <= tau, or both are 0. Given theta*, which
+   determines b on each table, the two tables' T(theta~) are within 2 tau / lam: a Gaussian release
+   that is charged as well. (What the law of the noise rests on is in the same page.)
 3. tau is public. It covers the float64 error of a gradient anywhere within 2.1 R, five times. The
    minimisation ends when the computed gradient and its error certify tau, or certify
-   |theta*| >= 2 R, where T is 0 whatever theta* is. One of both happens after finitely many steps.
+   |theta*| >= 2 R, where T is 0 whatever theta* is. ``curator.tilted`` says why one of both happens
+   after finitely many steps, and what rounding leaves open of that.
 """
 
 from __future__ import annotations

@@ -28,7 +28,9 @@ its tangents, on each edge of which the rest, convex in t, is largest at an end.
 held as survival functions P(L >= x) on a grid, which rounds losses up.
 
 Which of these are met, and which may be improved, is said in the page: both add bounds and the
-layers are, in stated ranges; replace-one and several scores are upper bounds only.
+layers are, in stated ranges, for one release at one epsilon (the layers for epsilon > k, by a loss
+that depends on it; the logistic bounds in the limit). Under composition nothing is shown to be met.
+Replace-one and several scores are upper bounds only.
 """
 
 from __future__ import annotations
