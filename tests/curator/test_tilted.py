@@ -1,12 +1,19 @@
 """A minimisation ends and is certified on every table, however badly a direction was found."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.linalg import cho_factor
 
-from veilspan.curator.objective import check_certifiable, objective_event, tolerance_of
+from veilspan.curator import tilted
+from veilspan.curator.objective import (
+    Tolerance,
+    check_certifiable,
+    objective_event,
+    tolerance_of,
+)
 from veilspan.curator.rows import Block
 from veilspan.curator.tilted import TiltedObjective, minimise, shifted_factor
 from veilspan.privacy.budget import Budget
@@ -138,3 +145,49 @@ def test_ordinary_tables_need_no_step_but_newtons():
     objective = TiltedObjective(total, Logistic(), event, 5)
     minimise(objective, np.ones(5), tolerance_of(event, 400, 5, radius=50.0))
     assert len(asked) < 30
+
+
+# ---------------------------------------------------------------- steps below a float's spacing
+
+
+class ShortSighted:
+    """J = |theta - t|^2 / 2, and directions 36 times shorter than Newton's."""
+
+    shape = (1,)
+    event = SimpleNamespace(std=1.0, lam=1.0)
+
+    def __init__(self):
+        self.asked = 0
+
+    def row_gradient(self, theta):
+        return theta
+
+    def solve(self, theta, gradient, *, anew=True):
+        self.asked += 1
+        assert self.asked < 2000, "the search stands still"
+        return -gradient / 36
+
+
+TINY = Tolerance(fixed=1e-3 * 2.0**-53, growing=4 * 2.0**-53, tilt=0.0, radius=1.0, curvature=1.0)
+MINIMA = np.linspace(1.01, 1.99, 99)
+
+
+def test_a_step_shorter_than_a_float_is_not_taken_for_a_fall():
+    for minimum in MINIMA:
+        found = minimise(ShortSighted(), np.array([-minimum]), TINY)
+        assert abs(found[0] - minimum) <= TINY.tau
+
+
+def test_a_fall_judged_by_the_step_that_was_meant_stands_still(monkeypatch):
+    def judged_by_the_direction(bounds, theta, trial, ahead, least):
+        error = bounds.error(float(np.linalg.norm(trial)))
+        return float(np.vdot(ahead, minimum - theta)) <= -error * np.linalg.norm(minimum - theta)
+
+    monkeypatch.setattr(tilted, "_falls", judged_by_the_direction)
+    stood_still = 0
+    for minimum in MINIMA:
+        try:
+            minimise(ShortSighted(), np.array([-minimum]), TINY)
+        except AssertionError:
+            stood_still += 1
+    assert stood_still > 20

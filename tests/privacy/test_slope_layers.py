@@ -13,7 +13,7 @@ from scipy.special import ndtr
 from scipy.stats import norm
 
 from veilspan import Budget, calibrate_noise, epsilon_spent
-from veilspan.privacy import accounting, objective
+from veilspan.privacy import accounting, objective, slope_layers
 from veilspan.privacy.events import ObjectiveEvent
 from veilspan.privacy.loss_variables import Lines
 from veilspan.privacy.slope_layers import Layers, atoms_of_profile, gaussian_delta
@@ -398,3 +398,23 @@ def profile_of(layers):
     reach = 9.3 * layers.length + layers.length**2 / 2
     epsilon = np.concatenate([np.linspace(0, k, 400, endpoint=False), k + np.linspace(0, reach)])
     return epsilon, layers.delta(epsilon)
+
+
+def test_closed_forms_do_not_cancel():
+    """Against 60 digits, lengths and rates over many powers of ten."""
+    rng = np.random.default_rng(4)
+    with mpmath.workdps(60):
+        for _ in range(200):
+            a, rate = 10 ** rng.uniform(-6, 1), 10 ** rng.uniform(-6, 6)
+            epsilon = max(0.0, (rng.uniform(-3, 9) + a / 2) * a)
+            at, of = mpmath.mpf(epsilon), mpmath.mpf(a)
+            exact = mpmath.ncdf(-at / of + of / 2) - mpmath.exp(at) * mpmath.ncdf(-at / of - of / 2)
+            found = float(gaussian_delta(a, np.array([epsilon]))[0])
+            assert abs(mpmath.mpf(found) / exact - 1) < 1e-12
+            epsilon = math.log1p(rate) * rng.uniform(0, 0.999)
+            k, at = mpmath.log(1 + mpmath.mpf(rate)), mpmath.mpf(epsilon)
+            q = min(of, mpmath.sqrt(2 * (k - at)))
+            lost = mpmath.exp(at) * q / mpmath.sqrt(2 * mpmath.pi)
+            exact = ((1 + mpmath.mpf(rate)) * (mpmath.ncdf(q) - mpmath.mpf(1) / 2) - lost) / rate
+            found = float(slope_layers._centre(a, rate, np.array([epsilon]))[0])
+            assert abs(mpmath.mpf(found) / exact - 1) < 1e-12

@@ -227,11 +227,12 @@ def minimum(
     )
     bounds = tolerance_of(charged, rows, curator.n_features, radius, extra)
     check_certifiable(charged, bounds)
-    distance = 2 * bounds.tau / charged.lam
+    size = curator.n_features * loss.n_outputs
+    # Both tables' minima, and what rounds when each is folded: its length and one product.
+    distance = 2 * bounds.tau / charged.lam + 4 * (size + 8) * UNIT_ROUNDOFF * radius
     if paid.noise_multiplier > 0:
         # More noise than rounding needs, never below 2^-22 of the radius: room for a fine grid.
         distance = max(distance, math.ldexp(radius, -22) / paid.noise_multiplier)
-    size = curator.n_features * loss.n_outputs
     scale = noise_scale(
         paid.noise_multiplier, distance, size, largest=2 * radius, least_bits=COARSEST + 1
     )

@@ -1,21 +1,23 @@
 r"""Sums over rows of a tilted objective, and its minimum. Nothing here leaves the curator.
 
-Newton's method, made to end on every table, if steps are exact (see "What rounding leaves open").
-Below, g is the computed gradient at theta, E(theta) the bound on its rounding error
-(``Tolerance.error``) and K a public bound on the curvature of J.
+Newton's method, made to end on every table. Below, g is the computed gradient at theta, E(theta)
+the bound on its rounding error (``Tolerance.error``) and K a public bound on the curvature of J.
 
 *A step is taken* from theta along d if it halves the shortest gradient so far, or if J certainly
-falls along d at its end: <g', d> <= -E' |d| for the computed gradient g' there. First d = -H^-1 g
-is tried, H of this theta or of an earlier one while that serves well, and shortened, to 0.1 to 0.9
-of its length at a time, while it is longer than |g| / 40 K. If nothing is taken, theta - g / 4K is.
+falls: the place moved by m, as float64 has it, with |m| >= |g| / 80 K and
+<g', m> <= -(E' + (p + 2) 2^-53 |g'|) |m| for the computed gradient g' there (``_falls``). First
+d = -H^-1 g is tried, H of this theta or of an earlier one while that serves well, and shortened, to
+0.1 to 0.9 of its length at a time, while it is longer than |g| / 40 K. If nothing is taken,
+theta - g / 4K is.
 
 *Why it ends.* Steps of the first kind are fewer than 1 + log2(|g_0| / 4 E(2.1 R)), as |g| stays
 above 4 E(2.1 R), see below; each may raise J by a finite amount. Of the second kind: J is strongly
-convex with constant lam, so a step s with <grad J(theta + s), s> <= 0 lowers J by at least
-lam |s|^2 / 2 >= lam |g|^2 / (3200 K^2); how d was found plays no part, so neither an inaccurate
+convex with constant lam, so it falls by at least lam |m|^2 / 2 >= lam |g|^2 / (12800 K^2), rounding
+of the place and of the product included; how d was found plays no part, so neither an inaccurate
 factor nor conjugate gradients that break off can do harm. Of the third kind: while |g| is at least
 4 E(theta), <grad J(theta), g> >= 3/4 |g|^2, and along -g / 4K the derivative grows by at most
-|g|^2 / 4, so J falls by at least |g|^2 / 8K. As J is bounded below, that lasts finitely long.
+|g|^2 / 4, so J falls by at least |g|^2 / 8K, and by |g|^2 / 17K where the place is rounded, as
+E(theta) >= 4 K 2^-53 |theta|. As J is bounded below, that lasts finitely long.
 
 *|g| >= 4 E(theta) until the end.* For |theta| <= 2.1 R: tau = 5 E(2.1 R) + tilt, and the search
 goes on only if |g| + E(theta) + tilt > tau. For a longer theta it goes on only if |theta| is less
@@ -23,10 +25,6 @@ than 2 R + (|g| + E + tilt) / lam, hence |g| + E + tilt > lam |theta| / 21. Ther
 most lam |theta| / 105: it is so at 2.1 R by ``Tolerance.certifiable``, a public condition that is
 checked before any row is read, and (E + tilt) / |theta| falls as |theta| grows. So |g| is more than
 4 lam |theta| / 105, at least 4 E(theta) and at least 0.08 lam R >= 4 E(2.1 R).
-
-*What rounding leaves open.* theta + s and <g', d> are taken as exact. The third kind bears their
-rounding, as E(theta) >= 4 K 2^-53 |theta|. For the second there is no proof where K / lam is large:
-2^-53 |g'| (|theta| + p |s|) may exceed lam |s|^2 / 2. No guarantee of a release rests on it.
 
 *No factorisation fails.* H is a sum of squares up to rounding, which may leave it indefinite where
 lam is near 2^-53 n times its entries. It then gets a larger multiple of I, and more until its
@@ -268,10 +266,26 @@ def _searched(
         trial = theta + share * d
         ahead = objective.row_gradient(trial) + tilt
         end = float(np.vdot(ahead, d))
-        doubt = bounds.error(float(np.linalg.norm(trial))) * reach
-        if np.linalg.norm(ahead) <= shortest / 2 or end <= -doubt:
+        if np.linalg.norm(ahead) <= shortest / 2 or _falls(bounds, theta, trial, ahead, least):
             return trial, ahead
         # A little before where the derivative along d would vanish, were it straight.
         straight = 0.95 * start / (start - end) if end > start else 0.0
         share *= min(max(straight, 0.1), 0.9)
     return None
+
+
+def _falls(
+    bounds: Tolerance, theta: np.ndarray, trial: np.ndarray, ahead: np.ndarray, least: float
+) -> bool:
+    r"""Whether J certainly falls from theta to trial, by at least lam least^2 / 8.
+
+    m = trial - theta as it is after rounding, not the step that was meant. By strong convexity
+    J(theta) - J(trial) >= -<grad J(trial), m> + lam |m|^2 / 2. The computed gradient is off by at
+    most E, m by a unit in each entry, their product by p units: (E + (p + 2) u |g'|) |m| in all. So
+    a product below minus that leaves lam |m|^2 / 2, and m counts if it is at least ``least`` / 2.
+    """
+    moved = trial - theta
+    size = float(np.linalg.norm(moved))
+    error = bounds.error(float(np.linalg.norm(trial)))
+    rounding = (theta.size + 2) * UNIT_ROUNDOFF * float(np.linalg.norm(ahead))
+    return size >= least / 2 and float(np.vdot(ahead, moved)) <= -(error + rounding) * size

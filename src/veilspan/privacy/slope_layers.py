@@ -26,9 +26,8 @@ upper bounds. Where (epsilon - k)/o - o/2 >= 1 at a right end, v - o >= 1 holds 
 of the cell; phi is convex there, M a maximum of convex functions, and trapezoids are upper bounds.
 That is proved in real arithmetic. In float64 nothing under the quadrature is a difference of near
 numbers (``_slope``), so its error is of the order of 1e-10 or less, which ``ROUNDING`` covers. The
-closed forms are differences still: ``gaussian_delta`` is off by up to 2e-13 / a of itself, which is
-a shift of epsilon by 2e-14 (``survival`` looks 1e-12 higher), and ``_centre`` by up to 5e-13, at
-epsilon < k only, more than ``ROUNDING`` of delta where a is far below 1e-3. The page has numbers.
+two closed forms are written so that they do not cancel either: both were within 1e-13 of 60 digits
+in 3,000 random cases each (a test repeats it).
 """
 
 from __future__ import annotations
@@ -48,6 +47,10 @@ FARTHEST = 9.3  # normal quantile of the last epsilon: less than 1e-19 is left
 ROUNDING = 1e-9  # relative, added to every delta
 DENSITY = 1 / math.sqrt(2 * math.pi)
 BISECTIONS = 30  # o of the top is then within 1e-9 of a, from above
+SQRT2, ROOT = math.sqrt(2), math.sqrt(math.pi / 2)  # R(t) = ROOT erfcx(t / SQRT2)
+SHORT = 0.05  # lengths below which the difference of two R is integrated instead, as in ``gdp``
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(5)
+NO_TAIL, FARTHEST_DENSITY = -30.0, 1e3  # Phi(-t) is 1 to the last bit below, phi(t) is 0 beyond
 
 
 @dataclass(frozen=True)
@@ -103,14 +106,23 @@ class Layers:
 
 
 def gaussian_delta(length: float | np.ndarray, epsilon: np.ndarray) -> np.ndarray:
-    """Delta of a Gaussian release that one row moves by ``length`` (0 where that is 0)."""
-    from scipy.special import log_ndtr, ndtr
+    """Delta of a Gaussian release that one row moves by ``length`` (0 where that is 0).
+
+    As in ``gdp``, phi(t) (R(t) - R(t + length)), and for short lengths the integral of 1 - s R(s):
+    the textbook form subtracts nearly equal numbers.
+    """
+    from scipy.special import erfcx
 
     far = np.maximum(length, 1e-300)
     with np.errstate(over="ignore"):
-        ratio = epsilon / far
-    lost = np.exp(np.minimum(epsilon + log_ndtr(-ratio - far / 2), 0.0))
-    return np.asarray(np.maximum(ndtr(-ratio + far / 2) - lost, 0.0))
+        t = np.minimum(epsilon / far - far / 2, FARTHEST_DENSITY)
+    near = np.maximum(t, NO_TAIL)
+    apart = ROOT * (erfcx(near / SQRT2) - erfcx((near + far) / SQRT2))
+    places = near[..., None] + np.asarray(far)[..., None] * (1 + NODES) / 2
+    heights = 1 - places * ROOT * erfcx(places / SQRT2)
+    close = far / 2 * (heights @ WEIGHTS)
+    delta = DENSITY * np.exp(-np.square(near) / 2) * np.where(far < SHORT, close, apart)
+    return np.asarray(np.where(t < NO_TAIL, 1.0, np.clip(delta, 0.0, 1.0)))
 
 
 def _inner_layers(length: float, rate: float, epsilon: np.ndarray) -> np.ndarray:
@@ -148,12 +160,29 @@ def _slope(x: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _centre(length: float, rate: float, epsilon: np.ndarray) -> np.ndarray:
-    """Integral of Z: both signs of the slope at once, possible below k only."""
-    from scipy.special import ndtr
+    r"""Integral of Z over [0, q]: both signs of the slope at once, possible below k only.
 
-    reach = np.minimum(length, np.sqrt(2 * np.maximum(math.log1p(rate) - epsilon, 0.0)))
-    lost = np.exp(np.minimum(epsilon, math.log1p(rate))) * DENSITY * reach
-    return np.asarray(np.maximum((1 + rate) * (ndtr(reach) - 0.5) - lost, 0.0) / rate)
+    It is [(1 + rate)(Phi(q) - 1/2) - e^epsilon phi(0) q] / rate. With g = (Phi(q) - 1/2)/(phi(0) q)
+    that is phi(0) q e^epsilon (e^(k - epsilon + log g) - 1) / rate. As q^2 <= 2 (k - epsilon) and
+    log g >= -q^2/6, the exponent loses no digits.
+    """
+    left = np.maximum(math.log1p(rate) - epsilon, 0.0)
+    reach = np.minimum(length, np.sqrt(2 * left))
+    grown = np.expm1(left + _log_mean_density(reach))
+    scale = np.exp(np.minimum(epsilon, math.log1p(rate))) * DENSITY
+    return np.asarray(np.maximum(scale * reach * grown, 0.0) / rate)
+
+
+def _log_mean_density(q: np.ndarray) -> np.ndarray:
+    """Log of the mean of phi over [0, q], relative to phi(0); a series where q is short."""
+    from scipy.special import erf
+
+    x = q / SQRT2
+    n = np.arange(1, 20)
+    terms = (-1.0) ** n / (np.cumprod(n.astype(float)) * (2 * n + 1))
+    series = np.log1p((np.minimum(x, 1.0)[..., None] ** (2 * n)) @ terms)
+    direct = np.log(erf(np.maximum(x, 1.0)) * math.sqrt(math.pi) / (2 * np.maximum(x, 1.0)))
+    return np.asarray(np.where(x <= 1, series, direct))
 
 
 @lru_cache(maxsize=64)  # pure: the same layers cost the same
