@@ -56,7 +56,10 @@ FULL_BATCH = {
         500,
     ),
     "SubspaceTracker": (SubspaceTracker(1, epsilon=EPSILON, block_size=5), 500),
-    "LinearRegression": (LinearRegression(target_range=(-1, 1), **LINEAR), 500),
+    "LinearRegression": (
+        LinearRegression(target_range=(-1, 1), solver=GradientDescent(3), **LINEAR),
+        500,
+    ),
     "LogisticRegression": (
         LogisticRegression(classes=[0, 1], solver=GradientDescent(3), **LINEAR),
         500,

@@ -138,7 +138,15 @@ def test_sparse_and_small_dtypes_give_the_same_answer(name):
         np.testing.assert_allclose(fitted.transform(other), dense.transform(table), atol=1e-10)
 
 
-@everyone
+# Calibrating a sampled release at such a delta takes seconds; the warning is the base class's.
+SAMPLED = ("sggd", "smd", "rsgd", "rsvrg")
+slow_at_large_deltas = [
+    pytest.param(name, marks=pytest.mark.long) if name.endswith(SAMPLED) else name
+    for name in ESTIMATORS
+]
+
+
+@pytest.mark.parametrize("name", slow_at_large_deltas)
 def test_a_large_delta_is_warned_about(name, table):
     with pytest.warns(WeakGuaranteeWarning, match="1/n"):
         make(name, delta=0.05).fit(table)

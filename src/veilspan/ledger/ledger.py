@@ -143,7 +143,7 @@ class Ledger:
     ) -> list[Entry]:
         """All entries, or those of a dataset, in order, or a page of them.
 
-        The seal of each is checked (:meth:`Dataset.history`).
+        The seal of each is checked (:meth:`veilspan.ledger.dataset.Dataset.history`).
         """
         if dataset is not None:
             return self.dataset(dataset).history(limit=limit, before=before)

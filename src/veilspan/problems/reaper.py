@@ -52,7 +52,7 @@ class ReaperGradient(GuardedQuery):
 
     Rounding. The computed P x errs by at most D u |P|_F for a unit row (its entries are inner
     products of length D, and | |P| |x| | <= |P|_F), the subtraction by u (1 + |P|_F). A
-    contribution errs by at most 2 / guard times that, as in :class:`GeodesicGradient`.
+    contribution errs by at most 2 / guard times that, as in ``GeodesicGradient``.
 
     Parameters
     ----------

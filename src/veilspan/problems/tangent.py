@@ -32,7 +32,7 @@ class TangentGradient(RowQuery):
     Rounding. Each row's gradient is taken to isometric coordinates by itself; clipping, the sum and
     the noise stay there. What counts is not how far a computed gradient is from the true one, but
     how far it is from itself computed at another place of a block (``ManifoldLoss.rounding``): with
-    c the computed coordinates (for a :class:`FrechetLoss` the same bits at every place, however
+    c the computed coordinates (for a ``FrechetLoss`` the same bits at every place, however
     ill-conditioned the point), the weight min(1, C / |c|) and the product are those of plain
     vectors of k entries, off by less than (k + 8) u C. Where a loss says that its error e is
     relative to a size S rather than to |c|, c counts as no shorter than S / 1000: then the product
@@ -101,7 +101,7 @@ class GradientDifference(TangentGradient):
     which multiplies a row's gradient by public matrices and errs by no more than a gradient does.
 
     Where the loss has no sizes of its own, the sum of both gradients' norms serves. A
-    :class:`FrechetLoss` gives a row the same bits at every place, and so do ``transport`` and
+    ``FrechetLoss`` gives a row the same bits at every place, and so do ``transport`` and
     ``to_coordinates``; a gradient of the user's own may differ by 100 roundings of its norm.
     """
 
