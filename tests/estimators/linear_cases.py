@@ -56,7 +56,10 @@ MODELS = {
         {**PUBLIC, "classes": [0, 1], "class_weight": {1: 3.0}, "clip": 0.5},
     ),
     "LinearRegression": (LinearRegression, REGRESSION),
-    "LinearRegression, exact noise": (LinearRegression, {**REGRESSION, "noise": "exact"}),
+    "LinearRegression, exact noise": (
+        LinearRegression,
+        {**REGRESSION, "noise": "exact", "solver": GradientDescent(steps=4)},
+    ),
     "LinearRegression, private bounds": (
         LinearRegression,
         {"bounds": "private", "row_norm": 1.5, "target_range": TARGETS, "solver": QUICK},
