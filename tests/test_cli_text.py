@@ -35,12 +35,23 @@ def error_of(path, text, **options):
 
 @pytest.mark.parametrize(
     "first", [f"{SECRET},NA", f"{SECRET},2020-01-31", f"{SECRET},12:30", f"{SECRET},?", "yes,no",
-              f"{SECRET},$ 5", f"{SECRET},-"]
+              f"{SECRET},$ 5", f"{SECRET},-", f"{SECRET},180cm", "73519kg,180cm", "<LOD73519,ND",
+              "0x73519,0x12"]
 )  # fmt: skip
 def test_a_first_row_of_text_is_not_taken_for_names(first, tmp_path):
     said = error_of(tmp_path / "a.csv", f"{first}\n1,2\n3,4\n")
     assert said.startswith("the first line of a.csv holds what may be values of a row")
     assert said.endswith("say --header if it names the columns, --no-header if it is a row.")
+
+
+@pytest.mark.parametrize("header", [None, True])
+@pytest.mark.parametrize(
+    "text", ['a,"b\n73519,2\n0.5,"0.6"\n1,2\n', '"a\n73519",b\n1,2\n3,4\n', 'a,"b\r73519"\n1,2\n']
+)
+def test_a_quote_that_stays_open_publishes_no_row(text, header, tmp_path):
+    said = error_of(tmp_path / "a.csv", text, header=header)
+    assert "73519" not in said
+    assert "a quote that stays open" in said
 
 
 def test_a_cell_of_the_first_line_is_not_quoted_beside_cells_like_it(tmp_path):

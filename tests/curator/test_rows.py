@@ -84,3 +84,20 @@ def test_lengths_of_wide_rows_have_the_same_bits_alone(order):
     whole = Block(x).squared_lengths
     for i in range(5):
         assert Block(x[i : i + 1]).squared_lengths[0] == whole[i]
+
+
+def test_an_entry_in_two_parts_changes_no_other_row():
+    """Its table is no longer in canonical form, which must not choose another formula for all."""
+    whole = sparse.random(50, 2000, density=0.3, format="csr", random_state=0)
+    halves = np.repeat(whole.data[:1] / 2, 2)
+    split = sparse.csr_array(
+        (
+            np.concatenate([halves, whole.data[1:]]),
+            np.concatenate([whole.indices[:1], whole.indices]),
+            np.concatenate([[0], whole.indptr[1:] + 1]),
+        ),
+        shape=whole.shape,
+    )
+    assert not split.has_canonical_format
+    one, two = (Block(sparse.csr_array(x)).squared_lengths for x in (whole, split))
+    np.testing.assert_array_equal(one, two)

@@ -102,3 +102,11 @@ def test_equal_names_are_equal_under_every_spelling(text):
     for form in ("NFC", "NFD"):
         assert check_name(unicodedata.normalize(form, text), "a name") == name
     assert check_name(name, "a name") == name
+
+
+@pytest.mark.parametrize(
+    "letter", ["\ufe0f", "\u034f", "\u3164", "\u115f", "\u2800", "\uffa0", "\u17b4", "\U000e0101"]
+)
+def test_letters_that_leave_no_trace_are_refused(letter):
+    with pytest.raises(ValueError, match="does not show"):
+        check_name(f"trial-42{letter}", "the name")

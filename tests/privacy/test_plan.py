@@ -106,3 +106,14 @@ def test_an_infinite_epsilon_is_recorded_in_words():
     assert Plan.from_dict(record).budget.epsilon == math.inf
     with pytest.raises(ValueError, match="recorded as"):
         Plan.from_dict({**record, "epsilon": json.loads("1e400")})
+
+
+def test_a_recorded_plan_has_a_bounded_number_of_events():
+    """Each is accounted by itself: a forged file could keep its reader busy for hours."""
+    record = Plan(
+        method="m", budget=Budget(1.0, 1e-6), neighbors="replace-one", n_rows=10, n_features=2
+    ).to_dict()
+    event = {"mechanism": "gaussian", "noise_multiplier": 1e9, "count": 1}
+    record["events"] = [{**event, "name": str(i)} for i in range(513)]
+    with pytest.raises(ValueError, match="at most 512 events"):
+        Plan.from_dict(record)

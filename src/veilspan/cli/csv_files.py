@@ -73,6 +73,12 @@ class CsvFile:
         if not named:
             return cls(path, separator, tuple(map(str, range(len(first)))), False, True)
         names = tuple(cell.strip() for cell in first)
+        if any(len(name.splitlines()) > 1 for name in names):
+            # A quote that stays open runs on into the rows below, and would publish them.
+            raise ValueError(
+                f"the first line of {path.name} has a quote that stays open, or a name with a line "
+                "end in it: mend it, or say --no-header if it is a row."
+            )
         if len(set(names)) < len(names) or "" in names:
             raise ValueError(
                 f"the first line of {path.name} must name every column, each by another name."
@@ -229,9 +235,12 @@ def _is_header(path: Path, first: Sequence[str]) -> bool:
 
 
 def _may_be_value(cell: str) -> bool:
-    """Whether a text may stand in a row for a number: a date, an amount, a gap, yes or no."""
+    """Whether a text may stand in a row for a number: a date, an amount, a gap, yes or no.
+
+    Names begin with a letter (or _) if they hold a digit: x1, but not 180cm, <5 or 0x1f.
+    """
     digits = any(letter.isdigit() for letter in cell)
-    return cell.casefold() in _VALUES or (digits and not any(map(str.isalpha, cell)))
+    return cell.casefold() in _VALUES or (digits and not (cell[0].isalpha() or cell[0] == "_"))
 
 
 def _is_number(cell: str) -> bool:

@@ -166,9 +166,11 @@ class _PairedRows(Rows):
 @row_map
 def _sparse_squares(x: Any) -> np.ndarray:
     """Squared length of each sparse row, its entries added up one after the other."""
-    # An entry may be stored in parts, whose squares do not add up to its square.
+    # An entry may be stored in parts, whose squares do not add up to its square. They are joined
+    # and put in order, row by row: other rows keep their bits, which another formula would change.
     if not x.has_canonical_format:
-        return np.asarray(x.multiply(x).sum(axis=1)).ravel()
+        x = x.copy()
+        x.sum_duplicates()
     squares = type(x)((x.data**2, x.indices, x.indptr), shape=x.shape)
     return np.asarray(squares @ np.ones(x.shape[1]))
 

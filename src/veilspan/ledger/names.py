@@ -5,6 +5,11 @@ from __future__ import annotations
 import unicodedata
 from typing import Any
 
+#: Letters and signs without ink: joiners and fillers of Hangul and Khmer, an empty Braille cell.
+_BLANK = frozenset((0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0))
+#: Marks that choose among pictures of the letter before them.
+_SELECTORS = ((0x180B, 0x180F), (0xFE00, 0xFE0F), (0xE0100, 0xE01EF))
+
 
 def check_name(value: Any, what: str) -> str:
     """Return a name in its normal form, or raise if it cannot be printed on one line.
@@ -18,7 +23,15 @@ def check_name(value: Any, what: str) -> str:
     name = normalised(value)
     if not name or len(name) > 200 or not name.isprintable() or name != name.strip():
         raise ValueError(f"{what} must be 1 to 200 printable characters without spaces around.")
+    if not name.isascii() and any(_is_blank(letter) for letter in name):
+        raise ValueError(f"{what} holds a character that does not show; leave it out.")
     return name
+
+
+def _is_blank(letter: str) -> bool:
+    """Whether a character that Unicode counts as printable leaves no trace on the page."""
+    code = ord(letter)
+    return code in _BLANK or any(first <= code <= last for first, last in _SELECTORS)
 
 
 def normalised(name: str) -> str:

@@ -19,6 +19,9 @@ from veilspan.privacy.errors import BudgetExceededError
 from veilspan.privacy.events import Event, ObjectiveEvent, event_from_dict, event_to_dict
 from veilspan.privacy.neighbors import Neighbors, check_neighbors
 
+#: Of a plan that is read from a file: each kind of event is accounted by itself, which takes time.
+MOST_EVENTS = 512
+
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
@@ -96,6 +99,8 @@ class Plan:
     def from_dict(cls, record: Mapping[str, Any]) -> Plan:
         """Rebuild a plan from :meth:`to_dict`."""
         fields = dict(record)
+        if len(fields["events"]) > MOST_EVENTS:
+            raise ValueError(f"a recorded plan has at most {MOST_EVENTS} events.")
         epsilon = fields.pop("epsilon")
         if isinstance(epsilon, float) and math.isinf(epsilon):
             raise ValueError('an infinite epsilon is recorded as "inf", not as a number.')
