@@ -211,9 +211,10 @@ def print_comparison(found: Comparison, broken: list[str]) -> None:
 
 
 def run_against(chosen: list[Suite], options: argparse.Namespace) -> int:
-    """Measure both commits in turns, print what changed, and return the exit code."""
-    kept: dict[str, Any] = {}
-    rows, slower, failed = [], [], []
+    """Measure both commits in turns, a table for each suite, and return the exit code."""
+    compared, slower, failed = 0, 0, []
+    scale = "quick" if options.quick else "full"
+    limits = measure_limits().as_dict() if options.update_baseline else {}
     with checkout(options.against) as other:
         for number, suite in enumerate(chosen, 1):
             say(f"[{number}/{len(chosen)}] {suite.name}, {options.repeats} times each ...")
@@ -225,19 +226,17 @@ def run_against(chosen: list[Suite], options: argparse.Namespace) -> int:
             if found is None:
                 failed.append(suite.name)
                 continue
-            kept[suite.name] = medians(found[1])
             both = sorted(changes(suite.name, *found), key=lambda one: -one.times)
-            slower += [one for one in both if one.slower]
-            rows += [one.row() for one in both]
-    columns = ["suite", "case", "beside", "before", "now", "times", ""]
-    show(f"Ratios beside those of {options.against}: median (range)", columns, rows, columns[1:3])
-    note(f"{len(rows)} ratios, {len(slower)} slower by more than {WORSE_BESIDE:g} times and "
+            compared, slower = compared + len(both), slower + sum(one.slower for one in both)
+            columns = ["suite", "case", "beside", "before", "now", "times", ""]
+            title = f"{suite.name}: ratios beside those of {options.against}, median (range)"
+            show(title, columns, [one.row() for one in both], columns[1:3])
+            if options.update_baseline:
+                update_baseline(run_record(scale, {suite.name: medians(found[1])}, limits))
+    note(f"{compared} ratios, {slower} slower by more than {WORSE_BESIDE:g} times and "
          "beyond their spread.")  # fmt: skip
     if failed:
         note(f"Without an answer, see above: {', '.join(failed)}.")
-    if options.update_baseline and kept:
-        scale = "quick" if options.quick else "full"
-        update_baseline(run_record(scale, kept, measure_limits().as_dict()))
     return REGRESSED if slower else FAILED if failed else 0
 
 
