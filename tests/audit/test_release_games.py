@@ -109,7 +109,12 @@ def completion(solver, items, **settings):
     ("solver", "last", "runs"),
     [
         ("svd", ([5.0, 5.0], [5.0, 1.0]), RUNS),
-        ("covariance", ([5.0, 1.0, 5.0, 1.0], [1.0, 1.0, 5.0, 5.0]), 450),
+        pytest.param(
+            "covariance",
+            ([5.0, 1.0, 5.0, 1.0], [1.0, 1.0, 5.0, 5.0]),
+            450,
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_recommendations_keep_their_promise_and_half_of_the_noise_shows(
