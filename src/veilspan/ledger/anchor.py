@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from veilspan._files import sync_folder
 from veilspan.ledger.chain import Head
 from veilspan.ledger.errors import LedgerWarning, TamperError
 
@@ -157,17 +158,6 @@ def write_synced(path: Path, content: bytes) -> None:
             os.unlink(temporary)
         raise
     sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Put the names in a folder on the disk, where folders can be opened."""
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _line(head: Head) -> bytes:

@@ -14,7 +14,8 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
-from veilspan.ledger.anchor import Anchor, sync_folder, write_synced
+from veilspan._files import sync_folder
+from veilspan.ledger.anchor import Anchor, write_synced
 from veilspan.ledger.errors import LedgerError, TamperError
 
 VARIABLE = "VEILSPAN_LEDGER_KEY_FILE"
