@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from veilspan.estimators.tracking import SubspaceTracker
-from veilspan.streaming import NoisyStep
-from veilspan.streaming.stream import Stream, StreamOptions
+from veilspan.estimators.stream.subspace_tracker import SubspaceTracker
+from veilspan.nonprivate.grouse import NoisyStep
+from veilspan.nonprivate.grouse.stream import Stream, StreamOptions
 
 
 class Tracker:

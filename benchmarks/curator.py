@@ -17,16 +17,16 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-import veilspan.curator.executor as executor
+import veilspan.curator.memory as executor
 from _limits import Limits
 from _limits import measure as measure_limits
 from _report import best_times, met, note, ratio, save, say, seconds, show
 from veilspan import Budget, GaussianEvent, Plan
 from veilspan.curator.curator import Curator
-from veilspan.curator.executor import clip_weights
+from veilspan.curator.memory import clip_weights
 from veilspan.curator.rows import Rows
 from veilspan.privacy.noise import SecureNoise
-from veilspan.problems.moments import SecondMoment
+from veilspan.queries.moments import SecondMoment
 
 MEGABYTE = 1_000_000
 SIZES = (1, 2, 4, 8, 16)

@@ -26,12 +26,12 @@ from typing import Any
 import numpy as np
 
 from _report import note, ratio, save, say, seconds, show
-from veilspan.curator import dask_table as tables
-from veilspan.curator.dask_rows import DaskRows
-from veilspan.curator.executor import MemoryExecutor
+from veilspan.curator.dask import table as tables
+from veilspan.curator.dask.rows import DaskRows
+from veilspan.curator.memory import MemoryExecutor
 from veilspan.curator.rows import Rows
-from veilspan.problems.geodesic import GeodesicGradient
-from veilspan.problems.moments import SecondMoment
+from veilspan.queries.moments import SecondMoment
+from veilspan.queries.subspace.geodesic_gradient import GeodesicGradient
 
 RANK = 5
 MEGABYTE = 1_000_000

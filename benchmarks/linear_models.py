@@ -28,8 +28,8 @@ from _limits import measure as measure_limits
 from _peers import PeerUnavailable
 from _report import met, note, ratio, save, say, seconds, show
 from veilspan.cli.experiments import experiment
-from veilspan.estimators.linear_classification import LogisticRegression
-from veilspan.solvers.linear_gd import GradientDescent
+from veilspan.estimators.linear.classification import LogisticRegression
+from veilspan.solvers.linear.gradient_descent import GradientDescent
 
 EPSILONS = (0.1, 1.0)
 PEER, SLOWEST = "diffprivlib 0.6.6", 1.0  # goal: the ratio ours / theirs

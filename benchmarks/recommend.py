@@ -30,10 +30,10 @@ from _report import met, note, ratio, save, say, seconds, show
 from veilspan import Budget, GaussianEvent, Plan
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
-from veilspan.estimators.recommend import MatrixCompletion
+from veilspan.estimators.completion.matrix_completion import MatrixCompletion
 from veilspan.privacy.noise import SecureNoise
-from veilspan.problems.ratings import RatingCovariance, RatingRule
-from veilspan.solvers.completion_rule import AutoCompletion
+from veilspan.queries.completion.rating_moments import RatingCovariance, RatingRule
+from veilspan.solvers.completion.auto import AutoCompletion
 from veilspan.solvers.spectral import leading_eigenvectors
 
 MOST_TIME = 3.0  # of a fit, in steps plus one eigendecomposition

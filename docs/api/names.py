@@ -17,16 +17,13 @@ import veilspan
 #: packages whose ``__all__`` is public
 PACKAGES = (
     "audit",
-    "baselines",
     "datasets",
-    "diagnostics",
     "features",
     "geometry",
     "ledger",
     "metrics",
     "releases",
     "reports",
-    "streaming",
 )
 
 
@@ -92,7 +89,7 @@ def defined_in(package: str, wanted: Callable[[Any], bool]) -> list[str]:
 def modules(package: str) -> Iterator[ModuleType]:
     """Import the modules of a package."""
     root = importlib.import_module(f"veilspan.{package}")
-    for found in pkgutil.iter_modules(root.__path__, f"{root.__name__}."):
+    for found in pkgutil.walk_packages(root.__path__, f"{root.__name__}."):
         yield importlib.import_module(found.name)
 
 
@@ -108,13 +105,12 @@ def is_query(value: Any) -> bool:
 
 def is_loss(value: Any) -> bool:
     """Tell whether this is a loss or a penalty."""
-    homes = ("manifold_losses", "linear_losses", "penalties", "own_loss", "class_weights")
-    return inspect.isclass(value) and value.__module__.rsplit(".", 1)[-1] in homes
+    return inspect.isclass(value) and value.__module__.startswith("veilspan.losses.")
 
 
 def is_step_rule(value: Any) -> bool:
     """Tell whether this is a rule for the lengths of steps."""
-    homes = ("schedules", "secant")
+    homes = ("steps", "secant_steps")
     return inspect.isclass(value) and value.__module__.rsplit(".", 1)[-1] in homes
 
 
@@ -127,7 +123,7 @@ def _sections(*pairs: tuple[str, list[str]]) -> list[Section]:
     return [Section(title, tuple(names)) for title, names in pairs if names]
 
 
-LINEAR = ("estimators.linear_classification", "estimators.linear_regression")
+LINEAR = ("estimators.linear.classification", "estimators.linear.regression")
 
 
 @cache
@@ -145,17 +141,22 @@ def pages() -> dict[str, list[Section]]:
             ("Names of the package", from_layer("curator")),
             ("Behind the door", defined_in("curator", inspect.isclass)),
         ),
-        "problems": _sections(
-            ("Names of the package", from_layer("problems")),
-            ("Losses and penalties", defined_in("problems", is_loss)),
-            ("Row queries", defined_in("problems", is_query)),
+        "losses": _sections(
+            ("Names of the package", from_layer("losses")),
+            ("Losses and penalties", defined_in("losses", is_loss)),
         ),
+        "queries": _sections(("Row queries", defined_in("queries", is_query))),
         "solvers": _sections(
             ("Names of the package", from_layer("solvers")),
             ("Solvers by name", defined_in("solvers", is_solver)),
             ("Lengths of steps", defined_in("solvers", is_step_rule)),
         ),
     }
+    found["nonprivate"] = _sections(
+        ("Robust subspaces, as references for figures", package_names("nonprivate.baselines")),
+        ("How hard a robust problem is", package_names("nonprivate.diagnostics")),
+        ("Streams", package_names("nonprivate.grouse")),
+    )
     for package in PACKAGES:
         at_root, inside = from_layer(package), package_names(package)
         found[package] = _sections(("Names of the package", [*at_root, *inside]))

@@ -12,7 +12,7 @@ from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
 from veilspan.geometry import Ball, Euclidean, Lorentz, Sphere
 from veilspan.privacy.noise import SeededNoise
-from veilspan.problems.moments import RowSum
+from veilspan.queries.moments import RowSum
 
 from .outcome import Outcome
 
@@ -123,7 +123,7 @@ def edges(count, seed, makers=None):
 def far_points(count, seed, radius=32.0):
     """Points far out on the hyperboloid, where one row's share of a sum is lost in rounding."""
     from veilspan.audit.replay import replay
-    from veilspan.solvers.rgd import RGD
+    from veilspan.solvers.manifold.rgd import RGD
 
     outcome, rng = Outcome(), np.random.default_rng(seed)
     manifold, n = Lorentz(4), 2000

@@ -8,7 +8,7 @@ from veilspan.audit.game import no_simulation_warnings
 from veilspan.audit.inputs import pairs_for
 from veilspan.audit.replay import replay
 from veilspan.geometry import SPD, Ball
-from veilspan.solvers.linear_gd import GradientDescent
+from veilspan.solvers.linear.gradient_descent import GradientDescent
 
 from .outcome import Outcome
 

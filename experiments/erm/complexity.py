@@ -10,10 +10,10 @@ from operator import itemgetter
 
 import numpy as np
 
+from veilspan.losses.linear import Logistic
+from veilspan.losses.penalties import L2
 from veilspan.privacy.budget import Budget
-from veilspan.problems.linear_losses import Logistic
-from veilspan.problems.penalties import L2
-from veilspan.solvers.linear_table import linear_solver
+from veilspan.solvers.linear.by_name import linear_solver
 
 from . import printed
 from .fits import DELTA, gradients, plain, private

@@ -14,15 +14,15 @@ from scipy import sparse
 
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Block, Rows
-from veilspan.estimators.feature_bounds import FeatureBounds
-from veilspan.estimators.linear_parameters import LinearParameters
+from veilspan.estimators.linear.feature_bounds import FeatureBounds
+from veilspan.estimators.linear.parameters import LinearParameters
+from veilspan.losses.linear import Logistic
+from veilspan.losses.penalties import NoPenalty
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import LoudNoiseWarning
 from veilspan.privacy.noise import noise_source
 from veilspan.privacy.plan import Plan
-from veilspan.problems.linear_losses import Logistic
-from veilspan.problems.penalties import NoPenalty
-from veilspan.solvers.linear import LinearProblem
+from veilspan.solvers.linear.base import LinearProblem
 
 DELTA = 1e-6
 INTERCEPT = LinearParameters.intercept_scaling  # the estimators' default

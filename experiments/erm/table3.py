@@ -10,14 +10,14 @@ from functools import cache
 
 import numpy as np
 
+from veilspan.losses.linear import Logistic
+from veilspan.losses.penalties import L1Ball
 from veilspan.privacy.budget import Budget
-from veilspan.problems.linear_losses import Logistic
-from veilspan.problems.penalties import L1Ball
-from veilspan.solvers.linear_frank_wolfe import FrankWolfe
-from veilspan.solvers.linear_gd import GradientDescent
-from veilspan.solvers.linear_mirror import AcceleratedMirror, EntropyGeometry
-from veilspan.solvers.linear_rule import noise_of_a_gradient
-from veilspan.solvers.linear_table import linear_solver
+from veilspan.solvers.linear.auto import noise_of_a_gradient
+from veilspan.solvers.linear.by_name import linear_solver
+from veilspan.solvers.linear.frank_wolfe import FrankWolfe
+from veilspan.solvers.linear.gradient_descent import GradientDescent
+from veilspan.solvers.linear.mirror_descent import AcceleratedMirror, EntropyGeometry
 
 from ..job import Claim
 from ..style import title

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from veilspan.solvers.linear_gd import StochasticGradient
-from veilspan.solvers.linear_table import linear_solver
+from veilspan.solvers.linear.by_name import linear_solver
+from veilspan.solvers.linear.gradient_descent import StochasticGradient
 
 from ..environments import PeerUnavailable
 from ..style import BASELINE, OURS, panels, title

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veilspan.streaming import ConstantStep, GreedyStep, NoisyStep, random_basis, update_block
+from veilspan.nonprivate.grouse import (
+    ConstantStep,
+    GreedyStep,
+    NoisyStep,
+    random_basis,
+    update_block,
+)
 
 #: K_1 over its order d^3 log n below which that order is called loose.
 LOOSE = 0.2

@@ -6,7 +6,7 @@ its own best angle would then be 1; its sign of the change of epsilon is turned 
 
 import numpy as np
 
-from veilspan.streaming import random_basis, update_block
+from veilspan.nonprivate.grouse import random_basis, update_block
 
 from ..job import Claim
 from .bounds import printed_start_similarity, start_similarity

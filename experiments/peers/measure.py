@@ -13,6 +13,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from veilspan.catalogue import ESTIMATORS
+
 from ..environments import ONE_THREAD, PeerUnavailable, peer_environ, peer_python
 from . import work
 
@@ -30,9 +32,7 @@ ENVIRONMENTS = {
 }
 #: what takes long to import, for all of ours and scikit-learn's
 PRELOADED = ["scipy.sparse", "scipy.stats", "sklearn.decomposition", "sklearn.linear_model",
-             "veilspan.estimators.recommend", "veilspan.estimators.linear_classification",
-             "veilspan.estimators.linear_regression", "veilspan.estimators.robust_pca",
-             "veilspan.estimators.tracking", "veilspan.estimators.frechet"]  # fmt: skip
+             *(f"veilspan.{kind.home}" for kind in ESTIMATORS.values())]  # fmt: skip
 FOLDER_OF = {"scikit-surprise": "surprise"}  # the other experiments call it so
 
 

@@ -5,10 +5,10 @@ import warnings
 
 import numpy as np
 
-from veilspan.estimators.recommend import MatrixCompletion
+from veilspan.estimators.completion.matrix_completion import MatrixCompletion
 from veilspan.privacy.errors import NotPrivateWarning
-from veilspan.solvers.completion_rule import AutoCompletion
-from veilspan.solvers.completion_table import SOLVERS
+from veilspan.solvers.completion.auto import AutoCompletion
+from veilspan.solvers.completion.by_name import SOLVERS
 
 from ..environments import PeerUnavailable
 from ..values import number

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from veilspan.solvers.completion_frank_wolfe import FrankWolfeCompletion
+from veilspan.solvers.completion.frank_wolfe import FrankWolfeCompletion
 
 from ..job import Claim
 from ..values import number

@@ -12,9 +12,9 @@ import warnings
 import numpy as np
 from scipy import sparse
 
-from veilspan.estimators.pca import PCA
+from veilspan.estimators.subspace.pca import PCA
 from veilspan.privacy.errors import NotPrivateWarning
-from veilspan.solvers.completion_svd import SVDCompletion
+from veilspan.solvers.completion.svd import SVDCompletion
 
 from ..job import Claim
 from . import printed

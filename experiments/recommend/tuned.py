@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from veilspan.solvers.completion_covariance import CovarianceCompletion
+from veilspan.solvers.completion.covariance import CovarianceCompletion
 
 from ..job import Claim
 from . import data as sets

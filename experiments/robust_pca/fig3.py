@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from veilspan.baselines import spherical_pca
 from veilspan.datasets import reduce_loci, scale_counts
 from veilspan.metrics import procrustes_correlation
+from veilspan.nonprivate.baselines import spherical_pca
 from veilspan.solvers.spectral import leading_eigenvectors
 
 from ..job import Claim

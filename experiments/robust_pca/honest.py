@@ -13,11 +13,11 @@ from veilspan import RobustPCA
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
 from veilspan.privacy.noise import SeededNoise
-from veilspan.solvers.geodesic_gradient import GeodesicGradientDescent
-from veilspan.solvers.reaper import ReaperDescent
-from veilspan.solvers.schedules import STEP, DecreasingSteps, PaperSteps
-from veilspan.solvers.subspace import SubspaceTask
-from veilspan.solvers.subspace_table import subspace_solver
+from veilspan.solvers.steps import STEP, DecreasingSteps, PaperSteps
+from veilspan.solvers.subspace.base import SubspaceTask
+from veilspan.solvers.subspace.by_name import subspace_solver
+from veilspan.solvers.subspace.geodesic_gradient import GeodesicGradientDescent
+from veilspan.solvers.subspace.reaper import ReaperDescent
 
 from .common import Watch, checkpoints, error_of
 

@@ -8,8 +8,8 @@ factor 4. Corrected, because nothing would run otherwise: the sign of (2.1), the
 
 import numpy as np
 
-from veilspan.solvers.reaper import project_capped_simplex
 from veilspan.solvers.spectral import leading_eigenvectors
+from veilspan.solvers.subspace.reaper import project_capped_simplex
 
 from .common import Watch, checkpoints, error_of
 from .costs import noise_std

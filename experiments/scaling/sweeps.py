@@ -183,7 +183,7 @@ def _completion(users: int, items: int) -> Callable[[], Any]:
 
 def _logistic(n: int, D: int) -> Callable[[], Any]:
     from veilspan import LogisticRegression
-    from veilspan.solvers.linear_gd import GradientDescent
+    from veilspan.solvers.linear.gradient_descent import GradientDescent
 
     rng = np.random.default_rng(0)
     rows = _spherical(n, D, 1)

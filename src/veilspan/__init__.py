@@ -16,20 +16,19 @@ if TYPE_CHECKING:
     from veilspan.catalogue import *  # noqa: F403, I001
     from veilspan import (
         audit,
-        baselines,
         datasets,
-        diagnostics,
         features,
         geometry,
         metrics,
+        nonprivate,
         releases,
         reports,
     )
     from veilspan.catalogue import *  # noqa: F403 (the estimators)
-    from veilspan.curator.checks import check_query
+    from veilspan.curator.check_query import check_query
     from veilspan.curator.query import RowQuery
-    from veilspan.estimators.local_predictor import LocalPredictor
-    from veilspan.estimators.minimize import minimize
+    from veilspan.estimators.completion.local_predictor import LocalPredictor
+    from veilspan.estimators.manifold.minimize import minimize
     from veilspan.geometry.ball import Ball
     from veilspan.geometry.checks import check_manifold
     from veilspan.ledger import Ledger
@@ -47,24 +46,24 @@ if TYPE_CHECKING:
     from veilspan.privacy.events import GaussianEvent, ObjectiveEvent, SampledGaussianEvent
     from veilspan.privacy.plan import Plan
     from veilspan.privacy.statement import PrivacyStatement
-    from veilspan.problems.manifold_losses import FrechetLoss, LeadingSubspace
-    from veilspan.problems.own_loss import Loss
+    from veilspan.losses.manifold import FrechetLoss, LeadingSubspace
+    from veilspan.losses.own import Loss
     from veilspan.releases import load
-    from veilspan.solvers.calibrated import CalibratedDescent
-    from veilspan.solvers.rgd import RGD, RSGD
-    from veilspan.solvers.rsvrg import RSVRG
+    from veilspan.solvers.manifold.calibrated_descent import CalibratedDescent
+    from veilspan.solvers.manifold.rgd import RGD, RSGD
+    from veilspan.solvers.manifold.rsvrg import RSVRG
 
 _HOME = {
-    "minimize": "estimators.minimize",
-    "FrechetLoss": "problems.manifold_losses",
-    "LeadingSubspace": "problems.manifold_losses",
-    "Loss": "problems.own_loss",
-    "RGD": "solvers.rgd",
-    "RSGD": "solvers.rgd",
-    "RSVRG": "solvers.rsvrg",
-    "CalibratedDescent": "solvers.calibrated",
+    "minimize": "estimators.manifold.minimize",
+    "FrechetLoss": "losses.manifold",
+    "LeadingSubspace": "losses.manifold",
+    "Loss": "losses.own",
+    "RGD": "solvers.manifold.rgd",
+    "RSGD": "solvers.manifold.rgd",
+    "RSVRG": "solvers.manifold.rsvrg",
+    "CalibratedDescent": "solvers.manifold.calibrated_descent",
     "Ball": "geometry.ball",
-    "LocalPredictor": "estimators.local_predictor",
+    "LocalPredictor": "estimators.completion.local_predictor",
     "Budget": "privacy.budget",
     "GaussianEvent": "privacy.events",
     "SampledGaussianEvent": "privacy.events",
@@ -83,18 +82,17 @@ _HOME = {
     "Ledger": "ledger",
     "LoudNoiseWarning": "privacy.errors",
     "RowQuery": "curator.query",
-    "check_query": "curator.checks",
+    "check_query": "curator.check_query",
     "check_manifold": "geometry.checks",
     "load": "releases",
 }
 _PACKAGES = (
     "audit",
-    "baselines",
     "datasets",
-    "diagnostics",
     "features",
     "geometry",
     "metrics",
+    "nonprivate",
     "releases",
     "reports",
 )
@@ -125,19 +123,18 @@ __all__ = [
     "WithheldError",
     "__version__",
     "audit",
-    "baselines",
     "calibrate_noise",
     "check_manifold",
     "check_query",
     "datasets",
     "delta_spent",
-    "diagnostics",
     "epsilon_spent",
     "features",
     "geometry",
     "load",
     "metrics",
     "minimize",
+    "nonprivate",
     "privacy_curve",
     "releases",
     "reports",

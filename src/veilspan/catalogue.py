@@ -17,18 +17,20 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:  # what type checkers and editors see of the package's estimators
-    from veilspan.estimators.frechet import FrechetMean as FrechetMean
-    from veilspan.estimators.linear_classification import LinearSVC as LinearSVC
-    from veilspan.estimators.linear_classification import LogisticRegression as LogisticRegression
-    from veilspan.estimators.linear_regression import ElasticNet as ElasticNet
-    from veilspan.estimators.linear_regression import HuberRegressor as HuberRegressor
-    from veilspan.estimators.linear_regression import Lasso as Lasso
-    from veilspan.estimators.linear_regression import LinearRegression as LinearRegression
-    from veilspan.estimators.linear_regression import Ridge as Ridge
-    from veilspan.estimators.pca import PCA as PCA
-    from veilspan.estimators.recommend import MatrixCompletion as MatrixCompletion
-    from veilspan.estimators.robust_pca import RobustPCA as RobustPCA
-    from veilspan.estimators.tracking import SubspaceTracker as SubspaceTracker
+    from veilspan.estimators.completion.matrix_completion import (
+        MatrixCompletion as MatrixCompletion,
+    )
+    from veilspan.estimators.linear.classification import LinearSVC as LinearSVC
+    from veilspan.estimators.linear.classification import LogisticRegression as LogisticRegression
+    from veilspan.estimators.linear.regression import ElasticNet as ElasticNet
+    from veilspan.estimators.linear.regression import HuberRegressor as HuberRegressor
+    from veilspan.estimators.linear.regression import Lasso as Lasso
+    from veilspan.estimators.linear.regression import LinearRegression as LinearRegression
+    from veilspan.estimators.linear.regression import Ridge as Ridge
+    from veilspan.estimators.manifold.frechet_mean import FrechetMean as FrechetMean
+    from veilspan.estimators.stream.subspace_tracker import SubspaceTracker as SubspaceTracker
+    from veilspan.estimators.subspace.pca import PCA as PCA
+    from veilspan.estimators.subspace.robust_pca import RobustPCA as RobustPCA
 
 _PACKAGE = "veilspan."
 
@@ -93,32 +95,34 @@ _NUMBERS = {"row_norm": 1.0, "target_range": (-1.0, 1.0)}
 ESTIMATORS = {
     kind.estimator: kind
     for kind in (
-        Kind("PCA", "estimators.pca", "pca", "rows", {"n_components": 1}),
-        Kind("RobustPCA", "estimators.robust_pca", "robust-pca", "rows", {"n_components": 1}),
-        Kind("FrechetMean", "estimators.frechet", "frechet", "points", _small_mean),
+        Kind("PCA", "estimators.subspace.pca", "pca", "rows", {"n_components": 1}),
+        Kind(
+            "RobustPCA", "estimators.subspace.robust_pca", "robust-pca", "rows", {"n_components": 1}
+        ),
+        Kind("FrechetMean", "estimators.manifold.frechet_mean", "frechet", "points", _small_mean),
         Kind(
             "MatrixCompletion",
-            "estimators.recommend",
+            "estimators.completion.matrix_completion",
             "recommend",
             "ratings",
             {"rating_range": (1.0, 5.0), "max_ratings_per_user": 4},
         ),
         Kind(
             "SubspaceTracker",
-            "estimators.tracking",
+            "estimators.stream.subspace_tracker",
             "tracker",
             "stream",
             {"n_components": 1, "block_size": 20},
         ),
         Kind(
-            "LogisticRegression", "estimators.linear_classification", "logistic", "labels", _LABELS
+            "LogisticRegression", "estimators.linear.classification", "logistic", "labels", _LABELS
         ),
-        Kind("LinearSVC", "estimators.linear_classification", "svc", "labels", _LABELS),
-        Kind("LinearRegression", "estimators.linear_regression", "linear", "numbers", _NUMBERS),
-        Kind("Ridge", "estimators.linear_regression", "ridge", "numbers", _NUMBERS),
-        Kind("Lasso", "estimators.linear_regression", "lasso", "numbers", _NUMBERS),
-        Kind("ElasticNet", "estimators.linear_regression", "elastic-net", "numbers", _NUMBERS),
-        Kind("HuberRegressor", "estimators.linear_regression", "huber", "numbers", _NUMBERS),
+        Kind("LinearSVC", "estimators.linear.classification", "svc", "labels", _LABELS),
+        Kind("LinearRegression", "estimators.linear.regression", "linear", "numbers", _NUMBERS),
+        Kind("Ridge", "estimators.linear.regression", "ridge", "numbers", _NUMBERS),
+        Kind("Lasso", "estimators.linear.regression", "lasso", "numbers", _NUMBERS),
+        Kind("ElasticNet", "estimators.linear.regression", "elastic-net", "numbers", _NUMBERS),
+        Kind("HuberRegressor", "estimators.linear.regression", "huber", "numbers", _NUMBERS),
     )
 }
 #: The same by their names on the command line.
@@ -138,53 +142,53 @@ PARTS = {
     "manifold/spd-log-euclidean": "geometry.spd_log_euclidean.SPDLogEuclidean",
     "manifold/sphere": "geometry.sphere.Sphere",
     "manifold/stiefel": "geometry.stiefel.Stiefel",
-    "loss/class-weighted": "problems.class_weights.ClassWeighted",
-    "loss/huber": "problems.linear_losses.Huber",
-    "loss/logistic": "problems.linear_losses.Logistic",
-    "loss/multinomial": "problems.linear_losses.Multinomial",
-    "loss/quantile": "problems.linear_losses.Quantile",
-    "loss/smoothed-hinge": "problems.linear_losses.SmoothedHinge",
-    "loss/squared": "problems.linear_losses.Squared",
-    "penalty/box": "problems.penalties.Box",
-    "penalty/elastic-net": "problems.penalties.ElasticNet",
-    "penalty/group": "problems.penalties.Group",
-    "penalty/l1": "problems.penalties.L1",
-    "penalty/l1-ball": "problems.penalties.L1Ball",
-    "penalty/l2": "problems.penalties.L2",
-    "penalty/l2-ball": "problems.penalties.L2Ball",
-    "penalty/none": "problems.penalties.NoPenalty",
-    "penalty/simplex": "problems.penalties.Simplex",
-    "solver/als-completion": "solvers.completion_als.ALSCompletion",
-    "solver/auto-completion": "solvers.completion_rule.AutoCompletion",
-    "solver/covariance-completion": "solvers.completion_covariance.CovarianceCompletion",
-    "solver/frank-wolfe-completion": "solvers.completion_frank_wolfe.FrankWolfeCompletion",
-    "solver/svd-completion": "solvers.completion_svd.SVDCompletion",
-    "solver/accelerated-mirror": "solvers.linear_mirror.AcceleratedMirror",
-    "solver/auto-linear": "solvers.linear_rule.AutoLinear",
-    "solver/candidate": "solvers.linear_selection.Candidate",
-    "solver/frank-wolfe": "solvers.linear_frank_wolfe.FrankWolfe",
-    "solver/gradient-descent": "solvers.linear_gd.GradientDescent",
-    "solver/newton": "solvers.linear_newton.PrivateNewton",
-    "solver/objective-perturbation": "solvers.linear_objective.ObjectivePerturbation",
-    "solver/private-selection": "solvers.linear_selection.PrivateSelection",
-    "solver/stochastic-gradient": "solvers.linear_gd.StochasticGradient",
-    "solver/sufficient-statistics": "solvers.linear_statistics.SufficientStatistics",
-    "solver/svrg": "solvers.linear_svrg.SVRG",
-    "solver/svrg-plus": "solvers.linear_svrg.SVRGPlus",
-    "solver/calibrated-descent": "solvers.calibrated.CalibratedDescent",
-    "solver/rgd": "solvers.rgd.RGD",
-    "solver/rsgd": "solvers.rgd.RSGD",
-    "solver/rsvrg": "solvers.rsvrg.RSVRG",
-    "solver/geodesic-gradient": "solvers.geodesic_gradient.GeodesicGradientDescent",
-    "solver/reaper": "solvers.reaper.ReaperDescent",
-    "solver/recursive-spherical": "solvers.recursive_spherical.RecursiveSpherical",
-    "solver/stream-release": "solvers.stream_release.StreamRelease",
-    "steps/constant": "solvers.schedules.ConstantSteps",
-    "steps/decreasing": "solvers.schedules.DecreasingSteps",
-    "steps/geometric": "solvers.schedules.GeometricSteps",
-    "steps/paper": "solvers.schedules.PaperSteps",
-    "steps/restarted": "solvers.schedules.RestartedSteps",
-    "steps/secant": "solvers.secant.SecantSteps",
+    "loss/class-weighted": "losses.class_weights.ClassWeighted",
+    "loss/huber": "losses.linear.Huber",
+    "loss/logistic": "losses.linear.Logistic",
+    "loss/multinomial": "losses.linear.Multinomial",
+    "loss/quantile": "losses.linear.Quantile",
+    "loss/smoothed-hinge": "losses.linear.SmoothedHinge",
+    "loss/squared": "losses.linear.Squared",
+    "penalty/box": "losses.penalties.Box",
+    "penalty/elastic-net": "losses.penalties.ElasticNet",
+    "penalty/group": "losses.penalties.Group",
+    "penalty/l1": "losses.penalties.L1",
+    "penalty/l1-ball": "losses.penalties.L1Ball",
+    "penalty/l2": "losses.penalties.L2",
+    "penalty/l2-ball": "losses.penalties.L2Ball",
+    "penalty/none": "losses.penalties.NoPenalty",
+    "penalty/simplex": "losses.penalties.Simplex",
+    "solver/als-completion": "solvers.completion.als.ALSCompletion",
+    "solver/auto-completion": "solvers.completion.auto.AutoCompletion",
+    "solver/covariance-completion": "solvers.completion.covariance.CovarianceCompletion",
+    "solver/frank-wolfe-completion": "solvers.completion.frank_wolfe.FrankWolfeCompletion",
+    "solver/svd-completion": "solvers.completion.svd.SVDCompletion",
+    "solver/accelerated-mirror": "solvers.linear.mirror_descent.AcceleratedMirror",
+    "solver/auto-linear": "solvers.linear.auto.AutoLinear",
+    "solver/candidate": "solvers.linear.selection.Candidate",
+    "solver/frank-wolfe": "solvers.linear.frank_wolfe.FrankWolfe",
+    "solver/gradient-descent": "solvers.linear.gradient_descent.GradientDescent",
+    "solver/newton": "solvers.linear.newton.PrivateNewton",
+    "solver/objective-perturbation": "solvers.linear.objective_perturbation.ObjectivePerturbation",
+    "solver/private-selection": "solvers.linear.selection.PrivateSelection",
+    "solver/stochastic-gradient": "solvers.linear.gradient_descent.StochasticGradient",
+    "solver/sufficient-statistics": "solvers.linear.sufficient_statistics.SufficientStatistics",
+    "solver/svrg": "solvers.linear.svrg.SVRG",
+    "solver/svrg-plus": "solvers.linear.svrg.SVRGPlus",
+    "solver/calibrated-descent": "solvers.manifold.calibrated_descent.CalibratedDescent",
+    "solver/rgd": "solvers.manifold.rgd.RGD",
+    "solver/rsgd": "solvers.manifold.rgd.RSGD",
+    "solver/rsvrg": "solvers.manifold.rsvrg.RSVRG",
+    "solver/geodesic-gradient": "solvers.subspace.geodesic_gradient.GeodesicGradientDescent",
+    "solver/reaper": "solvers.subspace.reaper.ReaperDescent",
+    "solver/recursive-spherical": "solvers.subspace.recursive_spherical.RecursiveSpherical",
+    "solver/stream-release": "solvers.stream.block_release.StreamRelease",
+    "steps/constant": "solvers.steps.ConstantSteps",
+    "steps/decreasing": "solvers.steps.DecreasingSteps",
+    "steps/geometric": "solvers.steps.GeometricSteps",
+    "steps/paper": "solvers.steps.PaperSteps",
+    "steps/restarted": "solvers.steps.RestartedSteps",
+    "steps/secant": "solvers.manifold.secant_steps.SecantSteps",
 }
 
 

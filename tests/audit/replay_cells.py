@@ -40,10 +40,10 @@ from veilspan import (
 from veilspan.audit import neighbors as pairs
 from veilspan.audit.replay import released
 from veilspan.geometry import SPD, Euclidean, Grassmann, Lorentz, PoincareBall, Sphere
-from veilspan.solvers.completion_als import ALSCompletion
-from veilspan.solvers.completion_frank_wolfe import FrankWolfeCompletion
-from veilspan.solvers.geodesic_gradient import GeodesicGradientDescent
-from veilspan.solvers.reaper import ReaperDescent
+from veilspan.solvers.completion.als import ALSCompletion
+from veilspan.solvers.completion.frank_wolfe import FrankWolfeCompletion
+from veilspan.solvers.subspace.geodesic_gradient import GeodesicGradientDescent
+from veilspan.solvers.subspace.reaper import ReaperDescent
 
 # ---------------------------------------------------------------- subspaces
 

@@ -17,12 +17,12 @@ from veilspan import (
     LogisticRegression,
     Ridge,
 )
-from veilspan.problems.penalties import L1Ball
-from veilspan.solvers.linear_frank_wolfe import FrankWolfe
-from veilspan.solvers.linear_gd import GradientDescent, StochasticGradient
-from veilspan.solvers.linear_mirror import AcceleratedMirror
-from veilspan.solvers.linear_newton import PrivateNewton
-from veilspan.solvers.linear_svrg import SVRG, SVRGPlus
+from veilspan.losses.penalties import L1Ball
+from veilspan.solvers.linear.frank_wolfe import FrankWolfe
+from veilspan.solvers.linear.gradient_descent import GradientDescent, StochasticGradient
+from veilspan.solvers.linear.mirror_descent import AcceleratedMirror
+from veilspan.solvers.linear.newton import PrivateNewton
+from veilspan.solvers.linear.svrg import SVRG, SVRGPlus
 
 LINEAR_SOLVERS = {
     "auto": "auto",

@@ -10,12 +10,12 @@ from scipy.stats import binom, chi2
 from privacy.affordable import budget_for
 from veilspan import GaussianEvent, Plan, SampledGaussianEvent
 from veilspan.audit.bounds import mu_lower_bound
-from veilspan.curator import executor
+from veilspan.curator import memory
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
 from veilspan.privacy.grid import COST, add_noise
 from veilspan.privacy.noise import SeededNoise
-from veilspan.problems.moments import RowSum, SecondMoment
+from veilspan.queries.moments import RowSum, SecondMoment
 
 ALPHA = 1e-8  # of each game: see test_error_budget.py
 SPREAD_ALPHA = 4e-9  # of each sum of squares or count
@@ -54,7 +54,7 @@ class NoClipping(Curator):
         self._executor = Unclipped(self._executor._rows)
 
 
-class Unclipped(executor.MemoryExecutor):
+class Unclipped(memory.MemoryExecutor):
     def clipped_sum(self, query, point, space, sampling=None):
         total = np.zeros(space.coordinates)
         for block in self._rows.blocks(1000):

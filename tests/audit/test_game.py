@@ -33,8 +33,8 @@ from veilspan.curator.tape import Entry, Question, Tape
 from veilspan.geometry import Ball, Euclidean
 from veilspan.privacy import gdp
 from veilspan.privacy.grid import add_noise
-from veilspan.solvers.linear_gd import GradientDescent
-from veilspan.solvers.reaper import ReaperDescent
+from veilspan.solvers.linear.gradient_descent import GradientDescent
+from veilspan.solvers.subspace.reaper import ReaperDescent
 
 ALPHA = 5e-8
 MU = 3.0

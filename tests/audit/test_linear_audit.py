@@ -5,18 +5,18 @@ import dataclasses
 import numpy as np
 import pytest
 
-from solvers.linear_runs import replayed, run
+from solvers.linear.runs import replayed, run
 from veilspan import Budget
 from veilspan.audit.replay import replay
 from veilspan.curator.curator import Curator
-from veilspan.problems.linear_losses import Logistic, Multinomial
-from veilspan.problems.linear_queries import GradientChange, SlopeGradient
-from veilspan.problems.penalties import L2, L1Ball, L2Ball, Simplex
-from veilspan.solvers import linear_mirror, linear_svrg
-from veilspan.solvers.linear import LinearProblem
-from veilspan.solvers.linear_frank_wolfe import FrankWolfe
-from veilspan.solvers.linear_mirror import AcceleratedMirror, EuclideanGeometry
-from veilspan.solvers.linear_svrg import SVRG, SVRGPlus
+from veilspan.losses.linear import Logistic, Multinomial
+from veilspan.losses.penalties import L2, L1Ball, L2Ball, Simplex
+from veilspan.queries.linear.slope_gradient import GradientChange, SlopeGradient
+from veilspan.solvers.linear import mirror_descent, svrg
+from veilspan.solvers.linear.base import LinearProblem
+from veilspan.solvers.linear.frank_wolfe import FrankWolfe
+from veilspan.solvers.linear.mirror_descent import AcceleratedMirror, EuclideanGeometry
+from veilspan.solvers.linear.svrg import SVRG, SVRGPlus
 
 RELATIONS = pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
 SHARE = {"anchor_share": 0.5}
@@ -147,7 +147,7 @@ def test_a_change_with_too_small_a_sensitivity_is_caught(neighbors, monkeypatch)
 @RELATIONS
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(linear_mirror, "accmd"), (linear_mirror, "accmd, entropy"), (linear_svrg, "svrg")],
+    [(mirror_descent, "accmd"), (mirror_descent, "accmd, entropy"), (svrg, "svrg")],
 )
 def test_a_clip_taken_from_the_rows_is_caught(module, name, neighbors, monkeypatch):
     class LongestGradient(SlopeGradient):

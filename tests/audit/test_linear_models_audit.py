@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from estimators.linear_cases import HIGH, LOW, MODELS, WIDTH, data_for, is_regression, make
+from estimators.linear.cases import HIGH, LOW, MODELS, WIDTH, data_for, is_regression, make
 from veilspan.audit.replay import replay
-from veilspan.problems.linear_queries import SlopeGradient
+from veilspan.queries.linear.slope_gradient import SlopeGradient
 
 ROWS = (
     np.zeros(WIDTH),
@@ -105,7 +105,7 @@ def test_a_scale_taken_from_the_data_is_caught():
 
 def test_a_model_that_counts_its_labels_is_caught(monkeypatch):
     """A broken copy: "balanced" weights, which look at all labels at once."""
-    from veilspan.estimators.linear_classification import LogisticRegression
+    from veilspan.estimators.linear.classification import LogisticRegression
 
     def fit(data):
         x, y = data

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from solvers.linear_cases import fit, neighbor_pairs
+from solvers.linear.cases import fit, neighbor_pairs
 from veilspan import Budget
 from veilspan.audit.replay import replay
 from veilspan.curator.curator import Curator
-from veilspan.problems.linear_losses import Logistic
-from veilspan.problems.moments import SecondMoment
-from veilspan.solvers import linear_newton
-from veilspan.solvers.linear_newton import GRAM, PrivateNewton
+from veilspan.losses.linear import Logistic
+from veilspan.queries.moments import SecondMoment
+from veilspan.solvers.linear import newton
+from veilspan.solvers.linear.newton import GRAM, PrivateNewton
 
 BUDGET = Budget(1.0, 1e-6)
 
@@ -41,7 +41,7 @@ def test_a_matrix_of_too_small_a_sensitivity_is_caught(monkeypatch):
         def sensitivity(self, neighbors):
             return self.bound
 
-    monkeypatch.setattr(linear_newton, "SecondMoment", OfAddRemove)
+    monkeypatch.setattr(newton, "SecondMoment", OfAddRemove)
     assert any("times the declared sensitivity" in text for text in findings())
 
 
@@ -50,7 +50,7 @@ def test_a_matrix_of_rows_that_are_not_clipped_is_caught(monkeypatch):
         def norms(self, block, point):
             return np.minimum(super().norms(block, point), self.bound)
 
-    monkeypatch.setattr(linear_newton, "SecondMoment", Unclipped)
+    monkeypatch.setattr(newton, "SecondMoment", Unclipped)
     assert any("times the declared sensitivity" in text for text in findings())
 
 

@@ -11,14 +11,14 @@ from privacy.affordable import budget_for
 from veilspan import GaussianEvent, Plan
 from veilspan.audit.bounds import clopper_pearson_upper
 from veilspan.audit.replay import replay
-from veilspan.curator import objective, tilted
+from veilspan.curator import objective_door, tilted_objective
 from veilspan.curator.curator import Curator
-from veilspan.curator.executor import MemoryExecutor
-from veilspan.curator.objective import objective_event
+from veilspan.curator.memory import MemoryExecutor
+from veilspan.curator.objective_door import objective_event
 from veilspan.curator.rows import Rows
+from veilspan.losses.linear import Huber, Logistic, Multinomial, SmoothedHinge
 from veilspan.privacy.noise import SeededNoise
 from veilspan.privacy.objective import loss_bounds
-from veilspan.problems.linear_losses import Huber, Logistic, Multinomial, SmoothedHinge
 
 ALPHA = 1e-8  # of each audit: see test_error_budget.py
 LOSSES = [Logistic(), SmoothedHinge(), Huber(), Multinomial(3)]
@@ -78,7 +78,7 @@ def total_over(x, y):
     return lambda part: MemoryExecutor(Rows(x, y)).total(part, 10, 256)
 
 
-class Unaware(tilted.TiltedObjective):
+class Unaware(tilted_objective.TiltedObjective):
     """Minimises without lam; the audit's own recomputation has it."""
 
     def row_gradient(self, theta):
@@ -87,7 +87,7 @@ class Unaware(tilted.TiltedObjective):
 
 def test_replay_sees_slopes_that_are_not_clipped(monkeypatch):
     one, two = tables(Logistic(), "add-remove")
-    monkeypatch.setattr(tilted.TiltedObjective, "_slopes", without_clipping)
+    monkeypatch.setattr(tilted_objective.TiltedObjective, "_slopes", without_clipping)
     reports = [replay(fit(Logistic(), clip=0.05), *pair) for pair in ((one, two), (two, one))]
     assert any("declared sensitivity" in text for report in reports for text in report.findings)
 
@@ -101,13 +101,13 @@ def test_replay_sees_several_scores_counted_as_one(monkeypatch):
     x[-1], y[-1] = [40.0, 30.0, 30.0], 1.0
     one, two = (x, y), (x[:-1], y[:-1])
     run = {"lam": 0.05, "clip": 1.0}
-    honest = objective.objective_event
+    honest = objective_door.objective_event
 
     def as_if_one_score(loss, **more):
         return replace(honest(loss, **more), row_length=1.0)
 
     for event_of, broken in ((honest, False), (as_if_one_score, True)):
-        monkeypatch.setattr(objective, "objective_event", event_of)
+        monkeypatch.setattr(objective_door, "objective_event", event_of)
         monkeypatch.setitem(globals(), "objective_event", event_of)
         reports = [replay(fit(Multinomial(3), **run), *pair) for pair in ((one, two), (two, one))]
         found = [text for report in reports for text in report.findings]
@@ -117,19 +117,19 @@ def test_replay_sees_several_scores_counted_as_one(monkeypatch):
 
 def test_replay_sees_a_minimum_without_lam(monkeypatch):
     one, two = tables(Logistic(), "add-remove")
-    honest = objective.minimise
+    honest = objective_door.minimise
 
     def forgetful(task, tilt, bounds):
         lazy = Unaware(task._total, task.loss, replace(task.event, lam=1e-3), 3)
         return honest(lazy, tilt, bounds)
 
-    monkeypatch.setattr(objective, "minimise", forgetful)
+    monkeypatch.setattr(objective_door, "minimise", forgetful)
     assert not replay(fit(Logistic(), lam=30.0), one, two).ok
 
 
 def test_replay_sees_a_minimisation_that_stops_early(monkeypatch):
     one, two = tables(Logistic(), "add-remove")
-    monkeypatch.setattr(objective, "minimise", lambda task, tilt, bounds: np.zeros(task.shape))
+    monkeypatch.setattr(objective_door, "minimise", lambda task, tilt, bounds: np.zeros(task.shape))
     assert not replay(fit(Logistic()), one, two).ok
 
 
@@ -139,7 +139,7 @@ def test_rows_that_are_not_shortened_bend_the_objective_too_much(monkeypatch):
     event = objective_event(Logistic(), lam=1.0)
 
     def bend():
-        task = tilted.TiltedObjective(total_over(x, y), Logistic(), event, 1)
+        task = tilted_objective.TiltedObjective(total_over(x, y), Logistic(), event, 1)
         return float(task._times(np.zeros(1), np.ones(1))[0]) - event.lam
 
     assert bend() <= 2 * event.smoothness
@@ -151,9 +151,9 @@ def test_rows_that_are_not_shortened_bend_the_objective_too_much(monkeypatch):
             )
         )
 
-    monkeypatch.setattr(tilted.TiltedObjective, "_sum", not_shortened)
+    monkeypatch.setattr(tilted_objective.TiltedObjective, "_sum", not_shortened)
     monkeypatch.setattr(
-        tilted.TiltedObjective,
+        tilted_objective.TiltedObjective,
         "_slopes",
         lambda self, block, shrink, cap, theta: (
             block.x @ theta,
@@ -176,7 +176,7 @@ def released(factor, rows, event, runs, seed):
         for x, y in zip(rows[0][:, 0], rows[1]):
             gradient = gradient + x * loss.slope(x * middle, np.full(runs, y))
         low, high = np.where(gradient < 0, middle, low), np.where(gradient < 0, high, middle)
-    task = tilted.TiltedObjective(total_over(*rows), loss, event, 1)
+    task = tilted_objective.TiltedObjective(total_over(*rows), loss, event, 1)
     assert abs(task.row_gradient(low[:1])[0] + tilt[0]) < 1e-6, "not the mechanism that is shipped"
     return low
 
@@ -211,7 +211,7 @@ def test_the_tilt_has_the_noise_of_its_event(factor):
         events=(event,),
     )
     curator = Curator(Rows(np.ones((2, 1)), np.ones(2)), plan, SeededNoise(4))
-    drawn = factor * objective._draw_tilt(curator, event, (20_000,))
+    drawn = factor * objective_door._draw_tilt(curator, event, (20_000,))
     square = float(np.sum((drawn / event.std) ** 2))
     inside = chi2.ppf(ALPHA / 2, 20_000) <= square <= chi2.isf(ALPHA / 2, 20_000)
     assert inside == (factor == 1.0)
@@ -231,7 +231,7 @@ def test_replay_sees_rows_of_several_scores_that_are_not_shortened(monkeypatch):
     """
     pairs = [tables(Multinomial(3), "add-remove", seed)[::-1] for seed in range(4)]
     assert all(replay(fit(Multinomial(3)), *pair).ok for pair in pairs)
-    monkeypatch.setattr(tilted.TiltedObjective, "_limits", not_shortened)
+    monkeypatch.setattr(tilted_objective.TiltedObjective, "_limits", not_shortened)
     reports = [replay(fit(Multinomial(3)), *pair) for pair in pairs]
     assert any("declared sensitivity" in text for report in reports for text in report.findings)
 
@@ -245,12 +245,12 @@ def test_a_label_that_is_no_class_moves_no_more_than_any():
 
 def test_replay_sees_half_of_a_tilt_of_several_scores(monkeypatch):
     """One tilt of 300 numbers: its interval excludes what was declared (false alarm 1e-13)."""
-    genuine = objective._draw_tilt
+    genuine = objective_door._draw_tilt
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((30, 100)), rng.integers(0, 3, 30)
     pair = (x, y), (x[:-1], y[:-1])
     assert replay(fit(Multinomial(3)), *pair).ok
-    monkeypatch.setattr(objective, "_draw_tilt", lambda *asked: genuine(*asked) / 2)
+    monkeypatch.setattr(objective_door, "_draw_tilt", lambda *asked: genuine(*asked) / 2)
     assert any("the tape says" in text for text in replay(fit(Multinomial(3)), *pair).findings)
 
 
@@ -269,7 +269,7 @@ def multinomial_minima(event, canary, factor, runs, seed):
         bend = (MANY + canary) * (p[:, :, None] * eye - p[:, :, None] * p[:, None, :])
         theta = theta - np.linalg.solve(bend + event.lam * eye, gradient[:, :, None])[:, :, 0]
     rows = np.ones((MANY + canary, 1)), np.append(np.full(MANY, LABEL), [0] * canary)
-    task = tilted.TiltedObjective(total_over(*rows), Multinomial(3), event, 1)
+    task = tilted_objective.TiltedObjective(total_over(*rows), Multinomial(3), event, 1)
     found = task.row_gradient(theta[:1]).ravel() + tilt[0]
     # The door keeps rows a little below length 1 (CAUTION), hence not to the last digit.
     assert np.linalg.norm(found) < 1e-3, "not the mechanism that is shipped"

@@ -12,7 +12,7 @@ from veilspan.audit.one_run import audit_one_run, guesses_mu, one_run_mu
 from veilspan.curator.curator import Curator
 from veilspan.geometry import Ball, Euclidean
 from veilspan.privacy import gdp
-from veilspan.solvers.linear_gd import GradientDescent
+from veilspan.solvers.linear.gradient_descent import GradientDescent
 
 MU = gdp.mu_of(8.0, 1e-6)
 

@@ -8,9 +8,10 @@ import pytest
 from veilspan import BudgetExceededError, NotPrivateWarning, calibrate_noise
 from veilspan.audit.replay import replay
 from veilspan.curator.tape import recording
-from veilspan.estimators import private_tracking
-from veilspan.estimators.private_tracking import BlockRelease, PrivateStream, stream_plan
-from veilspan.estimators.tracking import SubspaceTracker
+from veilspan.curator.waiting import WaitingRows
+from veilspan.estimators.stream import private_tracker
+from veilspan.estimators.stream.private_tracker import BlockRelease, stream_plan
+from veilspan.estimators.stream.subspace_tracker import SubspaceTracker
 from veilspan.privacy import plan
 from veilspan.privacy.events import with_count
 
@@ -125,7 +126,7 @@ def test_noise_for_one_block_where_three_are_allowed_is_caught(monkeypatch):
     rows = np.zeros((SIZE * BLOCKS, WIDTH))
     places = SIZE * np.arange(3) + 7
     one, two = (exchanged(rows, places, AXES[axis]) for axis in (0, 1))
-    monkeypatch.setattr(private_tracking, "calibrate_noise", too_little)
+    monkeypatch.setattr(private_tracker, "calibrate_noise", too_little)
     with pytest.raises(BudgetExceededError, match="more than its budget"):
         tracker(**settings).partial_fit(one)
     monkeypatch.setattr(plan, "within", lambda *_: True)  # let it pass, and see who else catches it
@@ -138,14 +139,14 @@ def test_noise_for_one_block_where_three_are_allowed_is_caught(monkeypatch):
 
 
 def test_a_count_of_gaps_that_leaves_is_caught(monkeypatch):
-    genuine = private_tracking._release_block
+    genuine = private_tracker._release_block
 
     def leaky(one, state, release):
-        empty = int(np.isnan(state.waiting[:SIZE]).all(axis=1).sum())
+        empty = int(np.isnan(state.waiting._waiting[:SIZE]).all(axis=1).sum())
         genuine(one, state, release)
         one.n_samples_skipped_ = empty
 
-    monkeypatch.setattr(private_tracking, "_release_block", leaky)
+    monkeypatch.setattr(private_tracker, "_release_block", leaky)
     rows = stream()
     report = replay(follow(), rows, exchanged(rows, 3, EXTREME_ROWS["absent"]))
     assert any("n_samples_skipped_" in finding for finding in report.findings)
@@ -156,7 +157,7 @@ def test_a_row_norm_taken_from_the_rows_is_caught(monkeypatch):
 
     def peeks(self, table, source):
         largest = float(np.nanmax(np.abs(table)))
-        self.release = private_tracking.replace(self.release, row_norm=largest)
+        self.release = private_tracker.replace(self.release, row_norm=largest)
         return genuine(self, table, source)
 
     monkeypatch.setattr(BlockRelease, "_rows_for_curator", peeks)
@@ -169,7 +170,7 @@ def test_gaps_filled_from_other_peoples_rows_are_caught(monkeypatch):
     def fills_with_means(rows, basis, row_norm, ridge):
         return np.where(np.isnan(rows), np.nanmean(rows, axis=0), rows)
 
-    monkeypatch.setattr(private_tracking, "completed_rows", fills_with_means)
+    monkeypatch.setattr(private_tracker, "completed_rows", fills_with_means)
     rows = stream(gaps=0.5)
     report = replay(follow(), rows, exchanged(rows, 3, EXTREME_ROWS["long"]))
     assert any("sensitivity" in finding for finding in report.findings)
@@ -179,15 +180,15 @@ def test_a_block_that_uses_waiting_rows_is_caught(monkeypatch):
     """One row would then be in two blocks: the audit sees two answers move."""
 
     def overlapping(self, size):
-        block = self.waiting[:size]
-        self.waiting = self.waiting[size // 2 :]
+        block = self._waiting[:size]
+        self._waiting = self._waiting[size // 2 :]
         return block
 
     rows = np.zeros((SIZE * 2, WIDTH))
     one, two = (exchanged(rows, SIZE // 2 + 3, AXES[axis]) for axis in (0, 1))
     mu = stream_plan(tracker(epsilon=1.0), WIDTH).budget.mu
     assert replay(follow(epsilon=1.0), one, two).realised_mu <= mu
-    monkeypatch.setattr(PrivateStream, "take_block", overlapping)
+    monkeypatch.setattr(WaitingRows, "take_block", overlapping)
     assert replay(follow(epsilon=1.0), one, two).realised_mu > 1.3 * mu
 
 
@@ -212,6 +213,6 @@ def test_the_same_noise_in_every_block_is_caught(monkeypatch):
 
     with pytest.warns(NotPrivateWarning, match="simulation"):
         assert spread() > 0.5
-    monkeypatch.setattr(private_tracking.np.random, "SeedSequence", Repeats)
+    monkeypatch.setattr(private_tracker.np.random, "SeedSequence", Repeats)
     with pytest.warns(NotPrivateWarning, match="simulation"):
         assert spread() < 1e-9

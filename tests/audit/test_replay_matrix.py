@@ -18,7 +18,9 @@ from veilspan.audit.replay import replay
 from veilspan.curator.rows import Rows
 from veilspan.curator.tape import recording
 from veilspan.privacy.accounting import gaussian_only
-from veilspan.solvers import completion_table, linear_table, subspace_table
+from veilspan.solvers.completion import by_name as completion_solvers
+from veilspan.solvers.linear import by_name as linear_solvers
+from veilspan.solvers.subspace import by_name as subspace_solvers
 
 RELATIONS = ("replace-one", "add-remove")
 MATRIX = [
@@ -37,7 +39,7 @@ def dealt(pairs, count, place):
 
 
 @pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPrivateWarning")
-@pytest.mark.filterwarnings("ignore::veilspan.solvers.linear_rule.LoudNoiseWarning")
+@pytest.mark.filterwarnings("ignore::veilspan.solvers.linear.auto.LoudNoiseWarning")
 @pytest.mark.filterwarnings("ignore:R has 2 rows:UserWarning")
 @pytest.mark.parametrize(("cell", "relation", "place"), MATRIX)
 def test_nothing_but_answers_leaves(cell, relation, place):
@@ -120,14 +122,14 @@ def test_the_search_for_estimators_finds_them():
 @pytest.mark.parametrize(
     ("owner", "registered", "audited"),
     [
-        ("RobustPCA", subspace_table.SOLVERS, SUBSPACE_SOLVERS),
-        ("MatrixCompletion", completion_table.SOLVERS, COMPLETION_SOLVERS),
-        ("linear models", linear_table.SOLVERS, LINEAR_SOLVERS),
+        ("RobustPCA", subspace_solvers.SOLVERS, SUBSPACE_SOLVERS),
+        ("MatrixCompletion", completion_solvers.SOLVERS, COMPLETION_SOLVERS),
+        ("linear models", linear_solvers.SOLVERS, LINEAR_SOLVERS),
     ],
 )
 def test_every_named_solver_has_a_cell(owner, registered, audited):
     assert audited.keys() == registered.keys()
-    find = linear_table.linear_solver if owner == "linear models" else registered.get
+    find = linear_solvers.linear_solver if owner == "linear models" else registered.get
     for name, made in audited.items():
         assert isinstance(made, str) or type(made) is type(find(name))
         assert isinstance(made, str) is False or made == name

@@ -13,16 +13,16 @@ import pytest
 import veilspan
 from veilspan import Budget, FrechetMean, GaussianEvent, Plan
 from veilspan.audit.replay import replay
-from veilspan.curator.executor import MemoryExecutor
+from veilspan.curator.memory import MemoryExecutor
 from veilspan.curator.rows import Rows
 from veilspan.geometry import SPD, Ball, Euclidean, Lorentz, Sphere
+from veilspan.losses.manifold import FrechetLoss
 from veilspan.privacy.errors import BudgetExceededError
 from veilspan.privacy.meter import GaussianFilter
-from veilspan.problems.manifold_losses import FrechetLoss
-from veilspan.problems.recursive import WhitenedBlocks
-from veilspan.problems.streaming import TouchingMoment
-from veilspan.solvers.completion_frank_wolfe import FrankWolfeCompletion
-from veilspan.solvers.rgd import RGD
+from veilspan.queries.stream.touching_moment import TouchingMoment
+from veilspan.queries.subspace.whitened_blocks import WhitenedBlocks
+from veilspan.solvers.completion.frank_wolfe import FrankWolfeCompletion
+from veilspan.solvers.manifold.rgd import RGD
 
 BOTH = pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
 

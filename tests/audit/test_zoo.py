@@ -13,10 +13,10 @@ from veilspan.audit import zoo_noise
 from veilspan.audit.replay import replay
 from veilspan.audit.zoo import SPECIMENS, examine
 from veilspan.audit.zoo_samplers import BALL, BURES, FAR_POINT, exact_bures, weakest_variance
-from veilspan.curator import executor
+from veilspan.curator import memory
 from veilspan.curator.curator import Curator
 from veilspan.curator.query import RowQuery
-from veilspan.problems.moments import SecondMoment
+from veilspan.queries.moments import SecondMoment
 
 GAMES = [name for name, specimen in SPECIMENS.items() if specimen.kind == "game"]
 
@@ -127,7 +127,7 @@ def third(honest):
 @pytest.mark.parametrize("cell", cells_named("PCA", "PCA, private centre"), ids=lambda c: c.name)
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_skipped_clipping_is_seen(cell, relation, monkeypatch):
-    monkeypatch.setattr(executor, "clip_weights", lambda norms, bound: np.ones_like(norms))
+    monkeypatch.setattr(memory, "clip_weights", lambda norms, bound: np.ones_like(norms))
     assert flagged(cell, relation)
 
 
@@ -136,7 +136,7 @@ def test_a_number_of_rows_that_is_not_asked_for_is_seen(monkeypatch):
     """Under add-remove a curator that tells the number of rows tells it exactly."""
     (cell,) = cells_named("PCA")
     monkeypatch.setattr(
-        "veilspan.estimators.pca.PCA._rows_and_center",
+        "veilspan.estimators.subspace.pca.PCA._rows_and_center",
         lambda self, curator: (float(curator._executor._rows.n_rows), None),
     )
     assert flagged(cell, "add-remove")

@@ -12,28 +12,28 @@ from veilspan import FrechetLoss, LeadingSubspace
 from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import LARGEST_VALUE, Block
 from veilspan.geometry import SPD, Grassmann, Lorentz, Sphere
-from veilspan.problems.candidate_gains import CandidateGains
-from veilspan.problems.column_histograms import ColumnHistograms
-from veilspan.problems.geodesic import GeodesicGradient
-from veilspan.problems.gradients import RowGradient
-from veilspan.problems.linear_losses import Logistic
-from veilspan.problems.linear_queries import GradientChange, SlopeGradient
-from veilspan.problems.moments import RowCount, RowSum, SecondMoment
-from veilspan.problems.rating_rows import RatingRule
-from veilspan.problems.ratings import ItemStatistics, RatingCovariance
-from veilspan.problems.ratings_als import ItemPoint, ItemSystems
-from veilspan.problems.ratings_residual import History, ResidualMoment
-from veilspan.problems.reaper import ReaperGradient
-from veilspan.problems.recursive import ResidualDifference, TylerBlock, WhitenedBlocks
-from veilspan.problems.regression_moments import RegressionMoments
-from veilspan.problems.sphered import SphericalMoment
-from veilspan.problems.streaming import TouchingMoment
-from veilspan.problems.tangent import (
+from veilspan.losses.linear import Logistic
+from veilspan.queries.completion.item_systems import ItemPoint, ItemSystems
+from veilspan.queries.completion.rating_moments import ItemStatistics, RatingCovariance
+from veilspan.queries.completion.rating_rows import RatingRule
+from veilspan.queries.completion.residual_moment import History, ResidualMoment
+from veilspan.queries.linear.candidate_gains import CandidateGains
+from veilspan.queries.linear.column_histograms import ColumnHistograms
+from veilspan.queries.linear.regression_moments import RegressionMoments
+from veilspan.queries.linear.slope_gradient import GradientChange, SlopeGradient
+from veilspan.queries.manifold.tangent_gradient import (
     EnergyGradient,
     GradientDifference,
     GradientScale,
     TangentGradient,
 )
+from veilspan.queries.moments import RowCount, RowSum, SecondMoment
+from veilspan.queries.own_gradient import RowGradient
+from veilspan.queries.stream.touching_moment import TouchingMoment
+from veilspan.queries.subspace.geodesic_gradient import GeodesicGradient
+from veilspan.queries.subspace.reaper_gradient import ReaperGradient
+from veilspan.queries.subspace.sphered import SphericalMoment
+from veilspan.queries.subspace.whitened_blocks import ResidualDifference, TylerBlock, WhitenedBlocks
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ import numpy as np
 from scipy import sparse
 
 from contracts.rounding_cells import BIAS, HISTORY, ITEMS, RULE, rating_rows, systems
-from veilspan.curator.executor import clip_weights
+from veilspan.curator.memory import clip_weights
 from veilspan.curator.row_maps import row_dots, row_lengths
 from veilspan.curator.rows import LARGEST_VALUE, Block
-from veilspan.estimators.feature_bounds import FeatureBounds
-from veilspan.estimators.linear_classifier import _codes
-from veilspan.estimators.linear_regression import _scaled
-from veilspan.estimators.points import flat_on_manifold
+from veilspan.estimators.linear.classifier import _codes
+from veilspan.estimators.linear.feature_bounds import FeatureBounds
+from veilspan.estimators.linear.regression import _scaled
+from veilspan.estimators.manifold.points import flat_on_manifold
 from veilspan.features.covariance import covariance_descriptors
 from veilspan.geometry import (
     SPD,
@@ -27,17 +27,17 @@ from veilspan.geometry import (
     Sphere,
     Stiefel,
 )
-from veilspan.problems.class_weights import ClassWeighted
-from veilspan.problems.column_histograms import ColumnHistograms
-from veilspan.problems.linear_losses import Logistic, Multinomial
-from veilspan.problems.linear_queries import targets, unit_factors
-from veilspan.problems.moments import squared_norms
-from veilspan.problems.rating_rows import RatingRule
-from veilspan.problems.ratings import ItemStatistics, RatingCovariance
-from veilspan.problems.ratings_residual import ResidualMoment
-from veilspan.problems.row_scaling import RowScaling
-from veilspan.problems.sphered import to_rays, to_sphere
-from veilspan.problems.streaming import completed_rows
+from veilspan.losses.class_weights import ClassWeighted
+from veilspan.losses.linear import Logistic, Multinomial
+from veilspan.queries.completion.rating_moments import ItemStatistics, RatingCovariance
+from veilspan.queries.completion.rating_rows import RatingRule
+from veilspan.queries.completion.residual_moment import ResidualMoment
+from veilspan.queries.linear.column_histograms import ColumnHistograms
+from veilspan.queries.linear.row_scaling import RowScaling
+from veilspan.queries.linear.slope_gradient import targets, unit_factors
+from veilspan.queries.moments import squared_norms
+from veilspan.queries.stream.touching_moment import completed_rows
+from veilspan.queries.subspace.sphered import to_rays, to_sphere
 
 
 @dataclass(frozen=True)
@@ -274,7 +274,7 @@ def stiefel(points):
 
 # Maps.
 
-PROBLEMS, ESTIMATORS = "veilspan.problems.", "veilspan.estimators."
+QUERIES, ESTIMATORS = "veilspan.queries.", "veilspan.estimators.linear."
 CENTER, WIDTHS = np.linspace(-1, 1, 6), np.logspace(-9, 9, 6)
 SCALING = RowScaling(CENTER, WIDTHS, 1.5, 0.5)
 THIN_SCALING = RowScaling(None, WIDTHS, 1.5, 0.5)
@@ -308,8 +308,8 @@ MAPS = {
     "row lengths": Map("veilspan.curator.row_maps.row_lengths", hard(7), row_lengths),
     **wide("veilspan.curator.row_maps.row_dots", lambda d: lambda x: row_dots(x, x)),
     **wide("veilspan.curator.row_maps.row_lengths", lambda d: row_lengths),
-    "squared norms": Map(PROBLEMS + "moments.squared_norms", hard(7), squared_norms),
-    "squared norms, sparse": Map(PROBLEMS + "moments.squared_norms", thin(hard(7)), squared_norms),
+    "squared norms": Map(QUERIES + "moments.squared_norms", hard(7), squared_norms),
+    "squared norms, sparse": Map(QUERIES + "moments.squared_norms", thin(hard(7)), squared_norms),
     "squared lengths": Map(None, hard(7), as_block(lambda block: block.squared_lengths)),
     "squared lengths, sparse": Map(
         "veilspan.curator.rows._sparse_squares",
@@ -317,10 +317,10 @@ MAPS = {
         as_block(lambda block: block.squared_lengths),
     ),
     **scaling_cells(
-        "row scaling", PROBLEMS + "row_scaling.RowScaling.__call__", SCALING, THIN_SCALING
+        "row scaling", QUERIES + "linear.row_scaling.RowScaling.__call__", SCALING, THIN_SCALING
     ),
     **wide(
-        PROBLEMS + "row_scaling.RowScaling.__call__",
+        QUERIES + "linear.row_scaling.RowScaling.__call__",
         lambda d: as_block(RowScaling(np.ones(d), 0.1, 1.5, 1.0)),
     ),
     **scaling_cells(
@@ -336,53 +336,61 @@ MAPS = {
         LENGTHS.map_for(6, True),
     ),
     "completed rows": Map(
-        PROBLEMS + "streaming.completed_rows",
+        QUERIES + "stream.touching_moment.completed_rows",
         gappy(hard(6)),
         lambda x: completed_rows(x, BASIS, 1e9, 1e-6),
     ),
     "completed rows, by columns": Map(
-        PROBLEMS + "streaming.completed_rows",
+        QUERIES + "stream.touching_moment.completed_rows",
         columnwise(gappy(hard(6))),
         lambda x: completed_rows(x, BASIS, 1e-9, 1.0),
     ),
     "completed rows, no basis": Map(
-        PROBLEMS + "streaming.completed_rows",
+        QUERIES + "stream.touching_moment.completed_rows",
         gappy(hard(6)),
         lambda x: completed_rows(x, None, 1e60, 1.0),
     ),
     "completed rows, wide": Map(
-        PROBLEMS + "streaming.completed_rows",
+        QUERIES + "stream.touching_moment.completed_rows",
         gappy(hard(9000, usual=6)),
         lambda x: completed_rows(x, WIDE_BASIS, 1.0, 1e-6),
     ),
-    "unit factors": Map(PROBLEMS + "linear_queries.unit_factors", hard(6), as_block(unit_factors)),
+    "unit factors": Map(
+        QUERIES + "linear.slope_gradient.unit_factors", hard(6), as_block(unit_factors)
+    ),
     "unit factors, sparse": Map(
-        PROBLEMS + "linear_queries.unit_factors", thin(hard(6)), as_block(unit_factors)
+        QUERIES + "linear.slope_gradient.unit_factors", thin(hard(6)), as_block(unit_factors)
     ),
-    **wide(PROBLEMS + "linear_queries.unit_factors", lambda d: as_block(unit_factors)),
-    "rays": Map(PROBLEMS + "sphered.to_rays", hard(6), as_block(lambda b: to_rays(b, None))),
+    **wide(QUERIES + "linear.slope_gradient.unit_factors", lambda d: as_block(unit_factors)),
+    "rays": Map(
+        QUERIES + "subspace.sphered.to_rays", hard(6), as_block(lambda b: to_rays(b, None))
+    ),
     "rays, centred": Map(
-        PROBLEMS + "sphered.to_rays", hard(6), as_block(lambda b: to_rays(b, CENTER))
+        QUERIES + "subspace.sphered.to_rays", hard(6), as_block(lambda b: to_rays(b, CENTER))
     ),
-    "sphere": Map(PROBLEMS + "sphered.to_sphere", hard(6), as_block(lambda b: to_sphere(b, None))),
-    **wide(PROBLEMS + "sphered.to_sphere", lambda d: as_block(lambda b: to_sphere(b, None))),
+    "sphere": Map(
+        QUERIES + "subspace.sphered.to_sphere", hard(6), as_block(lambda b: to_sphere(b, None))
+    ),
+    **wide(
+        QUERIES + "subspace.sphered.to_sphere", lambda d: as_block(lambda b: to_sphere(b, None))
+    ),
     "clip weights": Map(
-        "veilspan.curator.executor.clip_weights",
+        "veilspan.curator.memory.clip_weights",
         lambda rng: np.append(hard(1, 64)(rng)[:, 0] ** 2, [np.inf, np.nan, 1e308, 1e250]),
         lambda norms: clip_weights(norms, 1e-50),
     ),
     "targets, numbers": Map(
-        PROBLEMS + "linear_queries.targets",
+        QUERIES + "linear.slope_gradient.targets",
         labelled(hard(3), [0.0, 5e-324, -1e139, 0.3]),
         as_block(lambda b: targets(Logistic(), b)),
     ),
     "targets, classes": Map(
-        PROBLEMS + "linear_queries.targets",
+        QUERIES + "linear.slope_gradient.targets",
         labelled(hard(3), [0.0, 5e-324, -1e139, 2.0]),
         as_block(lambda b: targets(Multinomial(3), b)),
     ),
     "encoded numbers": Map(
-        ESTIMATORS + "linear_regression._scaled",
+        ESTIMATORS + "regression._scaled",
         lambda rng: hard(1)(rng)[:, 0],
         lambda y: _scaled(y, -1.0, 1e9, 0.5, 1e-9),
     ),
@@ -397,31 +405,31 @@ MAPS = {
         lambda y: WEIGHTED.slope(np.full(len(y), 1e139), y),
     ),
     "histogram cells": Map(
-        PROBLEMS + "column_histograms.ColumnHistograms._cells",
+        QUERIES + "linear.column_histograms.ColumnHistograms._cells",
         hard(6),
         lambda x: HISTOGRAMS._cells(x, np.arange(6), (CENTER, WIDTHS)),
     ),
     "rating rule": Map(
-        PROBLEMS + "rating_rows.RatingRule.kept", ratings_of(ITEMS), as_block(RULE.kept)
+        QUERIES + "completion.rating_rows.RatingRule.kept", ratings_of(ITEMS), as_block(RULE.kept)
     ),
     "rating rule, dense": Map(
-        PROBLEMS + "rating_rows.RatingRule.kept",
+        QUERIES + "completion.rating_rows.RatingRule.kept",
         hard(6),
         as_block(RatingRule(-1e-9, 1e9, 3, "middle", salt=7).kept),
     ),
     "item statistics": Map(
-        PROBLEMS + "ratings.ItemStatistics.prepare",
+        QUERIES + "completion.rating_moments.ItemStatistics.prepare",
         ratings_of(ITEMS),
         as_block(item_statistics),
     ),
     "rating covariance": Map(
-        PROBLEMS + "ratings.RatingCovariance.prepare",
+        QUERIES + "completion.rating_moments.RatingCovariance.prepare",
         ratings_of(ITEMS),
         as_block(lambda b: RatingCovariance(RULE, 1e-9).prepare(b, BIAS)),
     ),
     **{
         f"residuals, {local}": Map(
-            PROBLEMS + "ratings_residual.ResidualMoment.prepare",
+            QUERIES + "completion.residual_moment.ResidualMoment.prepare",
             ratings_of(ITEMS),
             as_block(
                 lambda b, local=local: ResidualMoment(RULE, 0.8, local, 1e-9).prepare(b, HISTORY)
@@ -431,7 +439,7 @@ MAPS = {
     },
     **{
         f"item systems, {kind}": Map(
-            PROBLEMS + "ratings_als.ItemSystems.prepare",
+            QUERIES + "completion.item_systems.ItemSystems.prepare",
             ratings_of(ITEMS),
             as_block(lambda b, kind=kind: systems(kind).query("replace-one").prepare(b, POINT)),
         )

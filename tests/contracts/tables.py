@@ -14,20 +14,24 @@ from veilspan import (
 )
 from veilspan.curator.rows import Block
 from veilspan.geometry import SPD, Ball, Euclidean, Grassmann, PoincareBall, Sphere
-from veilspan.problems.column_histograms import ColumnHistograms
-from veilspan.problems.geodesic import GeodesicGradient
-from veilspan.problems.gradients import RowGradient
-from veilspan.problems.linear_losses import Logistic
-from veilspan.problems.linear_queries import SlopeGradient
-from veilspan.problems.moments import RowCount, RowSum, SecondMoment
-from veilspan.problems.rating_rows import LEVELS, RatingRule
-from veilspan.problems.ratings import NORM_STEPS, ItemStatistics, RatingCovariance
-from veilspan.problems.reaper import ReaperGradient
-from veilspan.problems.recursive import ResidualDifference, TylerBlock, WhitenedBlocks
-from veilspan.problems.sphered import SphericalMoment
-from veilspan.problems.tangent import GradientDifference, GradientScale, TangentGradient
-from veilspan.solvers.geodesic_gradient import GeodesicGradientDescent
-from veilspan.solvers.reaper import ReaperDescent
+from veilspan.losses.linear import Logistic
+from veilspan.queries.completion.rating_moments import NORM_STEPS, ItemStatistics, RatingCovariance
+from veilspan.queries.completion.rating_rows import LEVELS, RatingRule
+from veilspan.queries.linear.column_histograms import ColumnHistograms
+from veilspan.queries.linear.slope_gradient import SlopeGradient
+from veilspan.queries.manifold.tangent_gradient import (
+    GradientDifference,
+    GradientScale,
+    TangentGradient,
+)
+from veilspan.queries.moments import RowCount, RowSum, SecondMoment
+from veilspan.queries.own_gradient import RowGradient
+from veilspan.queries.subspace.geodesic_gradient import GeodesicGradient
+from veilspan.queries.subspace.reaper_gradient import ReaperGradient
+from veilspan.queries.subspace.sphered import SphericalMoment
+from veilspan.queries.subspace.whitened_blocks import ResidualDifference, TylerBlock, WhitenedBlocks
+from veilspan.solvers.subspace.geodesic_gradient import GeodesicGradientDescent
+from veilspan.solvers.subspace.reaper import ReaperDescent
 
 
 def outer(row, center):

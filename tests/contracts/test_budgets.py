@@ -30,13 +30,13 @@ from veilspan import (
     SampledGaussianEvent,
     calibrate_noise,
 )
-from veilspan.curator.objective import objective_event
+from veilspan.curator.objective_door import objective_event
 from veilspan.ledger.costs import cost_of
 from veilspan.ledger.filters import UNIT, rules_for
+from veilspan.losses.linear import Huber, Logistic, Multinomial, SmoothedHinge
 from veilspan.privacy import accounting
 from veilspan.privacy.events import event_to_dict, merge
 from veilspan.privacy.meter import GaussianFilter, Meter, ScheduleMeter, meter_for
-from veilspan.problems.linear_losses import Huber, Logistic, Multinomial, SmoothedHinge
 
 BOTH = ("replace-one", "add-remove")
 #: For twins that are known to be broken: a counterexample need not be a short one.

@@ -8,8 +8,8 @@ import pytest
 from contracts.tables import COMBINATIONS, ESTIMATORS, uses_pairs
 from veilspan import RobustPCA
 from veilspan.audit.replay import replay
-from veilspan.problems.recursive import TylerBlock, WhitenedBlocks
-from veilspan.problems.sphered import SphericalMoment
+from veilspan.queries.subspace.sphered import SphericalMoment
+from veilspan.queries.subspace.whitened_blocks import TylerBlock, WhitenedBlocks
 
 WIDTH = 4
 EXTREME_ROWS = (

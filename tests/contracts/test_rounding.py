@@ -23,17 +23,17 @@ from contracts import exact
 from contracts.package import all_of
 from contracts.rounding_cells import CELLS, lorentz, touching, whitened
 from veilspan import FrechetLoss
-from veilspan.curator import executor
-from veilspan.curator.executor import GROUP, MemoryExecutor
+from veilspan.curator import memory
+from veilspan.curator.memory import GROUP, MemoryExecutor
 from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Block, Rows
 from veilspan.geometry import Lorentz
 from veilspan.privacy.grid import float_slack
-from veilspan.problems.moments import RowSum, SecondMoment
-from veilspan.problems.recursive import WhitenedBlocks
-from veilspan.problems.sphered import to_rays
-from veilspan.problems.streaming import TouchingMoment
-from veilspan.problems.tangent import TangentGradient
+from veilspan.queries.manifold.tangent_gradient import TangentGradient
+from veilspan.queries.moments import RowSum, SecondMoment
+from veilspan.queries.stream.touching_moment import TouchingMoment
+from veilspan.queries.subspace.sphered import to_rays
+from veilspan.queries.subspace.whitened_blocks import WhitenedBlocks
 
 RELATIONS = ("replace-one", "add-remove")
 
@@ -251,14 +251,14 @@ def test_forms_that_lose_digits_are_seen(name):
 
 
 def test_a_clip_that_is_not_enforced_is_seen(monkeypatch):
-    monkeypatch.setattr(executor, "clip_weights", lambda norms, bound: np.ones_like(norms))
+    monkeypatch.setattr(memory, "clip_weights", lambda norms, bound: np.ones_like(norms))
     contract = Contract(CELLS["row sum"], "replace-one")
     assert max(contract.worst_neighbours(np.random.default_rng(1), some_pairs)) > 1.0
 
 
 def test_a_query_that_is_not_in_the_table_is_seen():
     class Newcomer(RowSum):
-        __module__ = "veilspan.problems.newcomer"
+        __module__ = "veilspan.queries.newcomer"
 
     assert missing_queries() == {"Newcomer"}
     del Newcomer

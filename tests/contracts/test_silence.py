@@ -29,13 +29,14 @@ from veilspan.audit.replay import released
 from veilspan.curator import silence
 from veilspan.curator.rows import Block
 from veilspan.curator.silence import Discretion
-from veilspan.estimators import base, private_tracking
-from veilspan.estimators.points import as_points
+from veilspan.estimators import base
+from veilspan.estimators.manifold.points import as_points
+from veilspan.estimators.stream import private_tracker
 from veilspan.geometry import Ball, Lorentz, Sphere
 from veilspan.privacy.errors import FormError, LoudNoiseWarning, NotPrivateWarning
-from veilspan.problems.moments import SecondMoment
-from veilspan.problems.streaming import completed_rows
-from veilspan.solvers.completion_frank_wolfe import FrankWolfeCompletion
+from veilspan.queries.moments import SecondMoment
+from veilspan.queries.stream.touching_moment import completed_rows
+from veilspan.solvers.completion.frank_wolfe import FrankWolfeCompletion
 
 #: Said for public reasons, before any row is read.
 PUBLIC = (NotPrivateWarning, LoudNoiseWarning)
@@ -361,7 +362,7 @@ def test_without_the_second_net_a_map_is_heard(twin, monkeypatch):
         twin(Block(np.nan_to_num(rows)))
         return whole(rows, *more)
 
-    monkeypatch.setattr(private_tracking, "completed_rows", telling)
+    monkeypatch.setattr(private_tracker, "completed_rows", telling)
     (cell,) = (cell for cell in CELLS if cell.owner == "SubspaceTracker")
     kept = complaints(cell, "replace-one", Listener(monkeypatch))
     assert not any("Error" in each for each in kept)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from veilspan import check_query
-from veilspan.curator.checks import QueryCheckError
-from veilspan.problems.gradients import RowGradient
-from veilspan.problems.moments import RowSum, SecondMoment
+from veilspan.curator.check_query import QueryCheckError
+from veilspan.queries.moments import RowSum, SecondMoment
+from veilspan.queries.own_gradient import RowGradient
 
 
 class WrongNorms(SecondMoment):

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from privacy.affordable import budget_for
 from veilspan import BudgetExceededError, GaussianEvent, Plan, PrivacyError, WithheldError
-from veilspan.curator import executor
+from veilspan.curator import memory
 from veilspan.curator.curator import Curator
 from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Rows
@@ -16,8 +16,8 @@ from veilspan.privacy.events import SampledGaussianEvent
 from veilspan.privacy.grid import float_slack
 from veilspan.privacy.noise import NoiseSource, SecureNoise, SeededNoise
 from veilspan.privacy.spaces import VectorSpace
-from veilspan.problems.gradients import RowGradient
-from veilspan.problems.moments import RowCount, RowSum, SecondMoment
+from veilspan.queries.moments import RowCount, RowSum, SecondMoment
+from veilspan.queries.own_gradient import RowGradient
 
 NO_NOISE = (GaussianEvent("q", 0.0, 100),)
 
@@ -94,8 +94,8 @@ def test_rows_whose_gradient_is_not_finite_contribute_nothing(table):
 
 def test_the_size_of_blocks_does_not_change_the_sum(table, monkeypatch):
     whole = curator(table).answer(SecondMoment(3.0), event="q").value
-    monkeypatch.setattr(executor, "BLOCK_BYTES", 700)
-    monkeypatch.setattr(executor, "GROUP", 3)
+    monkeypatch.setattr(memory, "BLOCK_BYTES", 700)
+    monkeypatch.setattr(memory, "GROUP", 3)
     small = curator(table).answer(SecondMoment(3.0), event="q").value
     np.testing.assert_allclose(small, whole, rtol=1e-12)
 
@@ -223,7 +223,7 @@ def test_rows_whose_rounding_may_move_are_counted(table, monkeypatch, neighbors,
         counted.append((rows, moved_rows))
         return float_slack(rows, *more, moved_rows=moved_rows, **settings)
 
-    monkeypatch.setattr(executor, "float_slack", watch)
+    monkeypatch.setattr(memory, "float_slack", watch)
     event = GaussianEvent("q", 3.0) if rate is None else SampledGaussianEvent("q", rate, 3.0)
     curator(table, (event,), neighbors=neighbors).answer(RowSum(1.0), event="q")
     ((rows, moved),) = counted

@@ -8,7 +8,7 @@ import pytest
 from veilspan.curator import patched_rows
 from veilspan.curator.patched_rows import PatchedRows
 from veilspan.curator.rows import Rows
-from veilspan.estimators.points import flat_on_manifold, rows_on_manifold
+from veilspan.estimators.manifold.points import flat_on_manifold, rows_on_manifold
 from veilspan.geometry import Ball, Lorentz
 
 

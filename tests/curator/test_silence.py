@@ -14,7 +14,7 @@ from veilspan.curator.rows import Rows
 from veilspan.curator.silence import Discretion, Silence, quiet
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.noise import SecureNoise, SeededNoise
-from veilspan.problems.moments import RowSum
+from veilspan.queries.moments import RowSum
 
 CELL = "Jane Doe"
 

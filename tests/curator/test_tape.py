@@ -10,7 +10,7 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import GaussianEvent, SampledGaussianEvent
 from veilspan.privacy.noise import SeededNoise
 from veilspan.privacy.plan import Plan
-from veilspan.problems.moments import RowSum
+from veilspan.queries.moments import RowSum
 
 STEPS = 8
 

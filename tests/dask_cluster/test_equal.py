@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from estimators.linear_cases import MODELS, data_for, make
+from estimators.linear.cases import MODELS, data_for, make
 from veilspan import (
     PCA,
     RGD,
@@ -26,9 +26,9 @@ from veilspan import (
 from veilspan.datasets import make_ratings, make_spd
 from veilspan.estimators.base import ON_A_CLUSTER
 from veilspan.geometry import SPD, Ball, Euclidean, PoincareBall, Sphere
-from veilspan.solvers.geodesic_gradient import GeodesicGradientDescent
-from veilspan.solvers.linear_gd import GradientDescent
-from veilspan.solvers.reaper import ReaperDescent
+from veilspan.solvers.linear.gradient_descent import GradientDescent
+from veilspan.solvers.subspace.geodesic_gradient import GeodesicGradientDescent
+from veilspan.solvers.subspace.reaper import ReaperDescent
 
 from .tables import far, parts, rows
 

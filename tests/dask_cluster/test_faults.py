@@ -9,10 +9,10 @@ import textwrap
 import pytest
 
 from veilspan import PCA, Ledger, RobustPCA
-from veilspan.curator import dask_rows
 from veilspan.curator.curator import Curator
+from veilspan.curator.dask import rows as dask_rows
 from veilspan.ledger.errors import LedgerError
-from veilspan.solvers.geodesic_gradient import GeodesicGradientDescent
+from veilspan.solvers.subspace.geodesic_gradient import GeodesicGradientDescent
 
 from .tables import far, parts, rows
 

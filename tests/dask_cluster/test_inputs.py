@@ -25,7 +25,7 @@ from veilspan import (
 )
 from veilspan.datasets import make_ratings
 from veilspan.geometry import Sphere
-from veilspan.solvers.linear_gd import GradientDescent
+from veilspan.solvers.linear.gradient_descent import GradientDescent
 
 from .tables import far, of_unknown_size, parts, rows
 

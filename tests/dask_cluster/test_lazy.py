@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from veilspan import PCA, Ledger, LinearSVC, LogisticRegression, MatrixCompletion, RobustPCA
-from veilspan.curator import dask_table
+from veilspan.curator.dask import table as dask_table
 from veilspan.datasets import make_ratings
-from veilspan.solvers.geodesic_gradient import GeodesicGradientDescent
-from veilspan.solvers.linear_gd import GradientDescent
+from veilspan.solvers.linear.gradient_descent import GradientDescent
+from veilspan.solvers.subspace.geodesic_gradient import GeodesicGradientDescent
 
 from .tables import far, rows
 

@@ -12,17 +12,18 @@ from distributed import KilledWorker
 
 from veilspan import PCA, RGD, Budget, LogisticRegression, Loss, RobustPCA, WithheldError, minimize
 from veilspan.audit.replay import replay
-from veilspan.curator import dask_rows, dask_tasks
 from veilspan.curator.curator import Curator
-from veilspan.curator.dask_rows import DaskExecutor, DaskRows, Look, Part
-from veilspan.curator.dask_table import MOST_PARTS, dask_table, dask_targets
-from veilspan.curator.dask_tasks import Call, Refusal, guarded
-from veilspan.curator.executor import MemoryExecutor
+from veilspan.curator.dask import rows as dask_rows
+from veilspan.curator.dask import tasks
+from veilspan.curator.dask.rows import DaskExecutor, DaskRows, Look, Part
+from veilspan.curator.dask.table import MOST_PARTS, dask_table, dask_targets
+from veilspan.curator.dask.tasks import Call, Refusal, guarded
+from veilspan.curator.memory import MemoryExecutor
 from veilspan.curator.rows import Rows
 from veilspan.geometry import Sphere
 from veilspan.privacy.noise import SecureNoise, SeededNoise
-from veilspan.problems.moments import SecondMoment
-from veilspan.solvers.geodesic_gradient import GeodesicGradientDescent
+from veilspan.queries.moments import SecondMoment
+from veilspan.solvers.subspace.geodesic_gradient import GeodesicGradientDescent
 
 from .tables import parts, rows
 
@@ -123,10 +124,10 @@ def test_a_cluster_that_fails_is_told_from_rows_that_do():
     def full():
         raise MemoryError
 
-    with pytest.raises(dask_tasks.ClusterError, match=r"gave no result \(KilledWorker\)"):
-        dask_tasks.awaited(lost)
+    with pytest.raises(tasks.ClusterError, match=r"gave no result \(KilledWorker\)"):
+        tasks.awaited(lost)
     with pytest.raises(MemoryError):
-        dask_tasks.awaited(full)
+        tasks.awaited(full)
     with pytest.raises(MemoryError):
         guarded(Call(full)).raise_here()
 
@@ -211,7 +212,7 @@ def test_noise_is_drawn_here_once_an_answer(client, monkeypatch):
     client.run(silenced, True)  # workers that would draw noise fail
     try:
         with pytest.raises(RuntimeError, match="ZeroDivisionError"):
-            dask_tasks.results([dask_tasks.task(noisy, [0.0])])
+            tasks.results([tasks.task(noisy, [0.0])])
         solver = GeodesicGradientDescent(steps=5, halvings=1)
         model = RobustPCA(2, solver=solver).fit(parts(rows()))
     finally:
@@ -314,7 +315,7 @@ def test_a_look_is_kept_for_the_next_step_and_no_longer():
 
 
 def test_sums_of_many_groups_meet_in_a_tree(client):
-    futures = dask_tasks.started([Call(abs)] * 70, [-float(i) for i in range(70)])
-    assert dask_tasks.added_futures(futures) == sum(range(70))
-    assert dask_tasks.added([dask_tasks.task(abs, [-1.0]) for _ in range(70)]) == 70.0
-    assert dask_rows.started is dask_tasks.started
+    futures = tasks.started([Call(abs)] * 70, [-float(i) for i in range(70)])
+    assert tasks.added_futures(futures) == sum(range(70))
+    assert tasks.added([tasks.task(abs, [-1.0]) for _ in range(70)]) == 70.0
+    assert dask_rows.started is tasks.started

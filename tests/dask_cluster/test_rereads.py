@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from veilspan import LogisticRegression, Ridge, RobustPCA
-from veilspan.curator import dask_table
-from veilspan.curator.dask_rows import DaskRows, Look, Part
-from veilspan.curator.dask_tasks import Call, guarded
-from veilspan.solvers.linear_gd import GradientDescent
+from veilspan.curator.dask import table as dask_table
+from veilspan.curator.dask.rows import DaskRows, Look, Part
+from veilspan.curator.dask.tasks import Call, guarded
+from veilspan.solvers.linear.gradient_descent import GradientDescent
 
 from .tables import parts, rows
 

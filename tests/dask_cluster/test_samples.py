@@ -8,16 +8,16 @@ import pytest
 
 from veilspan import Budget, LogisticRegression, RobustPCA
 from veilspan.curator.curator import Curator
-from veilspan.curator.dask_rows import DaskRows
-from veilspan.curator.dask_table import dask_table
-from veilspan.curator.executor import PartSampling, Sampling
+from veilspan.curator.dask.rows import DaskRows
+from veilspan.curator.dask.table import dask_table
+from veilspan.curator.memory import PartSampling, Sampling
 from veilspan.curator.rows import Rows
 from veilspan.privacy.events import SampledGaussianEvent
 from veilspan.privacy.noise import SecureNoise, SeededNoise
 from veilspan.privacy.plan import Plan
-from veilspan.problems.moments import RowCount, RowSum
-from veilspan.solvers.geodesic_gradient import GeodesicGradientDescent
-from veilspan.solvers.linear_gd import StochasticGradient
+from veilspan.queries.moments import RowCount, RowSum
+from veilspan.solvers.linear.gradient_descent import StochasticGradient
+from veilspan.solvers.subspace.geodesic_gradient import GeodesicGradientDescent
 
 from .tables import far, parts, rows
 

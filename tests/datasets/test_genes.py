@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from veilspan.baselines import spherical_pca
 from veilspan.datasets import make_gene_map, reduce_loci, scale_counts
 from veilspan.datasets.geography import colours, on_plane, regions
 from veilspan.metrics import procrustes_correlation
+from veilspan.nonprivate.baselines import spherical_pca
 
 
 @pytest.fixture(scope="module")

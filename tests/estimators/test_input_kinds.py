@@ -22,8 +22,8 @@ from veilspan import (
 )
 from veilspan.curator.rows import Rows
 from veilspan.geometry import SPD, Euclidean, Sphere
+from veilspan.losses.manifold import LeadingSubspace
 from veilspan.privacy.budget import Budget
-from veilspan.problems.manifold_losses import LeadingSubspace
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::veilspan.NotPrivateWarning"),

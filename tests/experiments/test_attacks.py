@@ -194,7 +194,7 @@ def test_edges_see_a_map_that_complains():
 
 
 def test_far_points_see_a_bound_that_is_declared_too_small(monkeypatch):
-    from veilspan.problems.tangent import TangentGradient
+    from veilspan.queries.manifold.tangent_gradient import TangentGradient
 
     monkeypatch.setattr(TangentGradient, "sensitivity", lambda self, neighbors: self.bound / 2)
     found = floats.far_points(1, 0, radius=2.0)

@@ -215,8 +215,8 @@ def test_a_split_repeats_and_a_fixed_one_does_not_follow_the_seed():
 
 def test_one_fit_agrees_with_the_estimator():
     """Scaling once is scaling at every question: the same theta up to rounding of noise."""
-    from veilspan.estimators.linear_classification import LogisticRegression
-    from veilspan.solvers.linear_gd import GradientDescent
+    from veilspan.estimators.linear.classification import LogisticRegression
+    from veilspan.solvers.linear.gradient_descent import GradientDescent
 
     split = sets.digits(0)
     data = fits.scaled(split)

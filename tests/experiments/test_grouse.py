@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veilspan.metrics import determinant_similarity, frobenius_discrepancy
-from veilspan.streaming import GreedyStep, NoisyStep, random_basis, update_block
+from veilspan.nonprivate.grouse import GreedyStep, NoisyStep, random_basis, update_block
 
 pytest.importorskip("veilspan_experiments")  # the source distribution may hold none
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geometry.cases import WITH_LOG, rng, tangent
-from veilspan.estimators.points import as_points, flat_on_manifold
+from veilspan.estimators.manifold.points import as_points, flat_on_manifold
 from veilspan.geometry import SPD, Ball, Grassmann, Lorentz, PoincareBall, Sphere
 from veilspan.geometry import _linalg as linalg
 from veilspan.geometry._rowwise import or_nan

@@ -17,8 +17,10 @@ import numpy as np
 
 from veilspan import PCA
 from veilspan.curator.curator import Curator
-from veilspan.ledger import Ledger, anchor, postgres, sqlite
+from veilspan.ledger import Ledger
 from veilspan.ledger.errors import LedgerError
+from veilspan.ledger.seal import anchor
+from veilspan.ledger.stores import postgres, sqlite
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3))
 

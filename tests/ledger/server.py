@@ -16,7 +16,7 @@ import uuid
 from contextlib import contextmanager
 from pathlib import Path
 
-from veilspan.ledger import postgres
+from veilspan.ledger.stores import postgres
 
 OWN_SERVER = "VEILSPAN_TEST_POSTGRES"
 DEBIAN = "/usr/lib/postgresql/*/bin"

@@ -11,7 +11,8 @@ from contextlib import closing
 import pytest
 
 from ledger.requests import request
-from veilspan.ledger import Head, LedgerWarning, TamperError, anchor
+from veilspan.ledger import Head, LedgerWarning, TamperError
+from veilspan.ledger.seal import anchor
 
 
 @pytest.fixture

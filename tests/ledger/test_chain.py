@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from ledger.requests import request
 from veilspan.ledger import Head, Ledger, LedgerError, TamperError
-from veilspan.ledger.chain import FIRST, digest, is_sealed, sealed
-from veilspan.ledger.keys import VARIABLE, key_path, read_or_make_key
 from veilspan.ledger.records import Entry
+from veilspan.ledger.seal.chain import FIRST, digest, is_sealed, sealed
+from veilspan.ledger.seal.keys import VARIABLE, key_path, read_or_make_key
 
 KEY = bytes(range(32))
 texts = st.text(max_size=20)

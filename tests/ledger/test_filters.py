@@ -23,7 +23,7 @@ from veilspan.ledger.filters import (
     rules_to_list,
 )
 from veilspan.ledger.spending import largest_epsilon
-from veilspan.ledger.store import check_units
+from veilspan.ledger.stores.base import check_units
 from veilspan.privacy import gdp
 from veilspan.privacy.renyi import epsilon_renyi, renyi_divergences
 

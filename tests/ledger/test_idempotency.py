@@ -15,7 +15,7 @@ from veilspan.geometry import Grassmann, Sphere
 from veilspan.ledger import LedgerError, TamperError
 from veilspan.ledger.releases import pack, question_of, unpack
 from veilspan.privacy.budget import Budget
-from veilspan.solvers.rgd import RGD
+from veilspan.solvers.manifold.rgd import RGD
 
 X = np.random.default_rng(0).standard_normal((200, 4))
 

@@ -11,7 +11,7 @@ import pytest
 from ledger.requests import SAMPLED, plan_of, request
 from veilspan import Budget, BudgetExceededError, GaussianEvent, calibrate_noise
 from veilspan.ledger import Dataset, Ledger, LedgerError, Request, TamperError, current_dataset
-from veilspan.ledger.store import open_store
+from veilspan.ledger.stores.base import open_store
 
 
 def test_a_dataset_is_made_once_and_keeps_its_terms(ledger):
@@ -248,7 +248,7 @@ def test_datasets_do_not_touch_each_other(ledger):
 def test_a_clock_that_goes_backwards_changes_nothing(ledger, monkeypatch):
     data = ledger.dataset("d", 3, 1e-6)
     for time in ("2030-01-01T00:00:00", "1970-01-01T00:00:00", "2020-01-01T00:00:00"):
-        monkeypatch.setattr("veilspan.ledger.journal.now", lambda time=time: time)
+        monkeypatch.setattr("veilspan.ledger.seal.journal.now", lambda time=time: time)
         data.charge(request(0.5))
     assert [entry.seq for entry in data.history()] == [2, 3, 4, 5]
     assert [entry.time[:4] for entry in data.history()][1:] == ["2030", "1970", "2020"]

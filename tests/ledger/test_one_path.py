@@ -10,8 +10,9 @@ import threading
 import pytest
 
 from ledger.workers import request
-from veilspan.ledger import Ledger, one_path, sqlite
+from veilspan.ledger import Ledger
 from veilspan.ledger.errors import LedgerError
+from veilspan.ledger.stores import one_path, sqlite
 
 HARD = "hard links.*make a symbolic link"
 MOUNTED = "Mount the folder, never the file"

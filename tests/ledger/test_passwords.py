@@ -10,7 +10,7 @@ from veilspan import SubspaceTracker
 from veilspan.ledger import Ledger
 from veilspan.ledger.dataset import Dataset
 from veilspan.ledger.errors import LedgerError
-from veilspan.ledger.passwords import is_unclear, without_password
+from veilspan.ledger.stores.passwords import is_unclear, without_password
 
 
 @pytest.mark.parametrize(

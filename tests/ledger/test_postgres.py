@@ -11,8 +11,9 @@ import pytest
 
 from ledger.server import fresh_database
 from ledger.workers import request
-from veilspan.ledger import Ledger, postgres
+from veilspan.ledger import Ledger
 from veilspan.ledger.errors import LedgerError
+from veilspan.ledger.stores import postgres
 
 
 @pytest.fixture

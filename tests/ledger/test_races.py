@@ -9,7 +9,7 @@ from ledger import workers
 from veilspan.ledger import Ledger
 from veilspan.ledger.errors import LedgerError
 from veilspan.ledger.filters import CAP
-from veilspan.ledger.store import open_store
+from veilspan.ledger.stores.base import open_store
 
 N_PROCESSES = 4
 
@@ -128,8 +128,8 @@ def test_a_rule_that_is_dead_stays_dead_and_does_not_overflow(store_url):
 def test_a_writer_waits_for_another_and_then_says_so(store_url, key_file, monkeypatch):
     ledger = Ledger(store_url, key_file)
     handle = ledger.dataset("race", 2.5, 1e-6)
-    monkeypatch.setattr("veilspan.ledger.sqlite.PATIENCE", 0.2)
-    monkeypatch.setattr("veilspan.ledger.postgres.PATIENCE", 0.2)
+    monkeypatch.setattr("veilspan.ledger.stores.sqlite.PATIENCE", 0.2)
+    monkeypatch.setattr("veilspan.ledger.stores.postgres.PATIENCE", 0.2)
     with (
         ledger.journal.writing(),
         pytest.raises(LedgerError, match="is held by another writer for more than"),

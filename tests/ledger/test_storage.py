@@ -10,8 +10,9 @@ import tempfile
 import pytest
 
 from ledger.workers import request
-from veilspan.ledger import Ledger, sqlite
+from veilspan.ledger import Ledger
 from veilspan.ledger.errors import LedgerError, TamperError
+from veilspan.ledger.stores import sqlite
 
 N_CHARGES = 12
 
@@ -143,7 +144,7 @@ folder = sys.argv[1]
 handle = Ledger(f"{folder}/budget.db", f"{folder}/ledger.key").dataset("trial", 3, 1e-6)
 handle.charge(request())
 handle.spent()
-from veilspan.ledger import sqlite
+from veilspan.ledger.stores import sqlite
 for waiting in sqlite._IDLE.values():
     for _, connection in waiting:
         connection.close()

@@ -12,11 +12,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from ledger.requests import plan_of, request
 from ledger.test_chain import tamper
 from veilspan import BudgetExceededError, GaussianEvent
-from veilspan.ledger import Ledger, LedgerError, Request, TamperError, sqlite
+from veilspan.ledger import Ledger, LedgerError, Request, TamperError
 from veilspan.ledger.costs import cost_of
 from veilspan.ledger.filters import CAP, MOST_RULES, UNIT
 from veilspan.ledger.records import CHARGE, RELEASE
-from veilspan.ledger.store import Book
+from veilspan.ledger.stores import sqlite
+from veilspan.ledger.stores.base import Book
 
 
 def let_go():
@@ -189,7 +190,7 @@ def test_single_bits_that_flip_give_a_sentence_or_the_truth(file_ledger, tmp_pat
 
 def test_twenty_thousand_charges_add_up_exactly(store_url):
     """Against whole numbers of any size; 0.1 + 0.2 would be off after a few."""
-    from veilspan.ledger.store import open_store
+    from veilspan.ledger.stores.base import open_store
 
     draw = random.Random(1)
     with open_store(store_url).writing() as book:

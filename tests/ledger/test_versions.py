@@ -11,7 +11,7 @@ from veilspan.ledger.errors import LedgerError
 
 def test_time_is_only_noted(store_url, tmp_path, monkeypatch):
     times = iter(f"20{year}-01-01T00:00:00.000+00:00" for year in range(40, 0, -1))
-    monkeypatch.setattr("veilspan.ledger.journal.now", lambda: next(times))
+    monkeypatch.setattr("veilspan.ledger.seal.journal.now", lambda: next(times))
     ledger = Ledger(store_url, tmp_path / "ledger.key")
     handle = ledger.dataset("trial", 3, 1e-6)
     for _ in range(3):

@@ -6,7 +6,7 @@ from veilspan.ledger import Ledger
 from veilspan.ledger.dataset import Request
 from veilspan.ledger.errors import LedgerError
 from veilspan.ledger.filters import UNIT
-from veilspan.ledger.store import open_store
+from veilspan.ledger.stores.base import open_store
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import BudgetExceededError
 from veilspan.privacy.events import GaussianEvent

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from veilspan.streaming import GreedyStep, NoisyStep, random_basis, update_block
+from veilspan.nonprivate.grouse import GreedyStep, NoisyStep, random_basis, update_block
 
 
 def start(n, d, angle, rng):

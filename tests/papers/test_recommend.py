@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from veilspan import MatrixCompletion
-from veilspan.baselines.completion import frank_wolfe_fit
+from veilspan.nonprivate.baselines.completion import frank_wolfe_fit
 from veilspan.privacy.gdp import delta_of, epsilon_of, mu_of
 from veilspan.privacy.spaces import SymmetricSpace
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import integrate
 
 from veilspan import RSVRG, Budget, GaussianEvent, LeadingSubspace, minimize
-from veilspan.curator.executor import clip_weights
+from veilspan.curator.memory import clip_weights
 from veilspan.features.covariance import covariance_descriptors
 from veilspan.geometry import SPD, Lorentz, PoincareBall, Sphere
 from veilspan.privacy.gdp import epsilon_of, mu_of, total_mu

@@ -18,11 +18,11 @@ from veilspan import (
     epsilon_spent,
 )
 from veilspan.curator.rows import Block
-from veilspan.diagnostics import ggd_stability, pca_stability
+from veilspan.nonprivate.diagnostics import ggd_stability, pca_stability
 from veilspan.privacy.gdp import epsilon_of
 from veilspan.privacy.spaces import SymmetricSpace
-from veilspan.problems.reaper import ReaperGradient
-from veilspan.solvers.reaper import project_capped_simplex
+from veilspan.queries.subspace.reaper_gradient import ReaperGradient
+from veilspan.solvers.subspace.reaper import project_capped_simplex
 
 
 def unit_rows(n, d, seed=0):

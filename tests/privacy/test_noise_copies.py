@@ -17,7 +17,7 @@ from veilspan import PCA, GaussianEvent, Plan, SampledGaussianEvent
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
 from veilspan.privacy.noise import SecureNoise, SeededNoise
-from veilspan.problems.moments import RowSum
+from veilspan.queries.moments import RowSum
 
 TABLE = np.random.default_rng(0).standard_normal((50, 3))
 EVENTS = (GaussianEvent("all", 1.0, 4), SampledGaussianEvent("some", 0.5, 1.0, 4))

@@ -18,7 +18,7 @@ from veilspan.curator.rows import Rows
 from veilspan.privacy.discrete import add_discrete_noise
 from veilspan.privacy.grid import add_noise
 from veilspan.privacy.noise import SecureNoise, SeededNoise
-from veilspan.problems.moments import RowSum, SecondMoment
+from veilspan.queries.moments import RowSum, SecondMoment
 
 ALPHA = 1e-6
 CELLS = 12

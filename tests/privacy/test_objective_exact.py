@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, softmax
 
-from veilspan.curator.objective import objective_event
+from veilspan.curator.objective_door import objective_event
+from veilspan.losses.linear import Huber, Multinomial, Quantile, SmoothedHinge
 from veilspan.privacy.events import with_noise
 from veilspan.privacy.objective import loss_bounds
 from veilspan.privacy.slope_layers import Layers
-from veilspan.problems.linear_losses import Huber, Multinomial, Quantile, SmoothedHinge
 
 QUADRATURE = 2e-3  # relative error of a sum over the grids below: halving their step moves less
 

@@ -13,12 +13,12 @@ import veilspan
 from veilspan import RGD, RSVRG, Ball
 from veilspan.datasets import make_haystack, make_ratings, make_spd
 from veilspan.geometry import SPD, Euclidean, PoincareBall, Product, Sphere
-from veilspan.problems.penalties import L1Ball
+from veilspan.losses.penalties import L1Ball
 from veilspan.releases import load
 from veilspan.releases.documents import arrays_name, digest_of
-from veilspan.solvers.linear_gd import GradientDescent
-from veilspan.solvers.linear_objective import ObjectivePerturbation
-from veilspan.solvers.reaper import ReaperDescent
+from veilspan.solvers.linear.gradient_descent import GradientDescent
+from veilspan.solvers.linear.objective_perturbation import ObjectivePerturbation
+from veilspan.solvers.subspace.reaper import ReaperDescent
 
 # A number of rows that no attribute has as a dimension.
 N = 223

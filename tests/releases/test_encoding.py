@@ -19,14 +19,14 @@ from veilspan.geometry import (
     Sphere,
     Stiefel,
 )
-from veilspan.problems.penalties import L1, L2, Box, ElasticNet, Group, L1Ball, L2Ball, Simplex
+from veilspan.losses.penalties import L1, L2, Box, ElasticNet, Group, L1Ball, L2Ball, Simplex
 from veilspan.releases.encoding import Encoder, decode
 from veilspan.releases.files import read_release, write_release
-from veilspan.solvers.completion_als import ALSCompletion
-from veilspan.solvers.geodesic_gradient import GeodesicGradientDescent
-from veilspan.solvers.linear_selection import Candidate
-from veilspan.solvers.linear_svrg import SVRGPlus
-from veilspan.solvers.schedules import GeometricSteps
+from veilspan.solvers.completion.als import ALSCompletion
+from veilspan.solvers.linear.selection import Candidate
+from veilspan.solvers.linear.svrg import SVRGPlus
+from veilspan.solvers.steps import GeometricSteps
+from veilspan.solvers.subspace.geodesic_gradient import GeodesicGradientDescent
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 KEYS = st.text() | st.integers() | st.just("veilspan") | st.tuples(st.integers(), st.text())

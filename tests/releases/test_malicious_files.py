@@ -15,10 +15,10 @@ import pytest
 
 from releases.cases import arrays_file, refuses, replace_arrays, rewrite
 from veilspan import SubspaceTracker
-from veilspan.estimators.local_predictor import LocalPredictor
+from veilspan.estimators.completion.local_predictor import LocalPredictor
+from veilspan.nonprivate.grouse.files import StateFileError
 from veilspan.releases import load
 from veilspan.releases.documents import arrays_name
-from veilspan.streaming.files import StateFileError
 
 pytestmark = pytest.mark.usefixtures("no_hanging")
 MEGABYTE = 2**20

@@ -7,9 +7,9 @@ import pytest
 
 from veilspan import SubspaceTracker
 from veilspan.datasets import make_haystack
-from veilspan.estimators.local_predictor import LocalPredictor
+from veilspan.estimators.completion.local_predictor import LocalPredictor
+from veilspan.nonprivate.grouse.files import StateFileError
 from veilspan.releases import load
-from veilspan.streaming.files import StateFileError
 
 
 def parts_of(path):

@@ -9,10 +9,10 @@ import pytest
 from releases.cases import CASES, N, answers, arrays_file, fitted
 from veilspan import PCA, RobustPCA, SubspaceTracker
 from veilspan.datasets import make_haystack, make_ratings
-from veilspan.estimators.recommend import MatrixCompletion
+from veilspan.estimators.completion.matrix_completion import MatrixCompletion
 from veilspan.releases import load, save
 from veilspan.releases.names import releasable
-from veilspan.solvers.schedules import ConstantSteps
+from veilspan.solvers.steps import ConstantSteps
 
 
 def same(one, other):

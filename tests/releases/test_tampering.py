@@ -157,9 +157,9 @@ def test_a_release_from_the_future(release):
 
 EVIL = [
     {"veilspan": "os.system", "arguments": ["touch hacked"]},
-    {"veilspan": "solvers.rgd.os.system", "arguments": ["touch hacked"]},
+    {"veilspan": "solvers.manifold.rgd.os.system", "arguments": ["touch hacked"]},
     {"veilspan": "geometry.base.Manifold"},
-    {"veilspan": "solvers.rgd.ManifoldTask"},
+    {"veilspan": "solvers.manifold.rgd.ManifoldTask"},
     {"veilspan": "cli.folders.Path", "arguments": ["hacked"]},
     {"veilspan": "solvers.nothing.Here"},
     {"veilspan": "array", "name": "nothing"},
@@ -213,7 +213,7 @@ def test_whatever_goes_wrong_is_one_sentence(release, kind, monkeypatch):
 
 
 def test_one_full_stop(release):
-    part = {"veilspan": "problems.penalties.Box", "lo": 1.0, "hi": 0.0}
+    part = {"veilspan": "losses.penalties.Box", "lo": 1.0, "hi": 0.0}
     rewrite(release, lambda d: d["parameters"].update(center=part), mend=True)
     with pytest.raises(ValueError, match=r"cannot be rebuilt: a box needs .*[^.]\.\Z"):
         load(release)

@@ -24,7 +24,7 @@ from veilspan import (
 from veilspan.datasets import make_haystack, make_ratings, make_spd
 from veilspan.geometry import SPD, Ball, Sphere
 from veilspan.reports import report_html
-from veilspan.solvers.geodesic_gradient import GeodesicGradientDescent
+from veilspan.solvers.subspace.geodesic_gradient import GeodesicGradientDescent
 
 RNG = np.random.default_rng(0)
 ROWS = make_haystack(1000, 6, 2, noise=0.05, random_state=0).rows

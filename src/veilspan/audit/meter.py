@@ -37,7 +37,7 @@ from unittest import mock
 import numpy as np
 
 from veilspan.audit.losses import Shift, realised_delta
-from veilspan.curator.executor import Sampling
+from veilspan.curator.memory import Sampling
 from veilspan.curator.tape import Entry, Question, Tape
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.neighbors import Neighbors

@@ -13,15 +13,15 @@ import numpy as np
 from scipy.special import bdtrc, gammaln, log_ndtr, ndtr
 
 from veilspan.datasets import GeneMap, make_gene_map, reduce_loci
-from veilspan.estimators.pca import PCA
-from veilspan.estimators.robust_pca import RobustPCA
+from veilspan.estimators.subspace.pca import PCA
+from veilspan.estimators.subspace.robust_pca import RobustPCA
 from veilspan.metrics import procrustes_correlation
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import SampledGaussianEvent
 from veilspan.privacy.statement import PrivacyStatement
-from veilspan.solvers.geodesic_gradient import GeodesicGradientDescent
-from veilspan.solvers.schedules import PaperSteps
 from veilspan.solvers.spectral import leading_eigenvectors
+from veilspan.solvers.steps import PaperSteps
+from veilspan.solvers.subspace.geodesic_gradient import GeodesicGradientDescent
 
 N_SCORES, N_COMPONENTS = 200, 2
 #: Public bounds on the length of a row. A score has variance 1 at the reference frequencies, so a

@@ -15,7 +15,7 @@ from veilspan.ledger.errors import TamperError
 from veilspan.ledger.ledger import Ledger
 from veilspan.ledger.records import CHARGE, DATASET, RELEASE, Entry
 from veilspan.ledger.spending import Spending
-from veilspan.ledger.store import open_store
+from veilspan.ledger.stores.base import open_store
 from veilspan.ledger.terms import dataset_entries, spending_on
 
 BAR_WIDTH = 40

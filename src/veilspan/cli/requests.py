@@ -19,9 +19,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from veilspan.cli.console import note
-from veilspan.ledger.chain import Head
 from veilspan.ledger.dataset import Dataset, Receipt, Request
 from veilspan.ledger.errors import LedgerError, TamperError
+from veilspan.ledger.seal.chain import Head
 
 
 def request_name(facts: Mapping[str, Any]) -> str:

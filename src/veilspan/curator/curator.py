@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from veilspan.curator.executor import Executor, Sampling
+from veilspan.curator.memory import Executor, Sampling
 from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Rows
 from veilspan.curator.silence import Silence
@@ -50,7 +50,7 @@ from veilspan.privacy.plan import Plan
 from veilspan.privacy.spaces import AnswerSpace
 
 if TYPE_CHECKING:
-    from veilspan.curator.objective import RowLoss
+    from veilspan.curator.objective_door import RowLoss
 
 NoiseKind = Literal["grid", "exact"]
 
@@ -213,7 +213,7 @@ class Curator:
         Answer
             Minimum of shape (p,) or (p, k); ``noise_std`` is that of the output noise alone.
         """
-        from veilspan.curator.objective import minimum
+        from veilspan.curator.objective_door import minimum
 
         self._source.next_step()
         return Answer(*minimum(self, loss, event, output, radius))

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from veilspan.curator.executor import BLOCK_BYTES
+from veilspan.curator.mapped_rows import KEPT_BYTES
+from veilspan.curator.memory import BLOCK_BYTES
 from veilspan.curator.rows import Block, Rows
-from veilspan.curator.scaled_rows import KEPT_BYTES
 
 RowMap = Callable[[np.ndarray], np.ndarray]
 #: Arrays of a block's size that a map may hold at once.

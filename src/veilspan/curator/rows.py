@@ -106,13 +106,13 @@ class Rows:
 
     def executor(self) -> Any:
         """Where sums over these rows run."""
-        from veilspan.curator.executor import MemoryExecutor
+        from veilspan.curator.memory import MemoryExecutor
 
         return MemoryExecutor(self)
 
     def mapped(self, row_map: Callable[[Block], Block], n_features: int) -> Rows:
         """The rows after a public map of each (see ``scaled_rows``)."""
-        from veilspan.curator.scaled_rows import scaled_rows
+        from veilspan.curator.mapped_rows import scaled_rows
 
         return scaled_rows(self, row_map, n_features)
 

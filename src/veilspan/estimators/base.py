@@ -13,11 +13,11 @@ from sklearn.base import BaseEstimator
 
 from veilspan._version import __version__
 from veilspan.curator.curator import Curator
-from veilspan.curator.dask_table import DaskTable
+from veilspan.curator.dask.table import DaskTable
 from veilspan.curator.rows import Block, Rows
 from veilspan.curator.silence import Discretion, quiet
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
-from veilspan.estimators.keeping import Kept
+from veilspan.estimators.publishing import Kept
 from veilspan.estimators.validation import check_privacy_parameters, validate_table
 from veilspan.ledger.claims import ending_claims
 from veilspan.privacy.budget import Budget
@@ -184,7 +184,7 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
 def rows_of(table: Any, targets: Any = None) -> Any:
     """Rows for a curator: of a table in memory, or of one on a cluster."""
     if isinstance(table, DaskTable):
-        from veilspan.curator.dask_rows import DaskRows
+        from veilspan.curator.dask.rows import DaskRows
 
         return DaskRows(table, targets)
     return Rows(table, targets)

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from veilspan._scales import check_location
-from veilspan.curator.dask_table import DaskTable, is_lazy
+from veilspan.curator.dask.table import DaskTable, is_lazy
 from veilspan.curator.input_kinds import refuse_dates, refuse_masked
-from veilspan.estimators.lazy import validate_lazy
+from veilspan.estimators.dask_input import validate_lazy
 from veilspan.privacy.neighbors import check_neighbors
 
 # First lines of scikit-learn's own messages that hold shapes, dtypes or column names only.
@@ -30,7 +30,7 @@ def validate_table(estimator: Any, X: Any, *, lazy: bool = False, **options: Any
 
     scikit-learn quotes the text of a cell it cannot convert and prints complex or one-dimensional
     arrays whole. The error raised here keeps the first line if it is known to be row-free.
-    With ``lazy``, a Dask collection becomes a table of tasks (see ``estimators.lazy``).
+    With ``lazy``, a Dask collection becomes a table of tasks (see ``estimators.dask_input``).
     """
     if is_lazy(X) or isinstance(X, DaskTable):
         if lazy:

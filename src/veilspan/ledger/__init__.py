@@ -4,20 +4,20 @@
 
 * :mod:`~veilspan.ledger.filters`: which requests still fit, with the proof.
 * :mod:`~veilspan.ledger.dataset`: the protocol of a charge.
-* :mod:`~veilspan.ledger.chain`, :mod:`~veilspan.ledger.journal`,
-  :mod:`~veilspan.ledger.anchor`: tamper evidence.
-* :mod:`~veilspan.ledger.store`, ``sqlite``, ``postgres``: where it is kept.
+* :mod:`~veilspan.ledger.seal.chain`, :mod:`~veilspan.ledger.seal.journal`,
+  :mod:`~veilspan.ledger.seal.anchor`: tamper evidence.
+* :mod:`~veilspan.ledger.stores.base`, ``sqlite``, ``postgres``: where it is kept.
 """
 
 from __future__ import annotations
 
-from veilspan.ledger.chain import Head
 from veilspan.ledger.dataset import Dataset, Receipt, Request
 from veilspan.ledger.errors import LedgerError, LedgerWarning, TamperError
 from veilspan.ledger.ledger import Ledger
+from veilspan.ledger.seal.chain import Head
+from veilspan.ledger.seal.verification import LedgerReport
 from veilspan.ledger.session import current_dataset
 from veilspan.ledger.spending import Spending
-from veilspan.ledger.verification import LedgerReport
 
 __all__ = [
     "Dataset",

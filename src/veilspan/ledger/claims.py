@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from veilspan.ledger.store import open_store
+from veilspan.ledger.stores.base import open_store
 
 #: Ledger, dataset and key.
 Place = tuple[str, str, str]

@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from veilspan._version import __version__
-from veilspan.ledger.chain import Head
 from veilspan.ledger.claims import claim
 from veilspan.ledger.costs import cost_of
 from veilspan.ledger.errors import LedgerError, TamperError
 from veilspan.ledger.filters import CAP, MOST_RULES, Rule
-from veilspan.ledger.journal import Journal, Page, shown
 from veilspan.ledger.names import check_name
 from veilspan.ledger.receipts import Receipt, Request
 from veilspan.ledger.records import CHARGE, DATASET, RELEASE, Entry, Terms, as_json
 from veilspan.ledger.releases import digest_of, unpack
+from veilspan.ledger.seal.chain import Head
+from veilspan.ledger.seal.journal import Journal, Page, shown
 from veilspan.ledger.spending import Spending, refusal
 from veilspan.ledger.terms import opened_as, spending_on, terms_and_rules
 from veilspan.ledger.totals import Charges, charges_so_far, checked_account

@@ -6,14 +6,15 @@ import os
 from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 
-from veilspan.ledger.chain import Head
 from veilspan.ledger.dataset import Dataset
 from veilspan.ledger.errors import LedgerError
 from veilspan.ledger.filters import rules_for, rules_to_list
-from veilspan.ledger.journal import Journal, Page, checked_location, shown
-from veilspan.ledger.keys import key_path
 from veilspan.ledger.names import check_name
 from veilspan.ledger.records import DATASET, Entry, Terms
+from veilspan.ledger.seal.chain import Head
+from veilspan.ledger.seal.journal import Journal, Page, checked_location, shown
+from veilspan.ledger.seal.keys import key_path
+from veilspan.ledger.seal.verification import LedgerReport, verify_ledger
 from veilspan.ledger.session import session
 from veilspan.ledger.spending import Spending
 from veilspan.ledger.terms import (
@@ -23,7 +24,6 @@ from veilspan.ledger.terms import (
     spending_on,
     terms_and_rules,
 )
-from veilspan.ledger.verification import LedgerReport, verify_ledger
 
 
 class Ledger:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from veilspan.ledger.chain import Head
 from veilspan.ledger.claims import Claim
 from veilspan.ledger.records import RELEASE
 from veilspan.ledger.releases import digest_of, pack
+from veilspan.ledger.seal.chain import Head
 from veilspan.ledger.totals import releases_so_far
 from veilspan.privacy.plan import Plan
 

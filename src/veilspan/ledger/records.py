@@ -38,7 +38,7 @@ class Entry:
     body : str
         The rest, as JSON with sorted keys.
     mac : str
-        Keyed digest of this line and of all before it (:mod:`veilspan.ledger.chain`).
+        Keyed digest of this line and of all before it (:mod:`veilspan.ledger.seal.chain`).
     """
 
     seq: int

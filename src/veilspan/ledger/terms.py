@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from veilspan.ledger.errors import LedgerError, TamperError
 from veilspan.ledger.filters import Rule, rules_from_list
-from veilspan.ledger.journal import Page
 from veilspan.ledger.names import normalised
 from veilspan.ledger.records import DATASET, Entry, Terms
+from veilspan.ledger.seal.journal import Page
 from veilspan.ledger.spending import Spending
-from veilspan.ledger.store import Book
+from veilspan.ledger.stores.base import Book
 from veilspan.ledger.totals import charges_so_far, checked_account, releases_so_far
 
 

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 
 from veilspan.ledger.errors import TamperError
 from veilspan.ledger.filters import MOST_RULES
-from veilspan.ledger.journal import Page
 from veilspan.ledger.records import CHARGE, RELEASE, Account, Entry
+from veilspan.ledger.seal.journal import Page
 
 
 @dataclass(frozen=True)

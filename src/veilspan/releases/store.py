@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from veilspan._archives import read_with_header
 from veilspan._files import IrregularFileError, sync_folder
 from veilspan._version import __version__
-from veilspan.ledger.keys import key_path, read_key, read_or_make_key
+from veilspan.ledger.seal.keys import key_path, read_key, read_or_make_key
 from veilspan.privacy.errors import PrivacyError
 from veilspan.privacy.records import plan_from, statement_from
 from veilspan.releases.checks import check_release
@@ -183,8 +183,8 @@ def _rebuilt(document: dict[str, Any], arrays: dict[str, Any]) -> Any:
 
 def _load_file(path: Path) -> Any:
     """A tracker's state or a local predictor: files with a header of their own."""
-    from veilspan.estimators.local_predictor import LocalPredictor
-    from veilspan.estimators.tracking import SubspaceTracker
+    from veilspan.estimators.completion.local_predictor import LocalPredictor
+    from veilspan.estimators.stream.subspace_tracker import SubspaceTracker
 
     try:
         header, arrays = read_with_header(path, compressed=True)

@@ -1,0 +1,1 @@
+"""The same door for tables that lie in parts on a Dask cluster."""

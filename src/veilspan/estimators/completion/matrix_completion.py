@@ -1,0 +1,302 @@
+"""Private recommendations: matrix completion under user-level joint differential privacy."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from veilspan._scales import check_location, check_width
+from veilspan.curator.curator import Curator
+from veilspan.estimators.base import PrivateEstimator
+from veilspan.estimators.completion.local_predictor import LocalPredictor
+from veilspan.estimators.completion.ratings_input import (
+    as_ratings,
+    frame_columns,
+    triples_to_ratings,
+)
+from veilspan.estimators.dask_input import lazy_for_dask
+from veilspan.estimators.validation import check_count, refuse_lazy, validate_table
+from veilspan.ledger.dataset import Dataset
+from veilspan.metrics.ranking import rmse
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.calibration import calibrate_noise
+from veilspan.privacy.neighbors import check_neighbors
+from veilspan.privacy.plan import Plan
+from veilspan.queries.completion.rating_rows import MOST_ITEMS, RatingRule
+from veilspan.solvers.completion.base import CompletionSolver, CompletionTask
+from veilspan.solvers.completion.by_name import completion_solver
+
+# Number of the sampling stream that decides which ratings of a user are kept; no step has it.
+# So many times more items than users look like a transposed table.
+TRANSPOSED = 2
+JOINT = (
+    "joint DP: user i's own predictions also use her own ratings; what others see is "
+    "(epsilon, delta)-DP, one user being all of her ratings"
+)
+PUBLIC_ITEMS = "the list of items and the rating range are public"
+
+
+class MatrixCompletion(PrivateEstimator):
+    r"""Recommendations under user-level joint differential privacy.
+
+    A model has two halves. The *global* half, ``item_bias_`` and ``item_factors_``, is learned from
+    all users, is (epsilon, delta)-DP with one user (all of her ratings) as the unit, and may be
+    published. The *local* half is computed where a user's ratings are, from the global half and her
+    own ratings alone (:class:`~veilspan.estimators.completion.local_predictor.LocalPredictor`).
+    Together they are joint-DP (Kearns, Pai, Roth & Ullman 2014; the "billboard" lemma of Hsu et al.
+    2016): what all other users see, together, hardly depends on one user's ratings. No user's
+    factors are ever part of the model.
+
+    Parameters
+    ----------
+    solver : str or completion solver
+        ``"auto"`` (item statistics, then a covariance where public sizes and the first answer say
+        that it rises above its noise), ``"covariance"`` (both, always), ``"frank-wolfe"``,
+        ``"svd"``, ``"als"``, or an instance with settings of its own.
+    rating_range : (float, float)
+        Public lowest and highest rating; ratings outside are clipped.
+    max_ratings_per_user : int
+        At most so many ratings of a user enter the global half, chosen at random (secure
+        randomness); all of them serve her own predictions.
+    n_components : int, optional
+        Largest number of item factors; by default the solver's choice.
+    center : {"user", "middle"}
+        What the global step subtracts from ratings first: the user's own mean, or the middle of
+        the range (for ratings that are already relative).
+    epsilon, delta : float
+        The budget. ``epsilon=inf`` runs the same code without noise.
+    neighbors : {"replace-one", "add-remove"}
+        Neighbour relation on users. Under add-remove the number of users is private.
+    noise : {"grid", "exact"}
+        Gaussian noise rounded to a grid, or the exact discrete Gaussian (small tables only).
+    random_state : None or int
+        ``None`` draws secure noise. An int makes a reproducible simulation that is *not* private.
+    ledger : Dataset, optional
+        Account that is charged before any row is read (:class:`veilspan.Ledger`).
+
+    Attributes
+    ----------
+    item_bias_ : array of shape (n_items,)
+        Global, may be published: how much better than its raters' own means an item is rated.
+    item_factors_ : array of shape (n_items, r)
+        Global, may be published. r may be 0, where noise hides all structure.
+    item_ids_ : tuple
+        Public names of the items.
+    ridge_ : float
+        Global: penalty of the local fits.
+    plan_ : Plan
+        What was asked.
+    privacy_ : PrivacyStatement
+        What was promised and spent.
+
+    Notes
+    -----
+    Users without ratings are rows like others. At least two users are needed. The items are public:
+    nobody can add one by rating it.
+
+    Examples
+    --------
+    >>> from veilspan import MatrixCompletion
+    >>> from veilspan.datasets import make_ratings
+    >>> data = make_ratings(3000, 30)
+    >>> model = MatrixCompletion(rating_range=(1, 5), epsilon=3.0).fit(data.train)
+    >>> model.item_bias_.shape
+    (30,)
+    >>> phone = model.local_predictor()
+    >>> len(phone.recommend({3: 5.0, 7: 1.0}, k=4))
+    4
+    """
+
+    _assumptions: ClassVar[tuple[str, ...]] = (JOINT, PUBLIC_ITEMS)
+    _unit: ClassVar[str] = "one user: all of her ratings"
+
+    def __init__(
+        self,
+        solver: str | CompletionSolver = "auto",
+        *,
+        rating_range: tuple[float, float],
+        max_ratings_per_user: int = 80,
+        n_components: int | None = None,
+        center: str = "user",
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        neighbors: str = "replace-one",
+        noise: str = "grid",
+        random_state: int | None = None,
+        ledger: Dataset | None = None,
+    ) -> None:
+        self.solver = solver
+        self.rating_range = rating_range
+        self.max_ratings_per_user = max_ratings_per_user
+        self.n_components = n_components
+        self.center = center
+        self.epsilon = epsilon
+        self.delta = delta
+        self.neighbors = neighbors
+        self.noise = noise
+        self.random_state = random_state
+        self.ledger = ledger
+
+    # Learning the global half.
+
+    def fit(self, R: Any, y: Any = None) -> Self:
+        """Learn the global half from users x items.
+
+        Parameters
+        ----------
+        R : CSR matrix or array of shape (n_users, n_items)
+            One row per user. In sparse input every stored entry is a rating, zeros included; in
+            dense input NaN says "not rated". Of an item stored twice in a row the last counts.
+            CSR input in order is not copied.
+        y : None
+            Ignored.
+        """
+        return self._fit_table(as_ratings(R), None)
+
+    def fit_triples(self, user: Any, item: Any, rating: Any, items: Any = None) -> Self:
+        """Learn the global half from lists of users, items and ratings with any hashable ids.
+
+        Parameters
+        ----------
+        user, item, rating : sequences of the same length
+            Of two ratings of an item by a user the later counts. Ratings of items that are not
+            listed are dropped; their users stay.
+        items : sequence or "observed"
+            The public list of items. ``"observed"`` takes the items that were rated: right only if
+            that list is public knowledge.
+        """
+        refuse_lazy(user, item, rating)
+        return self._fit_table(*triples_to_ratings(user, item, rating, items))
+
+    def fit_frame(
+        self, frame: Any, columns: Sequence[str] = ("user", "item", "rating"), items: Any = None
+    ) -> Self:
+        """Learn the global half from three columns of a data frame, as :meth:`fit_triples`."""
+        refuse_lazy(frame)
+        return self.fit_triples(*frame_columns(frame, columns), items=items)
+
+    def _fit_table(self, table: Any, item_ids: tuple[Any, ...] | None) -> Self:
+        users, items = table.shape
+        if self.neighbors == "replace-one" and items > TRANSPOSED * users > 0:
+            warnings.warn(
+                f"R has {users} rows (users) and {items} columns (items): is it transposed? Rows "
+                "are protected. With so few users, little can be learned privately.",
+                UserWarning,
+                stacklevel=3,
+            )
+        # Before the fit, so that a stored release is given out with the items it was learned for.
+        self.item_ids_ = tuple(range(items)) if item_ids is None else item_ids
+        return super().fit(table)
+
+    def _plan(self, budget: Budget, n_rows: int | None, n_features: int) -> Plan:
+        task = self._task(budget, n_rows, n_features)
+        solver = completion_solver(self.solver)
+        wanted, shares = solver.schedule(task)
+        return Plan(
+            method=f"{type(self).__name__} ({type(solver).__name__})",
+            budget=budget,
+            neighbors=task.neighbors,
+            n_rows=n_rows,
+            n_features=n_features,
+            events=calibrate_noise(budget, wanted, neighbors=task.neighbors, weights=shares),
+            decisions={
+                "ratings kept per user": task.rule.max_ratings,
+                **solver.decisions(task),
+            },
+        )
+
+    def _run(self, curator: Curator) -> None:
+        plan = curator.plan
+        salt = int(curator.coins("ratings kept").integers(2**63))
+        task = self._task(plan.budget, plan.n_rows, plan.n_features, salt)
+        result = completion_solver(self.solver).run(curator, task)
+        self.item_bias_ = result.item_bias
+        self.item_factors_ = result.item_factors
+        self.n_components_ = result.item_factors.shape[1]
+        self.ridge_ = result.ridge
+
+    def _task(
+        self, budget: Budget, n_rows: int | None, n_features: int, salt: int = 0
+    ) -> CompletionTask:
+        low, high = _checked_range(self.rating_range)
+        if self.center not in ("user", "middle"):
+            raise ValueError(f'center must be "user" or "middle"; got {self.center!r}.')
+        if n_features > MOST_ITEMS:
+            raise ValueError(f"at most {MOST_ITEMS:,} items are supported; got {n_features:,}.")
+        kept = check_count(self.max_ratings_per_user, "max_ratings_per_user", 2**19)
+        count = self.n_components
+        return CompletionTask(
+            n_users=n_rows,
+            n_items=n_features,
+            rule=RatingRule(low, high, min(kept, n_features), self.center, salt),
+            budget=budget,
+            neighbors=check_neighbors(self.neighbors),
+            n_components=(
+                None if count is None else check_count(count, "n_components", n_features)
+            ),
+        )
+
+    # Using it: the local half.
+
+    def local_predictor(self) -> LocalPredictor:
+        """Return the predictor to hand to users: the global half only, safe to publish."""
+        check_is_fitted(self)
+        return LocalPredictor(
+            item_bias=self.item_bias_.astype(np.float32).astype(np.float64),
+            item_factors=self.item_factors_.astype(np.float32).astype(np.float64),
+            item_ids=self.item_ids_,
+            rating_range=_checked_range(self.rating_range),
+            ridge=self.ridge_,
+            privacy=self.privacy_.to_dict(),
+        )
+
+    @lazy_for_dask(lambda model: len(model.item_bias_))
+    def predict(self, R: Any) -> np.ndarray:
+        """Local predictions for rows of users' own ratings: row i is for user i's eyes only.
+
+        Parameters
+        ----------
+        R : CSR matrix or array of shape (n_users, n_items)
+            Any users' ratings, as in :meth:`fit`; they need not have been in the training table.
+
+        Returns
+        -------
+        array of shape (n_users, n_items)
+            Predicted ratings, clipped to the range. Nothing is spent; without noise, row i depends
+            on row i of ``R``.
+        """
+        check_is_fitted(self)
+        table = validate_table(
+            self, as_ratings(R), reset=False, accept_sparse="csr", dtype="numeric"
+        )
+        ratings = table.data.astype(np.float64)
+        return self.local_predictor().predict_rows(table.indptr, table.indices, ratings)
+
+    def score(self, R: Any, R_test: Any) -> float:
+        """Minus the root mean squared error on held-out ratings: larger is better.
+
+        Parameters
+        ----------
+        R : CSR matrix or array of shape (n_users, n_items)
+            The users' own ratings that predictions may use.
+        R_test : CSR matrix or array of the same shape
+            Held-out ratings of the same users.
+        """
+        refuse_lazy(R, R_test)
+        return -rmse(self.predict(R), as_ratings(R_test))
+
+
+def _checked_range(rating_range: Any) -> tuple[float, float]:
+    try:
+        low, high = (float(end) for end in rating_range)
+    except (TypeError, ValueError):
+        raise ValueError("rating_range must be two numbers (lowest, highest rating).") from None
+    if not (np.isfinite([low, high]).all() and low < high):
+        raise ValueError(f"rating_range must be finite and increasing; got ({low:g}, {high:g}).")
+    check_location((low, high), "rating_range")
+    check_width(low, high, "rating_range")
+    return low, high

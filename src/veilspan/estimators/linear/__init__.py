@@ -1,0 +1,1 @@
+"""Linear models: classification and regression."""

@@ -1,0 +1,270 @@
+r"""What all private linear models share: bounds, plan, solver, coefficients in the user's units.
+
+Minimised is the mean loss of the scaled rows (:mod:`veilspan.estimators.linear.feature_bounds`)
+plus a penalty, by a solver that sees noisy answers only (:mod:`veilspan.solvers.linear.base`).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from veilspan._scales import check_scale
+from veilspan.curator.curator import Curator
+from veilspan.curator.dask.table import DaskTable
+from veilspan.estimators.base import PrivateEstimator
+from veilspan.estimators.linear.budget_split import LinearSplit, split_budget
+from veilspan.estimators.linear.feature_bounds import FeatureBounds, FeatureMap
+from veilspan.estimators.linear.parameters import LinearParameters
+from veilspan.estimators.validation import check_count, validate_table
+from veilspan.losses.linear import LinearLoss
+from veilspan.losses.penalties import NoPenalty, Penalty
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.neighbors import check_neighbors
+from veilspan.privacy.noise import NoiseSource
+from veilspan.privacy.plan import Plan
+from veilspan.solvers.linear.base import LinearProblem, LinearResult, LinearSolver
+from veilspan.solvers.linear.by_name import linear_solver
+from veilspan.solvers.linear.private_ranges import private_ranges
+from veilspan.solvers.linear.selection import Candidate, PrivateSelection
+
+PUBLIC_BOUNDS = "feature bounds were set without the rows; rows outside are clipped to them"
+PRIVATE_BOUNDS = "feature ranges were estimated from the rows by charged, noisy histograms"
+
+
+class LinearEstimator(LinearParameters, PrivateEstimator):
+    """Base of the private linear models: a subclass has a loss, a penalty and targets.
+
+    Concrete models are keyword-only dataclasses of their parameters, so that each parameter is
+    written once; scikit-learn reads the signature that this makes.
+    """
+
+    #: What ``validate_data`` is asked to accept as targets.
+    _y_options: ClassVar[dict[str, Any]] = {}
+
+    coef_: np.ndarray
+    intercept_: Any
+
+    @abstractmethod
+    def _loss(self) -> LinearLoss:
+        """Loss of a scaled row."""
+
+    @abstractmethod
+    def _penalty(self, budget: Budget, rows: int | None, n_columns: int) -> Penalty:
+        """Penalty per row, from public facts; ``rows`` is None where no number may be used."""
+
+    @abstractmethod
+    def _encode(self, y: Any) -> Any:
+        """Targets as the loss takes them, by a public map of each."""
+
+    @abstractmethod
+    def _decode(self, coefficients: np.ndarray, constant: np.ndarray) -> None:
+        """Set ``coef_`` and ``intercept_`` from those of the encoded targets."""
+
+    def fit(self, X: Any, y: Any = None, **refused: Any) -> Self:
+        """Learn from the rows of ``X`` and their targets within the budget.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix, Dask array or data frame of shape (n_samples, n_features)
+            One row per person. A sparse table is never made dense as a whole.
+        y : array-like of shape (n_samples,)
+            Targets.
+        **refused
+            ``sample_weight`` is not offered (a ``TypeError`` says why).
+        """
+        _refuse(refused, type(self).__name__)
+        options = {**self._input_options, **self._y_options}
+        table, targets = validate_table(self, X, lazy=True, y=y, **options)
+        before = vars(self).get("classes_")
+        try:
+            encoded = self._encode(targets)
+            if isinstance(table, DaskTable):
+                table.check(encoded)
+            return self._learn(table, encoded)
+        except BaseException:
+            # Labels that no statement speaks of are not kept, nor new ones beside an old fit.
+            self.__dict__.pop("classes_", None)
+            if before is not None:
+                self.classes_ = before
+            raise
+
+    # Planning: public facts only.
+
+    def _plan(self, budget: Budget, n_rows: int | None, n_features: int) -> Plan:
+        self._bounds().check(type(self).__name__, n_features)
+        split = self._split(budget, n_rows, n_features)
+        neighbors = check_neighbors(self.neighbors)
+        decide = getattr(split.solver, "decisions", None)
+        return Plan(
+            method=f"{type(self).__name__} ({split.solver.name})",
+            budget=budget,
+            neighbors=neighbors,
+            n_rows=n_rows,
+            n_features=n_features,
+            events=(*split.first, *split.events),
+            decisions={
+                "loss": split.problem.loss.name,
+                "penalty": split.problem.penalty.name,
+                **({} if decide is None else decide(split.problem, split.budget, neighbors)),
+            },
+        )
+
+    def _split(self, budget: Budget, n_rows: int | None, n_features: int) -> LinearSplit:
+        def prepare(part: Budget) -> tuple[LinearProblem, LinearSolver]:
+            problem = self._problem(part, n_rows, n_features)
+            return problem, self._solver(problem, part)
+
+        private = self.bounds is not None
+        return split_budget(budget, check_neighbors(self.neighbors), prepare, private)
+
+    def _bounds(self) -> FeatureBounds:
+        constant = 0.0
+        if self.fit_intercept:
+            constant = check_scale(self.intercept_scaling, "intercept_scaling")
+        return FeatureBounds(self.feature_range, self.row_norm, self.center, constant, self.bounds)
+
+    def _problem(self, budget: Budget, n_rows: int | None, n_features: int) -> LinearProblem:
+        expected = self.expected_rows
+        if expected is not None:
+            expected = check_count(expected, "expected_rows", 2**53)
+        intercept = bool(self.fit_intercept)
+        columns = n_features + intercept
+        rows = n_rows if n_rows is not None else expected
+        return LinearProblem(
+            loss=self._loss(),
+            penalty=self._penalty(budget, rows, columns),
+            n_features=columns,
+            n_rows=n_rows,
+            expected_rows=None if n_rows is not None else expected,
+            intercept=intercept,
+        )
+
+    def _solver(self, problem: LinearProblem, budget: Budget) -> LinearSolver:
+        """The solver of the name, or the one that ``auto`` chooses where it gets a clip."""
+        if self.selection is not None:
+            return _selection(self.selection, self.clip)
+        solver = linear_solver(self.solver)
+        if self.clip is None:
+            return solver
+        clip = check_scale(self.clip, "clip")
+        if hasattr(solver, "choose"):
+            solver = solver.choose(problem, budget, check_neighbors(self.neighbors)).solver
+        if "clip" not in {field.name for field in fields(solver)}:  # type: ignore[arg-type]
+            raise ValueError(f'solver="{solver.name}" has no clip; leave clip=None.')
+        return replace(solver, clip=clip)  # type: ignore[type-var]
+
+    # Running.
+
+    def _consult(
+        self, table: Any, targets: Any, plan: Plan, source: NoiseSource
+    ) -> tuple[Curator, ...]:
+        split = self._split(plan.budget, plan.n_rows, plan.n_features)
+        bounds = self._bounds()
+        sparse = getattr(table, "is_sparse", not isinstance(table, np.ndarray))
+        asked: tuple[Curator, ...] = ()
+        if split.first:
+            # Ranges are asked of the rows as they come; the solver then gets rows mapped by them.
+            raw = self._mapped_curator(table, None, replace(plan, events=split.first), source)
+            bounds = bounds.with_ranges(private_ranges(raw))
+            asked = (raw,)
+        row_map = bounds.map_for(plan.n_features, sparse)
+        scaled = replace(
+            plan, budget=split.budget, n_features=split.problem.n_features, events=split.events
+        )
+        curator = self._mapped_curator(table, targets, scaled, source, row_map)
+        self._set_result(split.solver.run(curator, split.problem), row_map)
+        return (*asked, curator)
+
+    def _run(self, curator: Curator) -> None:
+        raise NotImplementedError("linear models ask in _consult, over mapped rows.")
+
+    def _set_result(self, result: LinearResult, row_map: FeatureMap) -> None:
+        self._decode(*row_map.user_coefficients(result.theta))
+        self.n_iter_ = max(1, len(result.trace))
+        self.trace_ = result.trace
+        self.stopped_ = result.stopped
+
+    # Using the model: rows are the caller's own, nothing is spent.
+
+    def _scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        table = validate_table(self, X, reset=False, accept_sparse="csr", dtype="numeric")
+        return np.asarray(table @ self.coef_.T + self.intercept_)
+
+    def _rests_on(self) -> tuple[str, ...]:
+        return (*self._assumptions, PUBLIC_BOUNDS if self.bounds is None else PRIVATE_BOUNDS)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def strength_per_row(value: float | None, rows: int | None, name: str) -> float | None:
+    """A penalty on the sum of losses as one on their mean, ``value / rows``; None stays None."""
+    if value is None:
+        return None
+    if rows is None:
+        raise ValueError(
+            f"{name} weighs the penalty against a sum over all rows, whose number is private under "
+            f"add-remove: say expected_rows=... (a guess that is public), or leave {name}=None."
+        )
+    return value / rows
+
+
+def noise_threshold(budget: Budget, rows: int | None, n_columns: int, neighbors: str) -> float:
+    r"""Largest entry that noise gives a released mean gradient: a sqrt(2 log 2p) / (n mu).
+
+    a is 1 under add-remove and 2 under replace-one; the expected maximum of p normals is below it.
+    An l1 penalty of this strength keeps coefficients at zero that only noise would move.
+    """
+    if not budget.is_private:
+        return 0.0
+    if rows is None:
+        raise ValueError(
+            "alpha=None is chosen by the number of rows, which is private under add-remove: say "
+            "alpha, or expected_rows=... (a guess that is public)."
+        )
+    moved = 2.0 if neighbors == "replace-one" else 1.0
+    return moved * math.sqrt(2 * math.log(2 * n_columns)) / (rows * budget.mu)
+
+
+def own_penalty(penalty: Any) -> Penalty:
+    """A penalty given as a value of :mod:`veilspan.losses.penalties`, or a sentence."""
+    if penalty is None:
+        return NoPenalty()
+    missing = [name for name in ("name", "prox", "value") if not hasattr(penalty, name)]
+    if missing:
+        raise ValueError(
+            'penalty must be "l2", "l1", "elasticnet", None, or a penalty or constraint of '
+            f"veilspan.losses.penalties; {type(penalty).__name__} has no {', '.join(missing)}."
+        )
+    return penalty
+
+
+def _selection(candidates: Any, clip: float | None) -> LinearSolver:
+    if clip is not None:
+        raise ValueError("with a selection, give each candidate its own clip.")
+    if isinstance(candidates, str) or not isinstance(candidates, Sequence):
+        raise ValueError('selection must be a list of solvers, ["gd", "objective"] say.')
+    made = (c if isinstance(c, Candidate) else Candidate(linear_solver(c)) for c in candidates)
+    return PrivateSelection(tuple(made))
+
+
+def _refuse(extra: dict[str, Any], owner: str) -> None:
+    # Not a named parameter of fit: scikit-learn takes any such name as a promise to support it.
+    if extra.pop("sample_weight", None) is not None:
+        raise TypeError(
+            f"{owner} takes no sample_weight: a weight that comes with the data scales how much "
+            "one row moves the model, and the guarantee would need a public bound on it. Use "
+            "class_weight with public numbers, or repeat nobody's row."
+        )
+    if extra:
+        raise TypeError(f"{owner}.fit got unexpected arguments: {', '.join(sorted(extra))}.")

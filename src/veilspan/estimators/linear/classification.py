@@ -1,0 +1,167 @@
+"""Private linear classifiers: logistic regression and a support vector machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from veilspan._scales import check_scale
+from veilspan.estimators.dask_input import lazy_for_dask
+from veilspan.estimators.linear.base import own_penalty, strength_per_row
+from veilspan.estimators.linear.classifier import LinearClassifier
+from veilspan.losses.linear import LinearLoss, Logistic, Multinomial, SmoothedHinge
+from veilspan.losses.penalties import L1, ElasticNet, Penalty
+from veilspan.privacy.budget import Budget
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LogisticRegression(LinearClassifier):
+    r"""Differentially private logistic regression; several classes are learned jointly.
+
+    Minimised is the mean of log(1 + exp(-y u)), u = <x, theta>, over rows x scaled into the unit
+    ball by public bounds; with k > 2 classes the multinomial loss, whose k scores share one
+    release: nothing is split over one-against-rest problems.
+
+    Parameters
+    ----------
+    penalty : {"l2", "l1", "elasticnet", None} or penalty
+        Its strength is 1/C as in scikit-learn: C times the sum of losses plus |theta|^2 / 2 or
+        |theta|_1, **of the scaled rows**. A value of :mod:`veilspan.losses.penalties` (an
+        ``L1Ball``, say) is taken as it is, added to the mean loss.
+    l1_ratio : float
+        Share of l1 in ``"elasticnet"``.
+    C, classes, class_weight
+        See :class:`~veilspan.estimators.linear.classifier.ClassifierParameters`.
+    fit_intercept, intercept_scaling, solver, clip, selection
+        See :class:`~veilspan.estimators.linear.parameters.LinearParameters`.
+    feature_range, row_norm, center, bounds, expected_rows
+        See there as well; one of ``feature_range``, ``row_norm`` and ``bounds`` is needed.
+    epsilon, delta, neighbors, noise, random_state
+        The budget, the neighbour relation, the noise: as in all estimators.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+        Coefficients in the features' own units.
+    intercept_ : array of shape (1,) or (n_classes,)
+        Their constants; 0 without an intercept, unless ranges were centred.
+    classes_ : array of shape (n_classes,)
+        Labels.
+    n_iter_, trace_, stopped_ : int, list of dict, str
+        What the solver did, from noisy answers alone.
+    plan_, privacy_ : Plan, PrivacyStatement
+        What was asked; what was promised and spent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from veilspan import LogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (4000, 3))
+    >>> y = X @ [2.0, -1.0, 0.0] + 0.3 > rng.logistic(size=4000) / 4
+    >>> model = LogisticRegression(feature_range=(-1, 1), classes=[False, True])
+    >>> model = model.fit(X, y)
+    >>> bool(model.score(X, y) > 0.8), bool(model.privacy_.verify())
+    (True, True)
+    """
+
+    penalty: Any = field(default="l2", kw_only=False)
+    l1_ratio: float = 0.5
+
+    @lazy_for_dask(lambda model: len(model.classes_))
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class, in the order of ``classes_``."""
+        return np.exp(self.predict_log_proba(X))
+
+    @lazy_for_dask(lambda model: len(model.classes_))
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of the probabilities, exact where those round to 0."""
+        scores = self._scores(X)
+        if scores.shape[1] == 1:
+            scores = np.hstack([np.zeros_like(scores), scores])
+        scores = scores - scores.max(axis=1, keepdims=True)
+        return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+
+    def _loss(self) -> LinearLoss:
+        count = self._n_classes()
+        return self._weighted(Logistic() if count == 2 else Multinomial(count))
+
+    def _penalty(self, budget: Budget, rows: int | None, n_columns: int) -> Penalty:
+        if not isinstance(self.penalty, str):
+            return own_penalty(self.penalty)
+        if self.penalty == "l2":
+            return self._l2(rows)
+        if self.penalty not in ("l1", "elasticnet"):
+            raise ValueError(
+                f'penalty must be "l2", "l1", "elasticnet" or None; got {self.penalty!r}.'
+            )
+        lam = strength_per_row(self._inverse_c(), rows, "C")
+        if lam is None:
+            raise ValueError(f'penalty="{self.penalty}" needs C=...: its strength is 1/C.')
+        return L1(lam) if self.penalty == "l1" else ElasticNet(lam, self.l1_ratio)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LinearSVC(LinearClassifier):
+    r"""Differentially private linear support vector machine for two classes.
+
+    The hinge max(0, 1 - y u) with its corner rounded off over ``hinge_width``: a row's gradient
+    must not jump where a margin crosses 1. On rows of the unit ball.
+
+    Parameters
+    ----------
+    hinge_width : float
+        Width of the rounded corner.
+    C, classes, class_weight
+        As in :class:`LogisticRegression`; the penalty is |theta|^2 / 2, and the intercept is
+        spared where the solver can.
+    fit_intercept, intercept_scaling, solver, clip, selection
+        See :class:`~veilspan.estimators.linear.parameters.LinearParameters`.
+    feature_range, row_norm, center, bounds, expected_rows
+        See there as well; one of ``feature_range``, ``row_norm`` and ``bounds`` is needed.
+    epsilon, delta, neighbors, noise, random_state
+        The budget, the neighbour relation, the noise: as in all estimators.
+
+    Attributes
+    ----------
+    coef_, intercept_ : array of shape (1, n_features), array of shape (1,)
+        In the features' own units.
+    classes_ : array of shape (2,)
+        Labels.
+    n_iter_, trace_, stopped_, plan_, privacy_
+        As in :class:`LogisticRegression`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from veilspan import LinearSVC
+    >>> X = np.random.default_rng(0).uniform(0, 10, (4000, 2))
+    >>> y = np.where(X[:, 0] > X[:, 1], "left", "right")
+    >>> model = LinearSVC(feature_range=(0, 10), classes=["left", "right"]).fit(X, y)
+    >>> bool(model.score(X, y) > 0.9)
+    True
+    """
+
+    hinge_width: float = 0.5
+
+    def _loss(self) -> LinearLoss:
+        self._check_class_count(self._n_classes())
+        return self._weighted(SmoothedHinge(check_scale(self.hinge_width, "hinge_width")))
+
+    def _penalty(self, budget: Budget, rows: int | None, n_columns: int) -> Penalty:
+        return self._l2(rows)
+
+    def _check_class_count(self, count: int) -> None:
+        if count > 2:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is multiclass: "
+                "LogisticRegression learns several classes in one release, while one LinearSVC "
+                "for each would split the budget."
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags

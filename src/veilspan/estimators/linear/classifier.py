@@ -1,0 +1,182 @@
+"""What private linear classifiers share: labels in and out, public class weights, C."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from veilspan._scales import check_scale
+from veilspan.curator.dask.table import DaskTargets
+from veilspan.estimators.dask_input import lazy_for_dask
+from veilspan.estimators.linear.base import LinearEstimator, strength_per_row
+from veilspan.estimators.validation import refuse_lazy_score
+from veilspan.losses.class_weights import ClassWeighted
+from veilspan.losses.linear import LinearLoss
+from veilspan.losses.penalties import L2, NoPenalty, Penalty
+
+GIVEN_LABELS = "the set of class labels is public, and that no other label occurs"
+SEEN_LABELS = "the set of class labels was read off y: right only if it is public knowledge"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ClassifierParameters:
+    """Parameters that both classifiers have.
+
+    Parameters
+    ----------
+    C : float, optional
+        Inverse strength of the penalty as in scikit-learn, C times the sum of losses plus the
+        penalty, **on the scaled rows**. ``None`` leaves regularisation to the solver: noise needs
+        more of it than data do.
+    classes : array-like, optional
+        All labels, known without the data. ``None`` takes those in y, and the statement says so.
+    class_weight : dict, optional
+        Public factors on the loss of classes.
+    """
+
+    C: float | None = None
+    classes: Any = None
+    class_weight: Any = None
+
+
+class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
+    """Base of the classifiers: labels in and out."""
+
+    classes_: np.ndarray
+
+    @lazy_for_dask(lambda model: None if len(model.classes_) == 2 else len(model.classes_))
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of rows: one for each class, or one in all where there are two classes.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Any rows; nothing is spent.
+        """
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    @lazy_for_dask(lambda model: None, lambda model: model.classes_.dtype)
+    def predict(self, X: Any) -> np.ndarray:
+        """Most likely class of each row."""
+        scores = self.decision_function(X)
+        number = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[number]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of rows whose class is predicted; nothing is spent.
+
+        Parameters
+        ----------
+        X, y : array-like or CSR matrix of shape (n_samples, n_features), array-like
+            Any rows and their labels, in memory.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each row counts.
+        """
+        refuse_lazy_score(X, y, sample_weight)
+        return float(super().score(X, y, sample_weight))
+
+    def _encode(self, y: Any) -> Any:
+        """Class numbers, or -1 and 1 for two classes. Sets ``classes_``."""
+        self.classes_ = _seen_labels(y) if self.classes is None else _sorted_labels(self.classes)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least two classes; got 1 class. Say classes=... "
+                "if others exist but do not occur here."
+            )
+        self._check_class_count(len(self.classes_))
+        if isinstance(y, DaskTargets):
+            return y.mapped(_codes, self.classes_)
+        return _codes(y, self.classes_)
+
+    def _decode(self, coefficients: np.ndarray, constant: np.ndarray) -> None:
+        self.coef_ = np.atleast_2d(coefficients.T).copy()
+        self.intercept_ = np.atleast_1d(constant).astype(np.float64)
+
+    def _check_class_count(self, count: int) -> None:
+        """Refuse more classes than the method has; by default none."""
+
+    def _n_classes(self) -> int:
+        """Public number of classes; two until labels have been seen."""
+        if self.classes is not None:
+            return len(_sorted_labels(self.classes))
+        return len(getattr(self, "classes_", (0, 1)))
+
+    def _weighted(self, loss: LinearLoss) -> LinearLoss:
+        """The loss times public class weights, if there are any."""
+        if self.class_weight is None:
+            return loss
+        if not isinstance(self.class_weight, Mapping):
+            raise ValueError(
+                'class_weight must be a dict from labels to public numbers. "balanced" would '
+                "count the classes, and counts are private."
+            )
+        known = self.classes if self.classes is not None else getattr(self, "classes_", None)
+        if known is None:
+            raise ValueError("class_weight needs classes=... before labels have been seen.")
+        labels = _sorted_labels(known).tolist()
+        if not set(self.class_weight) <= set(labels):
+            raise ValueError("class_weight names a label that is not among the classes.")
+        weights = (self.class_weight.get(label, 1.0) for label in labels)
+        return ClassWeighted(loss, tuple(check_scale(w, "class_weight") for w in weights))
+
+    def _rests_on(self) -> tuple[str, ...]:
+        labels = SEEN_LABELS if self.classes is None else GIVEN_LABELS
+        return (*super()._rests_on(), labels)
+
+    def _l2(self, rows: int | None) -> Penalty:
+        lam = strength_per_row(self._inverse_c(), rows, "C")
+        return NoPenalty() if lam is None else L2(lam)
+
+    def _inverse_c(self) -> float | None:
+        return None if self.C is None else 1.0 / check_scale(self.C, "C")
+
+
+def _seen_labels(y: Any) -> np.ndarray:
+    """Labels that occur, in order."""
+    if isinstance(y, DaskTargets):
+        y = y.distinct(_seen_labels)
+    _check_labels(y)
+    return _sorted_labels(y)
+
+
+def _codes(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Class numbers, or -1 and 1 for two classes, as floats."""
+    _check_labels(y)
+    number = _numbers(y, classes)
+    return 2.0 * number - 1.0 if len(classes) == 2 else number.astype(np.float64)
+
+
+def _check_labels(y: np.ndarray) -> None:
+    if y.dtype.kind == "f" and not bool(np.all(y == np.rint(y))):
+        raise ValueError(
+            "Unknown label type: continuous. A classifier needs labels; for numbers use a "
+            "regression."
+        )
+
+
+def _sorted_labels(labels: Any) -> np.ndarray:
+    """Different labels in order, or a sentence that names none."""
+    try:
+        return np.unique(np.asarray(labels))
+    except TypeError:
+        pass
+    # Raised out here: the original quotes types of labels as they come, and holds them.
+    raise TypeError("labels must be of one type that can be sorted: all numbers or all strings.")
+
+
+def _numbers(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Place of each label among the sorted classes."""
+    failed = False
+    try:
+        place = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        failed = not bool(np.all(classes[place] == y))
+    except TypeError:
+        failed = True
+    if failed:
+        raise ValueError("y holds a label that is not among classes, or of another type.")
+    return place

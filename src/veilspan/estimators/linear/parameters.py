@@ -1,0 +1,73 @@
+"""Parameters that all private linear models have, written once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from veilspan.ledger.dataset import Dataset
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LinearParameters:
+    r"""Parameters that all private linear models have.
+
+    Parameters
+    ----------
+    fit_intercept : bool
+        Whether to append a constant column to the scaled rows.
+    intercept_scaling : float
+        Its size over the bound on a row's length
+        (:mod:`veilspan.estimators.linear.feature_bounds`). Larger shortens the features, smaller
+        makes the intercept slow to learn; between 0.15 and 0.5 accuracy hardly moves.
+    solver : str or solver
+        ``"auto"`` chooses by the public noise of a gradient. ``"gd"``, ``"sgd"``, ``"objective"``,
+        ``"statistics"``, ``"newton"``, ``"svrg"``, ``"svrg++"``, ``"accmd"``, ``"frank-wolfe"``,
+        or an instance with settings of its own.
+    clip : float, optional
+        Longest gradient of one row; by default the solver's choice.
+    feature_range : (low, high), optional
+        Public ranges: numbers, or arrays with an entry for each feature.
+    row_norm : float, optional
+        Public bound on the length of a row, after centring and scaling by ``feature_range`` if
+        that is given. Longer rows are shortened. By default sqrt(n_features) with ranges.
+    center : {"midpoint", "zero"}, optional
+        What ranges are centred at; by default the midpoint for dense tables, zero for sparse ones.
+    bounds : None or "private"
+        ``"private"`` estimates the ranges from noisy histograms of each column, for a tenth of the
+        budget (of mu^2); then no ``feature_range`` is needed.
+    selection : sequence, optional
+        Two or more solvers (names, instances, or ``Candidate`` values with penalties of their own):
+        all are fitted on parts of the budget, and a noisy count of what each gets right chooses
+        (:class:`~veilspan.solvers.linear.selection.PrivateSelection`, which says from how many rows
+        that pays). ``solver`` plays no part then.
+    expected_rows : int, optional
+        Under add-remove, a public guess of the number of rows by which defaults are chosen.
+    epsilon, delta : float
+        The budget. ``epsilon=inf`` runs the same code without noise.
+    neighbors : {"replace-one", "add-remove"}
+        Neighbour relation. Under add-remove the number of rows is private.
+    noise : {"grid", "exact"}
+        Gaussian noise rounded to a grid, or the exact discrete Gaussian (few coefficients only).
+    random_state : None or int
+        ``None`` draws secure noise. An int makes a reproducible simulation that is *not* private.
+    ledger : Dataset, optional
+        Account that is charged before any row is read (:class:`veilspan.Ledger`).
+    """
+
+    fit_intercept: bool = True
+    intercept_scaling: float = 0.3
+    solver: Any = "auto"
+    clip: float | None = None
+    feature_range: Any = None
+    row_norm: float | None = None
+    center: str | None = None
+    bounds: str | None = None
+    selection: Any = None
+    expected_rows: int | None = None
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    neighbors: str = "replace-one"
+    noise: str = "grid"
+    random_state: int | None = None
+    ledger: Dataset | None = None

@@ -1,0 +1,1 @@
+"""Means of points on a manifold, and the minimum of any loss there."""

@@ -1,0 +1,1 @@
+"""Subspaces of rows that come one block after another."""

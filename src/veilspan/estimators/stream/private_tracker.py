@@ -1,0 +1,281 @@
+r"""The private life of :class:`veilspan.SubspaceTracker`: one release per block, for ever.
+
+Rows come one after another. The b rows at the places 1..b are the first block, those at b+1..2b
+the second, and so on: a row's block is a matter of its *place*, which is public. A full block goes
+to a curator of its own, which answers one question with Gaussian noise
+(:mod:`veilspan.solvers.stream.block_release`); the subspace after every block is released. Rows of
+a block that is not full wait in memory and reach nobody.
+
+**Promise.** Two streams are neighbours if they have other rows, of the same person, in at most k
+places, no two of them in one block (k = ``max_blocks_per_person``). Then the sequence of *all*
+releases, however long, is (epsilon, delta)-DP.
+
+*Proof.* Let mu be the largest GDP parameter within (epsilon, delta). The releases are played out
+against an adversary who sees each before choosing the next pair of blocks, equal ones or such that
+differ in one row, the latter at most k times on any path.
+
+1. *One block.* The question asked of block t is a function of earlier releases: the query, its
+   point and scale, and the basis that fills gaps in rows (a map of each row by itself at public
+   numbers). Given these, the answer is a Gaussian mechanism with noise multiplier z = sqrt(k)/mu
+   under replace-one (proof in :mod:`veilspan.curator.curator`), so it is (mu/sqrt(k))-GDP if the
+   pair differs, and the same random variable, 0-GDP, if not.
+2. *All blocks.* On every path the squared parameters add up to at most k (mu^2/k) = mu^2. That is
+   the condition of the privacy filter for GDP (Smith & Thakurta 2022, Theorem 1; Koskela, Tobaben
+   & Honkela 2022), which allows each parameter to depend on earlier releases; so all releases
+   together are mu-GDP. They stay so without end, because a divergence over infinitely many
+   releases is the supremum of those over finitely many. For k = 1 this is parallel composition.
+3. *Everything else* is computed from answers and public numbers. []
+
+The adversary may choose rows with earlier releases in hand, so the promise covers a world that
+reacts to what is published. It rests on one thing that no library can see: that a person really has
+at most one row in a block and is in at most k blocks. With m rows in one block she moves an answer
+by m times its sensitivity.
+
+**Why not add-remove.** A row that is put in moves all later rows by one place, and with them one
+row of *every* later block; noise of one size does not cover that for ever. So
+``neighbors="add-remove"`` is refused. Somebody who may be absent is covered under replace-one by a
+row of gaps in her place, which counts as zero.
+
+**What is public**: how many rows have come, hence when a block is full. **What is never written**:
+waiting rows (:mod:`veilspan.curator.waiting`). A pickle, a copy or a saved state holds released
+numbers only, so the rows that wait at that moment are lost to it, and its next block starts with
+the next row. There is no way to release a block before it is full: it would carry the same noise
+for fewer rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from veilspan._scales import check_scale
+from veilspan.curator.curator import Curator
+from veilspan.estimators.base import PrivateEstimator
+from veilspan.estimators.charging import open_charge
+from veilspan.estimators.stream.private_stream import PrivateStream, publish
+from veilspan.estimators.validation import check_count, check_privacy_parameters
+from veilspan.ledger.claims import ending_claims
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.calibration import calibrate_noise
+from veilspan.privacy.errors import NotPrivateWarning, PrivacyError, WeakGuaranteeWarning
+from veilspan.privacy.events import GaussianEvent, with_count
+from veilspan.privacy.noise import noise_source
+from veilspan.privacy.plan import Plan
+from veilspan.privacy.statement import PrivacyStatement
+from veilspan.queries.stream.touching_moment import completed_rows
+from veilspan.solvers.stream.block_release import BLOCK, Belief, StreamRelease
+
+#: Larger blocks or more of them for one person are surely a mistake.
+_MOST = 10**9
+#: What belongs to single rows, with its default: a private stream never looks at one.
+_ROW_BY_ROW = {
+    "step": "noisy",
+    "noise_variance": None,
+    "robust": None,
+    "adapt_rank": False,
+    "detect_change": False,
+}
+
+
+class BlockRelease(PrivateEstimator):
+    """The release of one block: plan, run, record, as for every private fit.
+
+    The ledger is charged for the whole stream, at its first block.
+    """
+
+    _charges: ClassVar[bool] = False
+
+    _input_options: ClassVar[dict[str, Any]] = {
+        "dtype": np.float64,
+        "ensure_min_samples": 2,
+        "ensure_all_finite": "allow-nan",
+    }
+
+    def __init__(
+        self,
+        block_plan: Plan,
+        release: StreamRelease,
+        belief: Belief,
+        noise: str,
+        random_state: int | None,
+    ) -> None:
+        self.block_plan = block_plan
+        self.release = release
+        self.belief = belief
+        self.noise = noise
+        self.random_state = random_state
+
+    def _plan(self, budget: Budget, n_rows: int | None, n_features: int) -> Plan:
+        return self.block_plan
+
+    def _plan_of_fit(self, n_rows: int, n_features: int) -> Plan:
+        return self.block_plan
+
+    def _rows_for_curator(self, table: Any, source: Any) -> Any:
+        ridge = 1.0 if self.belief.basis is None else self.belief.ridge
+        rows = completed_rows(table, self.belief.basis, self.release.row_norm, ridge)
+        return super()._rows_for_curator(rows, source)
+
+    def _run(self, curator: Curator) -> None:
+        self.belief_ = self.release.run(curator, self.belief)
+
+
+def stream_plan(tracker: Any, n_features: int) -> Plan:
+    """What one person's worst case costs: k blocks, each with its one question.
+
+    Parameters
+    ----------
+    tracker : SubspaceTracker
+        With ``epsilon`` given.
+    n_features : int
+        Number of columns.
+    """
+    if tracker.epsilon is None:
+        raise ValueError("epsilon is None: a tracker without privacy has no plan.")
+    check_privacy_parameters(tracker)
+    if tracker.neighbors != "replace-one":
+        raise ValueError(
+            'neighbors must be "replace-one" for a stream: a row that is added or taken away moves '
+            "all later rows to other places, and with them every later block. Put a row of NaN in "
+            "the place of somebody who is absent."
+        )
+    for name, default in _ROW_BY_ROW.items():
+        value = getattr(tracker, name)
+        if not (value is default or (isinstance(value, str) and value == default)):
+            raise ValueError(f"{name} works row by row and cannot be set together with epsilon.")
+    width = check_count(n_features, "n_features", _MOST)
+    if width < 2:
+        raise ValueError("a subspace needs at least 2 columns; got n_features = 1.")
+    size = check_count(tracker.block_size, "block_size", _MOST)
+    if size < 2:
+        raise ValueError("block_size must be at least 2; got 1.")
+    most = check_count(tracker.max_blocks_per_person, "max_blocks_per_person", _MOST)
+    budget = Budget(tracker.epsilon, tracker.delta)
+    return Plan(
+        method=type(tracker).__name__,
+        budget=budget,
+        neighbors="replace-one",
+        n_rows=size,
+        n_features=width,
+        events=calibrate_noise(budget, (GaussianEvent(BLOCK, count=most),), weights=(1.0,)),
+        decisions={
+            "n_components": check_count(tracker.n_components, "n_components", width - 1),
+            "row_norm": check_scale(tracker.row_norm, "row_norm"),
+            "blocks of one person": most,
+            "releases": "one after every block, without end",
+        },
+    )
+
+
+@ending_claims()
+def release_blocks(tracker: Any, X: Any) -> Any:
+    """Take rows in, release every block that is full; ``partial_fit`` of a private tracker.
+
+    A call that is refused (wrong columns, infinite numbers, bad parameters) has taken nothing in.
+    One that breaks off later has taken in *all* of its rows and may have released some of them: do
+    not pass them again, that would be a second block for the same people.
+    """
+    first = not hasattr(tracker, "_private_")
+    if hasattr(tracker, "_stream"):
+        raise PrivacyError(
+            "this tracker has learned without privacy; use a new one, or fit, for a private stream."
+        )
+    noise_source(tracker.random_state)  # refuses what is neither None nor an int
+    release = _release_settings(tracker)
+    rows = tracker._table(X, reset=first)
+    plan = stream_plan(tracker, rows.shape[1])
+    # Asked on every call, so that a dataset that never covers this stream takes no row of it.
+    charge = open_charge(tracker, plan, noise_source(tracker.random_state))
+    if first:
+        stream = PrivateStream(plan, Belief(basis=_public_start(tracker, rows.shape[1])))
+    else:
+        stream = tracker._private_
+        if stream.plan != plan:
+            raise PrivacyError(
+                "parameters of a private stream cannot change on the way: its promise is for all "
+                "releases together. Start a new tracker."
+            )
+    if charge is None:
+        stream.check_account(None)
+    else:
+        stream.check_account(charge.dataset, bool(charge.request.test))
+    tracker._private_ = stream
+    stream.waiting.accept(rows)
+    try:
+        while len(stream.waiting) >= tracker.block_size:
+            if charge is not None and stream.account is None:
+                stream.receipt = charge.commit()  # for the whole stream, before its first block
+            _release_block(tracker, stream, release)
+            publish(tracker)
+    finally:
+        stream.waiting.let_go()
+    return tracker
+
+
+def _release_settings(tracker: Any) -> StreamRelease:
+    kept = 0.0 if tracker.forgetting is None else tracker.forgetting
+    if isinstance(kept, bool) or not isinstance(kept, (int, float)) or not 0 <= kept <= 1:
+        raise ValueError(f"forgetting must be None or lie in [0, 1]; got {tracker.forgetting!r}.")
+    row_norm = check_scale(tracker.row_norm, "row_norm")
+    return StreamRelease(tracker.n_components, row_norm, float(kept))
+
+
+def _public_start(tracker: Any, n_features: int) -> np.ndarray | None:
+    """The basis given as ``init``; rows of the stream are no public start."""
+    if isinstance(tracker.init, str):
+        if tracker.init not in ("rows", "random"):
+            raise ValueError(f'init must be "rows", "random" or an array; got {tracker.init!r}.')
+        return None
+    return np.asarray(tracker._start(n_features).basis.T.copy())
+
+
+def _release_block(tracker: Any, stream: PrivateStream, release: StreamRelease) -> None:
+    block = stream.waiting.take_block(tracker.block_size)
+    once = replace(stream.plan, events=tuple(with_count(e, 1) for e in stream.plan.events))
+    seed = tracker.random_state
+    if seed is not None:  # the noise of a simulation must differ from block to block as well
+        sequence = np.random.SeedSequence([int(seed), stream.releases])
+        seed = int(sequence.generate_state(1, np.uint64)[0])
+    asked = BlockRelease(once, release, stream.belief, tracker.noise, seed)
+    with warnings.catch_warnings():
+        if stream.releases:  # said once, after the first block
+            warnings.simplefilter("ignore", NotPrivateWarning)
+            warnings.simplefilter("ignore", WeakGuaranteeWarning)
+        asked.fit(block)
+    stream.belief = asked.belief_
+    stream.statement = _statement_of_stream(stream, asked.privacy_)
+    stream.releases += 1
+    if stream.receipt is not None and stream.releases == 1:
+        stream.receipt.release(stream.statement.to_dict())
+
+
+def _charged(stream: PrivateStream) -> dict[str, Any] | None:
+    if stream.receipt is not None:
+        return stream.receipt.describe()
+    return None if stream.statement is None else stream.statement.ledger
+
+
+def _statement_of_stream(stream: PrivateStream, block: PrivacyStatement) -> PrivacyStatement:
+    """The promise for all releases together; one that was not private spoils it for good."""
+    before, plan = stream.statement, stream.plan
+    most = plan.decisions["blocks of one person"]
+    spoiled = before is not None and not before.private
+    return replace(
+        block,
+        epsilon=plan.epsilon,
+        events=plan.events,
+        unit=f"all rows of one person: at most one in a block, in at most {most} block(s)",
+        assumptions=(
+            *block.assumptions,
+            f"each person has at most one row in a block and appears in at most {most} block(s)",
+            f"blocks are {plan.n_rows:,} rows by their place in the stream, which is public; "
+            "events are those of one person's worst case, not of the whole stream",
+            "which entries are missing (NaN) is as private as the others",
+        ),
+        private=block.private and not spoiled,
+        ledger=_charged(stream),
+        why_not_private=before.why_not_private if spoiled and before else block.why_not_private,
+    )

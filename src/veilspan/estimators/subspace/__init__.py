@@ -1,0 +1,1 @@
+"""Principal components, plain and robust."""

@@ -1,0 +1,195 @@
+"""Private principal components that survive outliers."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from veilspan._scales import check_scale
+from veilspan.curator.curator import Curator
+from veilspan.estimators.dask_input import lazy_for_dask
+from veilspan.estimators.subspace.base import SubspaceEstimator
+from veilspan.ledger.dataset import Dataset
+from veilspan.privacy.accounting import epsilon_spent
+from veilspan.privacy.budget import LEAST_EPSILON, Budget
+from veilspan.privacy.calibration import calibrate_noise
+from veilspan.privacy.events import Event, SampledGaussianEvent, with_noise
+from veilspan.privacy.neighbors import check_neighbors
+from veilspan.privacy.plan import Plan
+from veilspan.solvers.subspace.base import SubspaceSolver, SubspaceTask
+from veilspan.solvers.subspace.by_name import subspace_solver
+
+
+class RobustPCA(SubspaceEstimator):
+    r"""Differentially private PCA that survives outliers.
+
+    Rows (minus a centre) are scaled to the unit sphere, so no row counts more than another; rows at
+    the centre stay zero and count as rows. Then a solver looks for the r-dimensional subspace that
+    most rows lie near, whatever the others do.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Dimension r. ``None`` chooses it from the spectrum that the solver's start releases anyway,
+        at no extra cost.
+    epsilon, delta : float
+        The budget. ``epsilon=inf`` runs the same code without noise.
+    neighbors : {"replace-one", "add-remove"}
+        Neighbour relation. Under add-remove the number of rows is private, and 2 % of the budget
+        (of mu^2) is spent on a noisy count.
+    solver : str or solver
+        ``"auto"`` is ``"rspca"``, the recursive spherical PCA
+        (:class:`~veilspan.solvers.subspace.recursive_spherical.RecursiveSpherical`). The methods of
+        Maunu, Yu & Lerman (2022), with corrected noise and a start that is charged: ``"ggd"`` and
+        ``"sggd"`` (geodesic gradient descent, full-batch and Poisson-sampled), ``"reaper-gd"``,
+        ``"reaper-sgd"``, ``"reaper-md"``, ``"reaper-smd"``. An instance of a solver class sets its
+        options.
+    center : None, array of shape (n_features,), "private" or "pairs"
+        What to subtract first: nothing; a public vector; a private mean of rows bounded by
+        ``row_norm`` (10 % of the budget); or ``"pairs"``: differences of randomly paired rows,
+        which cost no budget and find the *direction* of an affine subspace with an unknown centre.
+        Pairs halve the number of rows and square the inlier share (a pair is an inlier only if
+        both rows are), so use them when most rows are inliers; they need replace-one.
+    row_norm : float
+        Public bound on the length of a row, used by ``center="private"`` only.
+    noise_std : float, optional
+        For the solvers of the paper: standard deviation of the noise on the *mean* gradient of
+        every step (NGGD, NSGGD), instead of what the budget would give. ``epsilon`` then pays for
+        the start alone, and ``privacy_`` states what all of it truly costs. Needs replace-one.
+    noise : {"grid", "exact"}
+        Gaussian noise rounded to a grid, or the exact discrete Gaussian (small answers only).
+    random_state : None or int
+        ``None`` draws secure noise. An int makes a reproducible simulation that is *not* private.
+    ledger : Dataset, optional
+        Account that is charged before any row is read (:class:`veilspan.Ledger`).
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        Orthonormal rows that span the subspace. Inside it they follow the released second moment of
+        the start, largest share first.
+    spectrum_ : array of shape (n_features,)
+        Noisy eigenvalues of the mean of x x^T over unit rows; they sum to about 1.
+    noise_edge_ : float
+        Eigenvalue that pure noise reaches in ``spectrum_``.
+    mean_ : array of shape (n_features,)
+        What :meth:`transform` subtracts; zero for ``center="pairs"``, where it is not known.
+    privacy_ : PrivacyStatement
+        What was promised and spent.
+
+    Examples
+    --------
+    >>> from veilspan import RobustPCA
+    >>> from veilspan.datasets import make_haystack
+    >>> data = make_haystack(5000, 20, 2, noise=0.05)
+    >>> pca = RobustPCA(n_components=2, epsilon=1.0).fit(data.rows)
+    >>> bool(pca.privacy_.verify())
+    True
+    """
+
+    _center_words: ClassVar[tuple[str, ...]] = ("private", "pairs")
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        neighbors: str = "replace-one",
+        solver: str | SubspaceSolver = "auto",
+        center: Any = None,
+        row_norm: float = 1.0,
+        noise_std: float | None = None,
+        noise: str = "grid",
+        random_state: int | None = None,
+        ledger: Dataset | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.epsilon = epsilon
+        self.delta = delta
+        self.neighbors = neighbors
+        self.solver = solver
+        self.center = center
+        self.row_norm = row_norm
+        self.noise_std = noise_std
+        self.noise = noise
+        self.random_state = random_state
+        self.ledger = ledger
+
+    @lazy_for_dask(lambda model: None)
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Residual ratio |x - P x| / |x| of the caller's own rows: near 0 inlier, near 1 outlier.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Any rows; a row at the centre scores 0.
+        """
+        table = self._own_rows(X)
+        rows = (table.toarray() if hasattr(table, "toarray") else table) - self.mean_
+        residual = np.linalg.norm(rows - (rows @ self.components_.T) @ self.components_, axis=1)
+        length = np.linalg.norm(rows, axis=1)
+        return residual / np.where(length > 0, length, 1.0)
+
+    def _plan(self, budget: Budget, n_rows: int | None, n_features: int) -> Plan:
+        self._check_subspace_parameters(n_features)
+        neighbors = check_neighbors(self.neighbors)
+        if self._center_is("pairs"):
+            if n_rows is None:
+                raise ValueError('center="pairs" needs neighbors="replace-one".')
+            if n_rows < 4:
+                raise ValueError('center="pairs" needs at least 4 rows.')
+            n_rows //= 2
+        solver = subspace_solver(self.solver)
+        events: tuple[Event, ...]
+        if self.noise_std is None:
+            wanted, shares = self._schedule(n_rows, *solver.schedule(neighbors))
+            events = calibrate_noise(budget, wanted, neighbors=neighbors, weights=shares)
+        else:
+            events = self._given_noise(solver, budget, n_rows)
+            spent = epsilon_spent(events, budget.delta, neighbors=neighbors)
+            # A trifle more, for the rounding of another machine; 0 if delta alone covers it all.
+            budget = Budget(max(spent * (1 + 1e-9), LEAST_EPSILON), budget.delta)
+        return Plan(
+            method=f"{type(self).__name__} ({type(solver).__name__})",
+            budget=budget,
+            neighbors=neighbors,
+            n_rows=n_rows,
+            n_features=n_features,
+            events=events,
+            adaptive=solver.adaptive,
+        )
+
+    def _given_noise(
+        self, solver: SubspaceSolver, budget: Budget, n_rows: int | None
+    ) -> tuple[Event, ...]:
+        """Events whose steps have a given noise on the mean gradient; the start is calibrated."""
+        std = check_scale(self.noise_std, "noise_std")
+        if solver.adaptive or n_rows is None or self._center_is("private"):
+            raise ValueError(
+                "noise_std is for the solvers of the paper (ggd, sggd, reaper-...) under "
+                "replace-one, without a private centre."
+            )
+        start, step = solver.schedule(self.neighbors)[0]
+        query = solver.step_query()
+        sampled = isinstance(step, SampledGaussianEvent)
+        moved = query.bound if sampled else query.sensitivity("replace-one")
+        multiplier = std * n_rows * step.sampling_rate / moved
+        return (*calibrate_noise(budget, [start]), with_noise(step, multiplier))
+
+    def _run(self, curator: Curator) -> None:
+        width = curator.n_features
+        rows, center = self._rows_and_center(curator)
+        count = self._count(width) if self.n_components is not None else None
+        task = SubspaceTask(rows, width, count, center)
+        result = subspace_solver(self.solver).run(curator, task)
+        self.components_ = np.ascontiguousarray(result.basis.T)
+        self.n_components_ = len(self.components_)
+        self.spectrum_ = result.spectrum
+        self.noise_edge_ = result.noise_edge
+        self.mean_ = np.zeros(width) if center is None else center
+
+    def _rows_for_curator(self, table: Any, source: Any) -> Any:
+        rows = super()._rows_for_curator(table, source)
+        return rows.paired(source.coins("pairs")) if self._center_is("pairs") else rows

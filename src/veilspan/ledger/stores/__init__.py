@@ -1,0 +1,1 @@
+"""Where a ledger is kept: one database file, or tables on a server."""

@@ -1,0 +1,213 @@
+"""Where a ledger is kept: what every database must offer, and the SQL that they share.
+
+A store hands out a :class:`Book` for the length of one transaction. ``writing`` is exclusive: from
+its start to its end nobody else writes, and what it did is on the disk when it ends, or undone if
+it ends by an error.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from veilspan.ledger.errors import LedgerError
+from veilspan.ledger.filters import CAP, MOST_RULES
+from veilspan.ledger.names import spellings
+from veilspan.ledger.records import CHARGE, RELEASE, Account, Entry
+
+#: Version of the tables below. A store migrates older ones and refuses newer ones.
+SCHEMA = 1
+
+_COLUMNS = "seq, dataset, kind, time, key, about, body, mac"
+_COLUMNS_OF_E = ", ".join(f"e.{column}" for column in _COLUMNS.split(", "))
+_ALLOWED = ", ".join(f"allowed{j}" for j in range(MOST_RULES))
+_SPENT = ", ".join(f"spent{j}" for j in range(MOST_RULES))
+_HOLES = ", ".join("?" * MOST_RULES)
+
+# One statement decides and spends. Sums stay below 2 CAP < 2^63, and are cut at CAP: dead is dead.
+_SPEND = (
+    "UPDATE accounts SET "
+    + ", ".join(
+        f"spent{j} = CASE WHEN spent{j} + ? > {CAP} THEN {CAP} ELSE spent{j} + ? END"
+        for j in range(MOST_RULES)
+    )
+    + " WHERE dataset = ? AND ("
+    + " OR ".join(f"spent{j} + ? <= allowed{j}" for j in range(MOST_RULES))
+    + ")"
+)
+
+
+class Book(ABC):
+    """An open transaction. Databases differ in how they execute a statement."""
+
+    @abstractmethod
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> Any:
+        """Run one statement with ``?`` for values; return a cursor."""
+
+    # Entries.
+
+    def last(self) -> Entry | None:
+        """The last entry."""
+        return self._entry("ORDER BY seq DESC LIMIT 1")
+
+    def entry(self, seq: int) -> Entry | None:
+        """The entry with this number."""
+        return self._entry("WHERE seq = ?", seq)
+
+    def entries(self) -> Iterator[Entry]:
+        """All entries, in order."""
+        rows = self.execute(f"SELECT {_COLUMNS} FROM entries ORDER BY seq")
+        return (Entry(*row) for row in rows)
+
+    def page(
+        self, dataset: str | None, kind: str | None, before: int, limit: int | None
+    ) -> list[tuple[Entry, str | None]]:
+        """The last entries before a number, each with the digest before it, in order.
+
+        Of one dataset *and* one kind, or of all datasets: for these an index leads to the last ones
+        whatever there is before them.
+        """
+        asked = [("e.dataset", dataset), ("e.kind", kind)]
+        chosen = [(column, value) for column, value in asked if value is not None]
+        where = " AND ".join(["e.seq < ?", *(f"{column} = ?" for column, _ in chosen)])
+        cut = "" if limit is None else f"LIMIT {int(limit)}"
+        rows = self.execute(
+            f"SELECT {_COLUMNS_OF_E}, p.mac FROM entries e LEFT JOIN entries p "
+            f"ON p.seq = e.seq - 1 WHERE {where} ORDER BY e.seq DESC {cut}",
+            (before, *(value for _, value in chosen)),
+        )
+        return [(Entry(*row[:-1]), row[-1]) for row in rows][::-1]
+
+    def dataset_entries(self) -> Iterator[Entry]:
+        """The entries with the terms of all datasets, oldest first."""
+        rows = self.execute(
+            f"SELECT {_COLUMNS} FROM entries WHERE kind = 'dataset' ORDER BY seq"
+        ).fetchall()
+        return (Entry(*row) for row in rows)
+
+    def dataset_entry(self, dataset: str) -> Entry | None:
+        """The entry with a dataset's terms."""
+        return self._entry("WHERE dataset = ? AND kind = 'dataset'", dataset)
+
+    def charge_with_key(self, dataset: str, key: str) -> Entry | None:
+        """The charge under an idempotency key."""
+        return self._entry(
+            "WHERE dataset = ? AND key IN (?, ?) AND kind = ? ORDER BY seq LIMIT 1",
+            dataset,
+            *spellings(key),
+            CHARGE,
+        )
+
+    def last_of(self, kind: str, dataset: str) -> Entry | None:
+        """The latest entry of a kind about a dataset."""
+        return self._entry(
+            "WHERE dataset = ? AND kind = ? ORDER BY seq DESC LIMIT 1", dataset, kind
+        )
+
+    def release_of(self, charge: int) -> Entry | None:
+        """The release that followed a charge."""
+        return self._entry("WHERE about = ? AND kind = ?", charge, RELEASE)
+
+    def append(self, entry: Entry) -> None:
+        """Add an entry at the end."""
+        self.execute(
+            f"INSERT INTO entries ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                entry.seq,
+                entry.dataset,
+                entry.kind,
+                entry.time,
+                entry.key,
+                entry.about,
+                entry.body,
+                entry.mac,
+            ),
+        )
+
+    def _entry(self, where: str, *values: Any) -> Entry | None:
+        row = self.execute(f"SELECT {_COLUMNS} FROM entries {where}", values).fetchone()
+        return None if row is None else Entry(*row)
+
+    # Stored releases.
+
+    def keep(self, seq: int, payload: bytes) -> None:
+        """Store what was released, beside the entry of the release."""
+        self.execute("INSERT INTO payloads (seq, data) VALUES (?, ?)", (seq, payload))
+
+    def payload(self, seq: int) -> bytes | None:
+        """What was stored beside an entry."""
+        row = self.execute("SELECT data FROM payloads WHERE seq = ?", (seq,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    # Accounts.
+
+    def open_account(self, dataset: str, allowed: Sequence[int]) -> None:
+        """Open an account from which nothing was spent."""
+        self.execute(
+            f"INSERT INTO accounts (dataset, {_ALLOWED}, {_SPENT}) VALUES (?, {_HOLES}, {_HOLES})",
+            (dataset, *allowed, *[0] * MOST_RULES),
+        )
+
+    def account(self, dataset: str) -> Account | None:
+        """The account of a dataset."""
+        return next(self.accounts(dataset), None)
+
+    def accounts(self, dataset: str | None = None) -> Iterator[Account]:
+        """All accounts, by name."""
+        where, values = ("", ()) if dataset is None else ("WHERE dataset = ?", (dataset,))
+        rows = self.execute(
+            f"SELECT dataset, {_ALLOWED}, {_SPENT} FROM accounts {where} ORDER BY dataset", values
+        )
+        for name, *units in rows:
+            yield Account(name, tuple(units[:MOST_RULES]), tuple(units[MOST_RULES:]))
+
+    def spend(self, dataset: str, costs: Sequence[int]) -> bool:
+        """Spend if some rule has room, by one conditional UPDATE; whether it did."""
+        check_units(costs)
+        doubled = [cost for cost in costs for _ in range(2)]
+        return bool(self.execute(_SPEND, (*doubled, dataset, *costs)).rowcount == 1)
+
+
+class Store(ABC):
+    """A database that holds a ledger."""
+
+    @abstractmethod
+    def exists(self) -> bool:
+        """Whether there is a ledger."""
+
+    @abstractmethod
+    def writing(self) -> AbstractContextManager[Book]:
+        """An exclusive transaction, durable when it ends. Makes the tables if there are none."""
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[Book]:
+        """A consistent view. Refuses if there is no ledger."""
+
+    @abstractmethod
+    def hold(self, what: str) -> Callable[[], None]:
+        """Wait until no other process holds ``what``; hold it until the returned call, or death.
+
+        Where locks are not to be had it is not held, and others do not wait.
+        """
+
+
+def check_units(costs: Sequence[int]) -> None:
+    """Refuse a cost that is not a whole number of units: negative, NaN, infinite, a fraction."""
+    if len(costs) != MOST_RULES:
+        raise ValueError(f"a charge has {MOST_RULES} costs, one for each rule.")
+    for cost in costs:
+        if isinstance(cost, bool) or not isinstance(cost, int) or not 0 <= cost <= CAP:
+            raise LedgerError(f"a cost must be a whole number from 0 to {CAP}; got {cost!r}.")
+
+
+def open_store(url: str) -> Store:
+    """The store behind a path or URL."""
+    if url.startswith(("postgresql://", "postgres://")):
+        from veilspan.ledger.stores.postgres import PostgresStore
+
+        return PostgresStore(url)
+    from veilspan.ledger.stores.sqlite import SQLiteStore
+
+    return SQLiteStore(url)

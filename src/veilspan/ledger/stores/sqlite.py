@@ -1,0 +1,268 @@
+"""A ledger in one SQLite file: no server, many processes.
+
+Write-ahead log with ``synchronous=FULL``: a commit returns when the log is on the disk. Writers
+start with BEGIN IMMEDIATE, so that nobody writes between what they read and what they write.
+Connections are kept for the next transaction, never across a fork. Every transaction checks that
+the file has one path only (:mod:`veilspan.ledger.stores.one_path`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from veilspan.ledger.errors import LedgerError
+from veilspan.ledger.stores.base import SCHEMA, Book, Store
+from veilspan.ledger.stores.byte_locks import hold_byte
+from veilspan.ledger.stores.one_path import Identity, located, stands
+from veilspan.ledger.stores.sqlite_tables import MIGRATIONS, TABLES
+
+#: Seconds to wait for another writer.
+PATIENCE = 60.0
+# SQLite waits in C, where Ctrl-C is not seen: it is let wait for this many seconds at a time.
+_MOMENT = 0.2
+
+# Connections that wait for the next transaction: path -> [(file identity, connection)].
+_IDLE: dict[str, list[tuple[Identity, sqlite3.Connection]]] = {}
+_LOCK = threading.Lock()
+
+Result = TypeVar("Result")
+
+
+class SQLiteBook(Book):
+    """A transaction on a connection."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        """Run one statement."""
+        return self._connection.execute(statement, values)
+
+
+class SQLiteStore(Store):
+    """A ledger in a file.
+
+    Parameters
+    ----------
+    path : str
+        The file; made when something is first written.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def exists(self) -> bool:
+        """Whether the file is there and its tables were made."""
+        if not _holds_something(self.path):
+            return False
+        with self._transaction("BEGIN") as (_, version):
+            return version > 0
+
+    @contextmanager
+    def writing(self) -> Iterator[Book]:
+        """BEGIN IMMEDIATE ... COMMIT."""
+        with self._transaction("BEGIN IMMEDIATE") as (connection, version):
+            _make_or_migrate_tables(connection, version)
+            yield SQLiteBook(connection)
+
+    @contextmanager
+    def reading(self) -> Iterator[Book]:
+        """A snapshot."""
+        if not _holds_something(self.path):
+            raise LedgerError(f"there is no ledger at {self.path}.")
+        with self._transaction("BEGIN") as (connection, version):
+            if version == 0:
+                raise LedgerError(f"there is no ledger at {self.path}, which is a database.")
+            if version == SCHEMA:
+                yield SQLiteBook(connection)
+                return
+        with self.writing() as book:  # migrates
+            yield book
+
+    def hold(self, what: str) -> Callable[[], None]:
+        """A lock on one byte of a file beside the ledger, which the system ends with the process.
+
+        Such a lock is held by the process: its threads exclude each other elsewhere.
+        """
+        return hold_byte(os.path.realpath(self.path), what)
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[tuple[sqlite3.Connection, int]]:
+        """A connection inside a transaction, and the format of the tables."""
+        with _sentences(self.path):
+            expected, connection = _take(self.path)
+            try:
+                version = patiently(lambda: _begin(connection, begin, self.path))
+                # Now that nobody else writes: a name that was made while we waited is seen as well.
+                if not stands(expected):
+                    raise LedgerError(
+                        f"the ledger {self.path} was moved or replaced just now; try again."
+                    )
+                yield connection, version
+                connection.execute("COMMIT")
+            except BaseException:
+                # Whatever state it is in: closing undoes what was not committed.
+                connection.close()
+                raise
+            with _LOCK:
+                _IDLE.setdefault(self.path, []).append((expected, connection))
+
+
+def patiently(work: Callable[[], Result]) -> Result:
+    """Do something as soon as other writers let us, for :data:`PATIENCE` seconds."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return work()
+        except sqlite3.OperationalError as error:
+            busy = getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY")
+            if not busy or time.monotonic() > until:
+                raise
+        time.sleep(0.001)  # some waits end at once: then this is the pause
+
+
+def _begin(connection: sqlite3.Connection, begin: str, path: str) -> int:
+    """Begin and read: only then does a snapshot stand. Returns the format of the tables."""
+    connection.execute(begin)
+    try:
+        return _version(connection, path)
+    except sqlite3.OperationalError:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _holds_something(path: str) -> bool:
+    try:
+        return os.stat(path).st_size > 0
+    except OSError:
+        return False
+
+
+def _make_or_migrate_tables(connection: sqlite3.Connection, version: int) -> None:
+    if version == SCHEMA:
+        return
+    steps = [MIGRATIONS[old] for old in range(version, SCHEMA)] if version else [TABLES]
+    for statement in _statements("".join(steps)):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {SCHEMA}")
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Statements of a script. ``executescript`` would commit what was begun."""
+    pending = ""
+    for line in script.splitlines():
+        pending += line + "\n"
+        if sqlite3.complete_statement(pending):
+            yield pending
+            pending = ""
+
+
+def _version(connection: sqlite3.Connection, path: str) -> int:
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version != SCHEMA:
+        _refuse_foreign(connection, path)
+    if version > SCHEMA:
+        raise LedgerError(
+            f"{path} was written by a later version (format {version}; this one reads {SCHEMA}). "
+            "Update veilspan."
+        )
+    return version
+
+
+def _refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
+    names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    if names and not {"entries", "accounts"} <= names:
+        raise LedgerError(
+            f"there is no ledger at {path}: it is a database of something else. A ledger gets its "
+            "own file."
+        )
+
+
+def _take(path: str) -> tuple[Identity, sqlite3.Connection]:
+    """A connection that waits, if its file is still the one at ``path``, else a new one."""
+    while True:
+        with _LOCK:
+            waiting = _IDLE.get(path)
+            kept = waiting.pop() if waiting else None
+        if kept is None:
+            connection = _connect(path)
+            try:
+                return located(path), connection
+            except BaseException:
+                connection.close()
+                raise
+        try:
+            status = os.stat(path)
+            if (status.st_dev, status.st_ino) == kept[0][1:]:
+                return kept
+        except OSError:
+            pass
+        kept[1].close()  # the file was replaced: charges must not go to the old one
+
+
+def _connect(path: str) -> sqlite3.Connection:
+    if not Path(path).parent.is_dir():
+        raise LedgerError(f"the folder of {path} does not exist.")
+    with contextlib.suppress(FileNotFoundError):
+        located(path)  # before SQLite makes a log beside a second name
+    connection = sqlite3.connect(
+        path, timeout=_MOMENT, isolation_level=None, check_same_thread=False
+    )
+    try:
+        # Before anything is changed: somebody else's file is left as it is.
+        patiently(lambda: _refuse_foreign(connection, path))
+        # SQLite does not wait for this one if another connection is doing the same.
+        patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def _sentences(path: str) -> Iterator[None]:
+    """Errors of SQLite as sentences that say what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        name = getattr(error, "sqlite_errorname", "") or ""
+        said = [text for start, text in _SAID.items() if name.startswith(start)]
+        text = said[0] if said else f"failed ({error})"
+        raise LedgerError(f"the ledger {path} {text}.") from error
+    except UnicodeDecodeError:  # texts that are none, also in what SQLite says about them
+        raise LedgerError(f"the ledger {path} {_SAID['SQLITE_CORRUPT']}.") from None
+
+
+_SAID = {
+    "SQLITE_FULL": "cannot grow: the disk is full",
+    "SQLITE_READONLY": "is read-only",
+    "SQLITE_CANTOPEN": "cannot be opened: check the folder and its permissions",
+    "SQLITE_NOTADB": "is not a SQLite database",
+    "SQLITE_CORRUPT": "is damaged: restore it from a copy, then compare heads",
+    "SQLITE_BUSY": f"is held by another writer for more than {PATIENCE:g} s",
+    "SQLITE_IOERR": "cannot be read or written: the disk reports an error",
+}
+
+
+def _before_fork() -> None:
+    """A connection must not be shared with a child; the parent opens another when it needs one."""
+    _LOCK.acquire()
+    for _, connection in (pair for waiting in _IDLE.values() for pair in waiting):
+        connection.close()
+    _IDLE.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
+    )

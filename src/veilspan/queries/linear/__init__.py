@@ -1,0 +1,1 @@
+"""Questions about rows and their targets: slopes, moments, ranges, gains."""

@@ -1,0 +1,110 @@
+r"""Rows of a linear model inside the unit ball, by a public map of each row on its own.
+
+A row x becomes
+
+    v / max(|v|, R),      v = ((x - center) / scale, intercept),      R = ``row_norm``,
+
+so that every row has at most unit length and rows longer than R are shortened, the constant column
+with them. The map looks at one row and public numbers only: whoever changes (adds, removes) one row
+before it changes (adds, removes) one row after it, so it costs no privacy, whether its numbers were
+known in advance or released earlier.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from veilspan._scales import check_derived_scale, check_location
+from veilspan.curator.row_maps import row_map
+from veilspan.curator.rows import Block
+from veilspan.queries.moments import squared_norms
+
+
+@dataclass(frozen=True, eq=False)
+class RowScaling:
+    """A public map of rows into the unit ball (formula above).
+
+    Parameters
+    ----------
+    center : array of shape (p,) or None
+        Subtracted first. ``None`` keeps zeros zero, as sparse rows need.
+    scale : float or array of shape (p,)
+        What each column is divided by.
+    row_norm : float
+        R: length from which scaled rows, constant included, are shortened.
+    intercept : float
+        The constant that is appended as the last column; 0 appends none.
+    """
+
+    center: np.ndarray | None = None
+    scale: float | np.ndarray = 1.0
+    row_norm: float = 1.0
+    intercept: float = 0.0
+
+    def __post_init__(self) -> None:
+        scale = np.asarray(self.scale, dtype=np.float64)
+        if not (np.isfinite(scale).all() and (scale > 0).all()):
+            raise ValueError("scale must be positive and finite in every column.")
+        for extreme in (scale.min(), scale.max()):
+            check_derived_scale(extreme, "scale")
+        check_derived_scale(self.row_norm, "row_norm")
+        if self.intercept != 0:
+            check_derived_scale(self.intercept, "intercept")
+        if self.center is not None:
+            check_location(self.center, "center")
+
+    def width(self, n_features: int) -> int:
+        """Columns after the map."""
+        return n_features + (self.intercept > 0)
+
+    @row_map
+    def __call__(self, block: Block) -> Block:
+        """Scaled rows, dense or CSR as they came; targets stay."""
+        scaled = self._sparse(block.x) if block.is_sparse else self._dense(block.x)
+        return Block(scaled, block.y)
+
+    def user_coefficients(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients and intercept for raw rows, of a theta of shape (p',) or (p', k).
+
+        For rows that are not shortened, <scaled row, theta> = <x, coefficients> + intercept.
+        """
+        weights = theta[:-1] if self.intercept > 0 else theta
+        scale = np.broadcast_to(np.asarray(self.scale, dtype=np.float64), weights.shape[:1])
+        coefficients = (weights.T / (scale * self.row_norm)).T
+        constant = np.zeros(theta.shape[1:])
+        if self.intercept > 0:
+            constant = self.intercept * theta[-1] / self.row_norm
+        if self.center is not None:
+            constant = constant - self.center @ coefficients
+        return coefficients, np.asarray(constant)
+
+    def _dense(self, x: np.ndarray) -> np.ndarray:
+        if self.center is not None:
+            x = x - self.center
+        rows = np.empty((x.shape[0], self.width(x.shape[1])))
+        np.divide(x, self.scale, out=rows[:, : x.shape[1]])
+        if self.intercept > 0:
+            rows[:, -1] = self.intercept
+        rows *= self._shortening(rows)[:, None]
+        return rows
+
+    def _sparse(self, x: Any) -> Any:
+        from scipy import sparse
+
+        if self.center is not None:
+            raise ValueError("sparse rows need center=None: a centre would fill their zeros.")
+        scale = np.broadcast_to(np.asarray(self.scale, dtype=np.float64), x.shape[1:])
+        rows = sparse.csr_array(x, copy=True, dtype=np.float64)
+        rows.data /= scale[rows.indices]
+        if self.intercept > 0:
+            constant = np.full((x.shape[0], 1), self.intercept)
+            rows = sparse.csr_array(sparse.hstack([rows, constant], format="csr"))
+        rows.data *= np.repeat(self._shortening(rows), np.diff(rows.indptr))
+        return rows
+
+    def _shortening(self, rows: Any) -> np.ndarray:
+        """1 / max(|v|, R); 0 for a row whose squared length is beyond float64."""
+        return np.asarray(1.0 / np.maximum(np.sqrt(squared_norms(rows)), self.row_norm))

@@ -1,0 +1,170 @@
+r"""What gradient methods ask of rows: sums of clipped gradients of a linear model.
+
+A row (x, y) adds x' l'(<x', theta>, y), where x' = x / max(1, |x|) is the row inside the unit ball
+and y is kept to the range of targets. Both are done here, row by row, although the estimators have
+done so already: a row of absurd length is a unit row like any other, and no proof rests on what a
+caller promised. With k scores the contribution is the p x k matrix x' l'(...)^T; its norm is
+|l'| |x'|, so it is clipped without being formed.
+
+**Clipping one score is capping a slope.** If the loss is convex in its score u, then shortening the
+row's gradient to C replaces the slope l'(u) by max(-c, min(c, l'(u))) with c = C / |x'|, which is
+non-decreasing in u again: the clipped gradient is the gradient of another convex loss, the Huber
+form of l that grows linearly where |l'| > c. So descent on clipped gradients minimises something,
+namely a robust version of the problem. With several scores (multinomial) a shortened slope need not
+be the gradient of any function, and a clip much below the slope bound may end elsewhere.
+
+**Rounding.** x' theta is computed to within about 1.5 p u |theta| (u = 2^-53; a half of p for the
+row's length), hence the slope to
+within L p u |theta|, L the loss's smoothness, and a few u times the largest slope (a slope may be
+a difference of larger numbers). Clipping is a projection onto a ball and enlarges no
+distance, so this bounds the error of the clipped contribution too, whatever the row:
+``roundoff`` needs the public theta only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from veilspan._scales import check_derived_scale
+from veilspan.curator.query import RowQuery
+from veilspan.curator.row_maps import row_map
+from veilspan.curator.rows import Block
+from veilspan.losses.linear import LinearLoss
+from veilspan.privacy.spaces import AnswerSpace, VectorSpace
+
+#: Relative roundings of a slope's own formula, of a norm and of the products.
+FEW = 64.0
+
+
+@dataclass(frozen=True)
+class SlopedRows:
+    """A block of rows, the factors that bring them into the unit ball, and a slope for each."""
+
+    x: Any
+    factors: np.ndarray
+    lengths: np.ndarray
+    slopes: np.ndarray
+
+
+class SlopeGradient(RowQuery):
+    r"""Sum of the rows' gradients x' l'(<x', theta>, y) at theta, each clipped to a bound C.
+
+    Sensitivity. *add-remove*: C, the longest clipped gradient. *replace-one*: 2 C, met by opposite
+    gradients: the same x with slopes of either sign.
+
+    Parameters
+    ----------
+    loss : LinearLoss
+        Whose gradients.
+    bound : float
+        C, in the Euclidean (Frobenius) norm.
+    """
+
+    def __init__(self, loss: LinearLoss, bound: float) -> None:
+        if not math.isfinite(loss.smoothness):
+            raise ValueError(
+                f"the {loss.name} loss has a jump in its slope: rounding could turn a row's "
+                "gradient round; smooth it."
+            )
+        self.loss = loss
+        self.bound = check_derived_scale(bound, "bound")
+
+    def space(self, n_features: int, point: Any) -> AnswerSpace:
+        """Arrays of theta's shape."""
+        k = self.loss.n_outputs
+        return VectorSpace((n_features,) if k == 1 else (n_features, k))
+
+    def prepare(self, block: Block, point: Any) -> SlopedRows:
+        """Slopes of all rows at theta."""
+        factors, lengths = unit_factors(block)
+        slopes = self.loss.slope(scores(block, factors, point), targets(self.loss, block))
+        return SlopedRows(block.x, factors, lengths, slopes)
+
+    def norms(self, block: SlopedRows, point: Any) -> np.ndarray:
+        """|l'| |x'|."""
+        slopes = block.slopes
+        sizes = np.abs(slopes) if slopes.ndim == 1 else np.linalg.norm(slopes, axis=1)
+        return np.asarray(sizes * block.lengths)
+
+    def weighted_sum(self, block: SlopedRows, weights: np.ndarray, point: Any) -> np.ndarray:
+        """X^T (weights l')."""
+        weights = weights * block.factors
+        weighted = block.slopes * (weights if block.slopes.ndim == 1 else weights[:, None])
+        return np.asarray(block.x.T @ weighted)
+
+    def row_floats(self, n_features: int, point: Any) -> int:
+        """The row and a few numbers for each score."""
+        return n_features + 6 * self.loss.n_outputs + 4
+
+    def roundoff(self, n_features: int, point: Any) -> float:
+        """Errors of lengths, of slopes and of scores (see the module)."""
+        return self._roundoff(n_features, [point])
+
+    def _roundoff(self, n_features: int, points: Sequence[np.ndarray]) -> float:
+        lengths = [float(np.linalg.norm(theta)) for theta in points]
+        slope = self.loss.slope_bound
+        if not math.isfinite(slope):  # a residual u - y, with |y| <= 1
+            slope = self.loss.smoothness * (1.0 + max(lengths))
+        scores = self.loss.smoothness * (1.5 * n_features + FEW) * sum(lengths)
+        return n_features + FEW + (FEW * slope + scores) / self.bound
+
+
+class GradientChange(SlopeGradient):
+    r"""Sum of x' (l'(<x', theta>, y) - l'(<x', a>, y)), each clipped to C; the point is (theta, a).
+
+    The change is short where theta is near the anchor a, at most L |x'|^2 |theta - a|, whatever the
+    gradients' own length. Clipping *it*, rather than both gradients, is what makes variance
+    reduction cheap.
+
+    Sensitivity. *add-remove*: C. *replace-one*: 2 C, met by opposite changes.
+
+    Parameters
+    ----------
+    loss : LinearLoss
+        Whose gradients.
+    bound : float
+        C.
+    """
+
+    def prepare(self, block: Block, point: Any) -> SlopedRows:
+        """Changes of all rows' slopes."""
+        factors, lengths = unit_factors(block)
+        y = targets(self.loss, block)
+        here, there = (self.loss.slope(scores(block, factors, theta), y) for theta in point)
+        return SlopedRows(block.x, factors, lengths, here - there)
+
+    def row_floats(self, n_features: int, point: Any) -> int:
+        """Two slopes."""
+        return n_features + 12 * self.loss.n_outputs + 4
+
+    def roundoff(self, n_features: int, point: Any) -> float:
+        """That of both gradients."""
+        return self._roundoff(n_features, point)
+
+
+@row_map
+def unit_factors(block: Block) -> tuple[np.ndarray, np.ndarray]:
+    """Factors 1 / max(1, |x|) that bring rows into the unit ball, and the lengths they get."""
+    lengths = np.sqrt(block.squared_lengths)
+    return 1.0 / np.maximum(1.0, lengths), np.minimum(1.0, lengths)
+
+
+def scores(block: Block, factors: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    """<x', theta> of each row; one column for each score, if there are several."""
+    products = np.asarray(block.x @ theta)
+    return products * (factors if products.ndim == 1 else factors[:, None])
+
+
+@row_map
+def targets(loss: LinearLoss, block: Block) -> np.ndarray:
+    """Targets within their range: [-1, 1], or class numbers 0, ..., k - 1."""
+    if block.y is None:
+        raise ValueError("linear models need targets.")
+    if loss.margin and loss.n_outputs > 1:
+        return np.clip(np.rint(block.y), 0, loss.n_outputs - 1).astype(np.intp)
+    return np.clip(block.y, -1.0, 1.0)

@@ -1,0 +1,1 @@
+"""Questions about a block of a stream, around what is known already."""

@@ -1,0 +1,1 @@
+"""Questions whose answers tell where a subspace lies."""

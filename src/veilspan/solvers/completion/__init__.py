@@ -1,0 +1,1 @@
+"""From noisy answers about ratings to the part of a recommender that may be published."""

@@ -1,0 +1,1 @@
+"""From noisy answers to the coefficients of a linear model."""

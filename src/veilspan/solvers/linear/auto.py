@@ -1,0 +1,233 @@
+r"""``solver="auto"`` of linear models: which method and settings, decided by public numbers alone.
+
+One number decides. A mean of n row gradients of length at most 1, released once with the whole
+budget, carries noise of length about
+
+    nu = a sqrt(p) / (n mu),        a = 1 for add-remove, 2 for replace-one,
+
+p being the number of coefficients and mu the budget's Gaussian-DP parameter (Dong, Roth & Su 2022).
+
+* nu < 0.004: objective perturbation: one release, and where noise is this small the l2 penalty that
+  its proof needs is small beside the data. Slopes are capped at half of their bound down to
+  nu = 0.002, and not at all from nu = 0.001 on: a cap halves the noise and biases probabilities,
+  which must not outlive the noise.
+* else noisy gradient descent, steps clipped to C = 0.3 of the slope bound, last half averaged.
+  Where the loss is flat, T steps of size eta carry theta eta T C far if all rows agree, and about
+  eta T C nu far by noise alone. The size of the walk by noise is what is kept fixed,
+
+      eta T C = 30 / nu,      T = (1.5 / nu)^2 in [10, 400],      eta at most 25
+
+  (for the logistic loss; in units of its margin for others). Both numbers stop the descent before
+  noise outruns the signal: early stopping is its only penalty, and filters small eigenvalues more
+  sharply than the ridge of objective perturbation does.
+
+Above nu = 0.1 little can be learned and a warning says so. Where objective perturbation does not
+fit (several scores, penalties other than l2) descent takes its place. Without a public number of
+rows and without ``expected_rows`` there is no nu: objective perturbation needs none.
+
+Regressions (losses of a residual; targets lie in [-1, 1]) take noisy steps in the metric of one
+released Gram matrix where nu < 0.006, and plain noisy descent above it. Slopes of the squared loss
+are capped at
+
+    C = 0.0006 / nu in [0.1, 0.4],
+
+so that residuals beyond C count like C: it becomes Huber's loss. Skewed residuals then pull the fit
+towards their median; ``clip=`` of the estimator sets another cap. Sufficient statistics released
+once are behind one of the two in every cell of ``experiments/erm/regression.py``: they cannot be
+capped, and the noise of X^T X enters times theta.
+
+Where the constants come from: breast_cancer, digits, a9a and normal rows, whole and in parts, nu
+from 0.0005 to 0.8. ``experiments/erm`` shows what they do there and on sets that played no part.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+from veilspan.curator.curator import Curator
+from veilspan.privacy.accounting import LEAST_NUMERIC_DELTA, MOST_OBJECTIVE_EPSILON
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.errors import LoudNoiseWarning
+from veilspan.privacy.events import Event
+from veilspan.privacy.neighbors import Neighbors
+from veilspan.solvers.linear.base import LinearProblem, LinearResult, LinearSolver
+
+QUIET, LOUD = 0.004, 0.1  # of nu: below the first one release, above the second a warning
+# Objective perturbation: least cap of slopes over their bound, nu up to which there is none, length
+# of theta by noise alone, and the share of epsilon that the curvature of one row may cost.
+OBJECTIVE_CLIP, UNCAPPED, OBJECTIVE_REACH, CURVATURE = 0.5, 0.001, 20.0, 0.2
+# Descent: clip over the slope bound, walk by noise, steps, longest step over 1 / smoothness.
+CLIP, WALK, STEPS_SCALE, FEWEST, MOST, LONGEST_STEP = 0.3, 30.0, 1.5, 10, 400, 6.25
+LOGISTIC_MARGIN = 4.0  # slope bound over smoothness: scores between which the logistic loss bends
+QUIET_REGRESSION = 0.006  # of nu: below it a released Gram matrix is worth its share
+LEAST_CAP, MOST_CAP, CAP_PER_NOISE = 0.1, 0.4, 0.0006  # of the slopes of least squares
+MOST_GRAM = 2000  # columns: a noisy p x p matrix beyond is slow and mostly noise
+
+
+@dataclass(frozen=True)
+class LinearChoice:
+    """What was chosen, why, and the noise it was chosen by (``None`` if unknown)."""
+
+    solver: LinearSolver
+    reason: str
+    nu: float | None
+
+    @property
+    def warning(self) -> str | None:
+        """What to tell whoever asked for more than the budget can give."""
+        if self.nu is None or self.nu <= LOUD:
+            return None
+        return (
+            f"the noise of one released mean gradient is {self.nu:.2g} of its largest possible "
+            f"length (above {LOUD:g}): with so few rows for this epsilon and number of "
+            "coefficients little can be learned. More rows, a larger epsilon or fewer features "
+            "would help."
+        )
+
+
+def noise_of_a_gradient(
+    problem: LinearProblem, budget: Budget, neighbors: Neighbors
+) -> float | None:
+    """Noise nu = a sqrt(p) / (n mu); ``None`` if no number of rows may be used."""
+    if not budget.is_private:
+        return 0.0
+    rows = problem.planned_rows
+    if rows is None:
+        return None
+    return _pairs(neighbors) * math.sqrt(math.prod(problem.shape)) / (rows * budget.mu)
+
+
+@dataclass(frozen=True)
+class AutoLinear:
+    """Choose by the loss, the penalty and nu; see the top of this module."""
+
+    name = "auto"
+
+    def choose(self, problem: LinearProblem, budget: Budget, neighbors: Neighbors) -> LinearChoice:
+        """The solver with its settings, by public facts."""
+        nu = noise_of_a_gradient(problem, budget, neighbors)
+        if not budget.is_private and _objective_fits(problem) and problem.penalty.name == "none":
+            # Hundreds of times faster than descent. (A penalty would hold the intercept as well.)
+            return LinearChoice(_exact_minimum(problem), "without noise: the minimum itself", nu)
+        if not budget.is_private:
+            return LinearChoice(_plain_descent(), "without noise: descend to the minimum", nu)
+        if not problem.loss.margin:
+            return self._regression(problem, nu)
+        # Its cost is computed numerically, which resolves no smaller delta or larger epsilon.
+        resolved = budget.delta >= LEAST_NUMERIC_DELTA and budget.epsilon <= MOST_OBJECTIVE_EPSILON
+        fits = _objective_fits(problem) and resolved
+        if nu is None and fits:
+            reason = "the number of rows is private and none is expected"
+            return LinearChoice(_objective(problem, budget, neighbors), reason, nu)
+        if nu is None:
+            return LinearChoice(_plain_descent(), "this loss and penalty need steps", nu)
+        if fits and nu < QUIET:
+            reason = f"nu < {QUIET:g}: one release"
+            return LinearChoice(_objective(problem, budget, neighbors), reason, nu)
+        reason = f"nu >= {QUIET:g}: steps that stop early" if fits else "this loss or penalty"
+        return LinearChoice(_descent(problem, nu), reason, nu)
+
+    def _regression(self, problem: LinearProblem, nu: float | None) -> LinearChoice:
+        """For losses of a residual."""
+        clip = None  # a loss with bounded slopes is robust by itself: the solver's own clip
+        if not math.isfinite(problem.loss.slope_bound):
+            clip = LEAST_CAP if not nu else min(max(CAP_PER_NOISE / nu, LEAST_CAP), MOST_CAP)
+        if problem.n_features > MOST_GRAM:
+            reason = f"a regression on more than {MOST_GRAM:,} columns: steps"
+            return LinearChoice(_plain_descent(clip), reason, nu)
+        if nu is not None and nu >= QUIET_REGRESSION:
+            reason = f"a regression and nu >= {QUIET_REGRESSION:g}: few steps"
+            return LinearChoice(_plain_descent(clip), reason, nu)
+        reason = "a regression with little noise: steps by the Gram matrix"
+        return LinearChoice(_newton(clip), reason, nu)
+
+    def decisions(
+        self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
+    ) -> dict[str, Any]:
+        """What was chosen, for the plan."""
+        chosen = self.choose(problem, budget, neighbors)
+        shown: dict[str, Any] = {"chosen solver": repr(chosen.solver), "because": chosen.reason}
+        if chosen.nu:
+            shown["noise of a mean gradient (nu)"] = float(f"{chosen.nu:.3g}")
+        if chosen.warning is not None:
+            shown["warning"] = chosen.warning
+        return shown
+
+    def events(
+        self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
+    ) -> tuple[Event, ...]:
+        """Events of the solver that was chosen."""
+        return self.choose(problem, budget, neighbors).solver.events(problem, budget, neighbors)
+
+    def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
+        """Run the solver that the plan was made for.
+
+        A plan with further events (private feature bounds, say) leaves the solver a part of the
+        budget: whoever makes it calls :meth:`choose` with that part and runs what was chosen.
+        """
+        chosen = self.choose(problem, curator.plan.budget, curator.plan.neighbors)
+        if chosen.warning is not None:
+            warnings.warn(chosen.warning, LoudNoiseWarning, stacklevel=2)
+        return chosen.solver.run(curator, problem)
+
+
+def _pairs(neighbors: Neighbors) -> float:
+    """Sensitivity of a sum of vectors over their largest length."""
+    return 2.0 if neighbors == "replace-one" else 1.0
+
+
+def _objective_fits(problem: LinearProblem) -> bool:
+    loss, penalty = problem.loss, problem.penalty
+    return loss.n_outputs == 1 and loss.margin and penalty.name in ("none", "l2")
+
+
+def _objective(problem: LinearProblem, budget: Budget, neighbors: Neighbors) -> LinearSolver:
+    """Slopes capped where noise counts; lam lets noise alone reach a length of 20."""
+    from veilspan.curator.objective_door import objective_event
+    from veilspan.privacy.objective import least_lam
+    from veilspan.solvers.linear.objective_perturbation import OBJECTIVE, ObjectivePerturbation
+
+    nu = noise_of_a_gradient(problem, budget, neighbors)
+    cap = OBJECTIVE_CLIP if nu is None else min(max(UNCAPPED / nu, OBJECTIVE_CLIP), 1.0)
+    clip = cap * problem.loss.slope_bound
+    event = objective_event(problem.loss, lam=1.0, clip=clip, name=OBJECTIVE)
+    noise = _pairs(neighbors) * clip / budget.mu * math.sqrt(problem.n_features)
+    own = problem.penalty.strong_convexity * (problem.planned_rows or 0)
+    lam = max(own, noise / OBJECTIVE_REACH, least_lam(event, CURVATURE * budget.epsilon))
+    return ObjectivePerturbation(lam=lam, clip=clip)
+
+
+def _exact_minimum(problem: LinearProblem) -> LinearSolver:
+    """The minimum, kept finite by a penalty that is too weak to see."""
+    from veilspan.solvers.linear.objective_perturbation import ObjectivePerturbation
+
+    return ObjectivePerturbation(clip=problem.loss.slope_bound)
+
+
+def _plain_descent(clip: float | None = None) -> LinearSolver:
+    from veilspan.solvers.linear.gradient_descent import GradientDescent
+
+    return GradientDescent(clip=clip)
+
+
+def _descent(problem: LinearProblem, nu: float) -> LinearSolver:
+    """Steps whose walk by noise has a fixed length."""
+    from veilspan.solvers.linear.gradient_descent import GradientDescent
+
+    loss = problem.loss
+    slope = loss.slope_bound if math.isfinite(loss.slope_bound) else 1.0  # of targets in [-1, 1]
+    clip = CLIP * slope
+    # Scores matter on the scale of the margin: that of the targets, 1, if the loss bends faster.
+    margin = max(slope / loss.smoothness, 1.0) / LOGISTIC_MARGIN
+    steps = round(min(max((STEPS_SCALE / nu) ** 2, FEWEST), MOST))
+    size = min(WALK * margin / (nu * steps * CLIP), LONGEST_STEP / loss.smoothness)
+    return GradientDescent(steps=steps, step=float(f"{size:.4g}"), clip=clip)
+
+
+def _newton(clip: float | None) -> LinearSolver:
+    from veilspan.solvers.linear.newton import PrivateNewton
+
+    return PrivateNewton(clip=clip)

@@ -1,0 +1,191 @@
+r"""What all solvers of linear models share: the problem, the task, the result, the count.
+
+Minimised is, over theta (of shape (p,), or (p, k) for k scores),
+
+    F(theta) = (1/n) sum_i l(<x_i, theta>, y_i) + penalty(theta),      |x_i| <= 1,
+
+where row gradients longer than the clip are shortened to it: for one score that is the gradient of
+the same loss with its slope capped at clip / |x_i|, a convex function again (see
+:mod:`veilspan.queries.linear.slope_gradient`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from veilspan.curator.curator import Curator
+from veilspan.losses.linear import LinearLoss
+from veilspan.losses.penalties import Penalty
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.calibration import calibrate_noise
+from veilspan.privacy.events import Event, GaussianEvent
+from veilspan.privacy.neighbors import Neighbors
+from veilspan.queries.moments import RowCount
+
+COUNT, COUNT_SHARE = "count", 0.02
+
+
+@dataclass(frozen=True)
+class LinearProblem:
+    """What is to be minimised and what is public about it.
+
+    Attributes
+    ----------
+    loss : LinearLoss
+        Loss of a row.
+    penalty : Penalty
+        Penalty or constraint on theta, per row (it is added to the mean loss).
+    n_features : int
+        p, columns of the scaled table, the constant one of the intercept included.
+    n_rows : int or None
+        Public number of rows; ``None`` under add-remove.
+    expected_rows : int or None
+        Under add-remove, a public guess of it that only defaults are chosen by.
+    intercept : bool
+        Whether the last column is the constant one. Its coefficients are not penalised where the
+        solver can do without.
+    """
+
+    loss: LinearLoss
+    penalty: Penalty
+    n_features: int
+    n_rows: int | None = None
+    expected_rows: int | None = None
+    intercept: bool = True
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of theta."""
+        k = self.loss.n_outputs
+        return (self.n_features,) if k == 1 else (self.n_features, k)
+
+    @property
+    def planned_rows(self) -> int | None:
+        """Number of rows that defaults may be chosen by."""
+        return self.n_rows if self.n_rows is not None else self.expected_rows
+
+    def prox(self, theta: np.ndarray, step: float) -> np.ndarray:
+        """Proximal step of the penalty, sparing the intercept."""
+        if not self.intercept:
+            return self.penalty.prox(theta, step)
+        return np.concatenate([self.penalty.prox(theta[:-1], step), theta[-1:]])
+
+
+@dataclass(frozen=True)
+class LinearResult:
+    """Where a solver ended, why, and what it did on the way (all post-processing of answers)."""
+
+    theta: np.ndarray
+    stopped: str
+    trace: list[dict[str, Any]] = field(default_factory=list)
+
+
+class LinearSolver(Protocol):
+    """A private minimiser, as a frozen dataclass of settings (``None`` = chosen from public facts).
+
+    ``events`` checks first that loss and penalty fit the solver (a ``ValueError`` with one sentence
+    says what does not) and then returns calibrated events; ``run`` asks for exactly these.
+    """
+
+    @property
+    def name(self) -> str:
+        """Its name, as in ``solver="gd"``."""
+
+    def events(
+        self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
+    ) -> tuple[Event, ...]:
+        """What will be asked, with its noise."""
+
+    def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
+        """Minimise, asking the curator."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a solver needs of a problem; ``None`` where anything will do.
+
+    Attributes
+    ----------
+    losses, penalties : tuple of str or None
+        Names of those that it can handle.
+    one_score : bool
+        Whether theta must be a vector.
+    slope_bound : bool
+        Whether slopes must have a bound.
+    instead : str
+        What to use where they do not fit.
+    """
+
+    losses: tuple[str, ...] | None = None
+    penalties: tuple[str, ...] | None = None
+    one_score: bool = False
+    slope_bound: bool = False
+    instead: str = 'solver="gd", which takes every loss and penalty'
+
+
+def misfit(needs: Needs, problem: LinearProblem) -> str | None:
+    """What a problem lacks, in a few words; ``None`` if it fits."""
+    loss, penalty = problem.loss, problem.penalty
+    if needs.one_score and loss.n_outputs > 1:
+        return f"a loss of one score, and the {loss.name} loss has {loss.n_outputs}"
+    if needs.losses is not None and loss.name not in needs.losses:
+        return f"the loss to be {' or '.join(needs.losses)}, and it is {loss.name}"
+    if needs.slope_bound and not np.isfinite(loss.slope_bound):
+        return f"a loss with a bounded slope, which the {loss.name} loss has not"
+    if needs.penalties is not None and penalty.name not in needs.penalties:
+        return f"the penalty to be {' or '.join(needs.penalties)}, and it is {penalty.name}"
+    return None
+
+
+def fits(needs: Needs, problem: LinearProblem) -> bool:
+    """Whether a solver with these needs can take a problem."""
+    return misfit(needs, problem) is None
+
+
+def require(solver: str, needs: Needs, problem: LinearProblem) -> None:
+    """Refuse a problem that does not fit, with a sentence that says what to use instead."""
+    missing = misfit(needs, problem)
+    if missing is not None:
+        raise ValueError(f'solver="{solver}" needs {missing}; use {needs.instead}.')
+
+
+def counted(
+    problem: LinearProblem,
+    budget: Budget,
+    neighbors: Neighbors,
+    events: tuple[Event, ...],
+    shares: tuple[float, ...],
+) -> tuple[Event, ...]:
+    """Calibrated events, with a noisy count before them where the number of rows is private."""
+    if problem.n_rows is None:
+        events = (GaussianEvent(COUNT), *events)
+        shares = (COUNT_SHARE, *(share * (1 - COUNT_SHARE) for share in shares))
+    return calibrate_noise(budget, events, neighbors=neighbors, weights=shares)
+
+
+def rows_of(curator: Curator) -> float:
+    """Public number of rows, or the noisy count."""
+    if curator.plan.n_rows is not None:
+        return float(curator.n_rows)
+    return max(1.0, float(curator.answer(RowCount(), event=COUNT).value[0]))
+
+
+def planned(curator: Curator, name: str) -> Event:
+    """The event of a name in the curator's plan."""
+    for event in curator.plan.events:
+        if event.name == name:
+            return event
+    raise ValueError(f"the plan has no event named {name!r}.")
+
+
+def shortened(vector: np.ndarray, longest: float) -> np.ndarray:
+    """A vector, or as much of it as is not longer than ``longest``."""
+    with np.errstate(over="ignore"):
+        length = float(np.linalg.norm(vector))
+    if length <= longest:
+        return vector
+    # Where even the norm overflows nothing is known but that it is all noise.
+    return vector * (longest / length) if np.isfinite(length) else np.zeros_like(vector)

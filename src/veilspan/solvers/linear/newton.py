@@ -1,0 +1,169 @@
+r"""Noisy gradient steps in the metric of a released Gram matrix."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from veilspan._scales import check_scale
+from veilspan.curator.curator import Curator
+from veilspan.losses.linear import LinearLoss
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.events import Event, GaussianEvent
+from veilspan.privacy.neighbors import Neighbors
+from veilspan.queries.linear.slope_gradient import SlopeGradient
+from veilspan.queries.moments import SecondMoment
+from veilspan.solvers.linear.base import (
+    LinearProblem,
+    LinearResult,
+    Needs,
+    counted,
+    planned,
+    require,
+    rows_of,
+    shortened,
+)
+from veilspan.solvers.linear.gradient_descent import (
+    EXACT_TOLERANCE,
+    UNCLIPPED,
+    Acceleration,
+    Iterates,
+    Output,
+)
+from veilspan.solvers.linear.quadratic import eigenvalues_mapped, minimise_quadratic
+from veilspan.solvers.manifold.rgd import check_steps
+from veilspan.solvers.spectral import noise_edge
+from veilspan.solvers.steps import STEP
+
+GRAM = "gram"
+#: Steps of a private fit to classes and to numbers, and at most without privacy.
+STEPS, TARGET_STEPS, EXACT_STEPS = 32, 16, 5_000
+#: Clip as a fraction of the slope bound (or of 1, the range of targets, without one).
+CLIP = 0.4
+#: Floors in units of the Gram matrix's noise edge and of the length of a step's noise.
+GRAM_FLOOR, STEP_FLOOR = 0.25, 0.1
+CURVED = ("logistic", "smoothed hinge", "huber", "quantile", "squared", "multinomial")
+
+
+@dataclass(frozen=True)
+class PrivateNewton:
+    r"""Newton-like steps with one fixed, released curvature and noisy gradients.
+
+    With L the largest curvature of the loss in its score, the Hessian of the mean loss is at most
+    H = L X^T X / n everywhere (Bohning & Lindsay 1988; for k scores L (I - 11^T/k) (x) X^T X / n
+    with L = 1/2, Bohning 1992). H is released once (event "gram",
+    :class:`~veilspan.queries.moments.SecondMoment`); step t then minimises the upper bound
+
+        <g_t, theta - theta_t> + <theta - theta_t, H (theta - theta_t)>/2 + penalty(theta)
+
+    with the noisy gradient g_t (event "step"). Features of unlike scale, or correlated ones, are
+    learned as fast as others, where plain descent moves along the large directions only.
+
+    **Noise.** An eigenvalue of H below the noise is lifted as in
+    :func:`~veilspan.solvers.linear.quadratic.eigenvalues_mapped`, with k the larger of a quarter of
+    L times the edge of the matrix's noise and of a tenth of the length of a gradient's noise,
+    both over n. This slows directions in which little can be learned and biases no fixed point:
+    what stops early there is theta near its start, zero. The second half of the iterates is
+    averaged. The probabilities' gradients of k scores sum to zero over the scores, clipped or not,
+    so the part of the noise that does not is taken off.
+
+    **Defaults** (32 steps, 10 % of the budget on the matrix, clip 0.4 of the slope bound) were
+    chosen on three tables with the logistic loss: 455 x 31, 1,437 x 62 and 40,000 x 51 at epsilon
+    0.1 to 3. Scores that must meet a number take 16 steps: H is then the Hessian itself or close to
+    it, and on few rows twice as many steps only add noise. *Without privacy* steps are accelerated,
+    unclipped, and run until they stand still.
+
+    Parameters
+    ----------
+    steps : int, optional
+        Number of gradients.
+    gram_share : float
+        Share of the budget (of mu^2) for the matrix.
+    clip : float, optional
+        Longest that a row's gradient may be.
+    """
+
+    steps: int | None = None
+    gram_share: float = 0.1
+    clip: float | None = None
+
+    name = "newton"
+
+    def __post_init__(self) -> None:
+        if self.steps is not None:
+            check_steps(self.steps, "steps")
+        if not 0 < self.gram_share < 1:
+            raise ValueError(
+                f"gram_share must lie strictly between 0 and 1; got {self.gram_share}."
+            )
+        if self.clip is not None:
+            check_scale(self.clip, "clip")
+
+    def events(
+        self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
+    ) -> tuple[Event, ...]:
+        """One matrix, then ``steps`` gradients."""
+        require(self.name, Needs(losses=CURVED), problem)
+        few = STEPS if problem.loss.margin else TARGET_STEPS
+        steps = self.steps or (few if budget.is_private else EXACT_STEPS)
+        events = GaussianEvent(GRAM), GaussianEvent(STEP, count=steps)
+        return counted(problem, budget, neighbors, events, (self.gram_share, 1 - self.gram_share))
+
+    def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
+        """Release the curvature, then step from zero."""
+        private, steps = curator.plan.budget.is_private, planned(curator, STEP).count
+        bound = self.bound(problem.loss, private)
+        rows = rows_of(curator)
+        curvature = self._curvature(curator, problem, bound, rows)
+        query, path = SlopeGradient(problem.loss, bound), Iterates(curator, _output(private), steps)
+        pace = Acceleration(not private)
+        theta = ahead = problem.prox(np.zeros(problem.shape), 1.0)
+        trace: list[dict[str, Any]] = []
+        stopped = f"all {steps} planned steps were taken"
+        for k in range(steps):
+            answer = curator.answer(query, ahead, event=STEP)
+            gradient = _centred(shortened(answer.value / rows, bound))
+            moved = minimise_quadratic(curvature, curvature @ ahead - gradient, problem, ahead)
+            length = float(np.linalg.norm(ahead - moved))
+            trace.append({"step": k, "noise_std": answer.noise_std / rows, "moved": length})
+            theta, ahead = moved, pace.extrapolate(theta, ahead, moved)
+            path.add(theta)
+            if not private and length <= EXACT_TOLERANCE:
+                stopped = f"a step is no longer than {EXACT_TOLERANCE:g}"
+                break
+        return LinearResult(path.output, stopped, trace)
+
+    def bound(self, loss: LinearLoss, private: bool) -> float:
+        """Longest gradient of a row: the clip, or the slope bound where that is shorter."""
+        clip = self.clip
+        if clip is None:
+            scale = loss.slope_bound if math.isfinite(loss.slope_bound) else 1.0
+            clip = CLIP * scale if private else UNCLIPPED
+        return min(clip, loss.slope_bound)
+
+    def _curvature(
+        self, curator: Curator, problem: LinearProblem, bound: float, rows: float
+    ) -> np.ndarray:
+        """Released bound on the Hessian of the mean loss, lifted out of the noise."""
+        gram = curator.answer(SecondMoment(1.0), event=GRAM)
+        size, largest = problem.n_features, problem.loss.smoothness
+        step_std = planned(curator, STEP).noise_multiplier * SlopeGradient(
+            problem.loss, bound
+        ).sensitivity(curator.plan.neighbors)
+        floor = max(
+            GRAM_FLOOR * largest * noise_edge(gram.noise_std, size),
+            STEP_FLOOR * step_std * math.sqrt(size),
+        )
+        return eigenvalues_mapped(largest * gram.value / rows, floor / rows)
+
+
+def _output(private: bool) -> Output:
+    return "average" if private else "last"
+
+
+def _centred(gradient: np.ndarray) -> np.ndarray:
+    """A gradient of k scores without the part along equal scores, which is noise alone."""
+    return gradient if gradient.ndim == 1 else gradient - gradient.mean(axis=1, keepdims=True)

@@ -1,0 +1,1 @@
+"""From noisy gradients to a point of a manifold."""

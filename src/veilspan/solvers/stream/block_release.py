@@ -1,0 +1,292 @@
+r"""One release per block of a stream, and what is remembered from block to block.
+
+Every block pays for one Gaussian answer. Two questions share its price:
+
+* the *whole* second moment M (D x D): needs no idea of the subspace. Blocks are averaged, and the
+  estimate is spanned by the leading eigenvectors of the average ("Analyze Gauss", Dwork, Talwar,
+  Thakurta & Zhang 2014);
+* the *touching* blocks A (r x r) and B (D x r) of the moment around the last estimate V, with rows
+  stretched by 1/s outside of it (:mod:`veilspan.queries.stream.touching_moment`). The tilt of V
+  towards the subspace is s B (A - c I)^-1, c the mean energy of a direction outside: one step of
+  Newton's method for the energy in a subspace.
+
+Both put noise of one size on B, so on the tilt it is phi = s / w times as large with the second
+question as with the first, where w = min(1, R^2 / (E|a|^2 + E|b|^2)) is what clipping leaves of a
+row. For rows with mean squares a2 inside and z2 outside, phi is least at
+
+    s^2 = z2 / max(a2, R^2 - a2) .
+
+Rows that lie near the subspace make s, and with it the noise, small. So: ask for the whole moment
+until the subspace is known, then for the touching blocks once they are less noisy or if D^2 numbers
+are too many, and for the whole moment again when rows have left the subspace. All of this is
+decided by released numbers; here is no row, so everything is post-processing.
+
+Tilts are averaged by precision, J <- (1 - f) J + 1/e^2 with gain (1/e^2) / J, which is the Kalman
+filter of a subspace that drifts at the rate that the forgetting f implies.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from veilspan.curator.curator import Answer, Curator
+from veilspan.queries.moments import SecondMoment
+from veilspan.queries.stream.touching_moment import TouchingMoment
+from veilspan.solvers.spectral import leading_eigenvectors
+
+#: Name of the event that pays for a block.
+BLOCK = "block"
+_KNOWN = 0.25  # predicted squared angle below which the subspace counts as known
+_WORTH = 0.8  # the touching blocks are asked for if phi is below this
+_LOST = 0.4  # fraction of the least energy inside below which rows have left the subspace
+_SMALLEST_SCALE = 1e-6
+_KEPT = 0.8  # of the r x r block, from touch to touch
+
+
+@dataclass(frozen=True)
+class Belief:
+    """What a stream has released so far; the first has no basis.
+
+    Attributes
+    ----------
+    basis : array of shape (D, r) or None
+        The estimate.
+    precision : float
+        J: one over the variance of an entry of the tilt to the truth.
+    known : bool
+        Whether the estimate is good enough to ask around it.
+    length2, ratio : float
+        Mean squared length of the bounded rows, and their energy outside over that inside.
+    scale, inside : float, array or None
+        Last scale s, and the running mean of A.
+    moment, weight, noise2 : array or None, float, float
+        Averaged second moment, its weight in blocks, its noise variance.
+    losses : int
+        How often rows have left the subspace.
+    """
+
+    basis: np.ndarray | None = None
+    precision: float = 0.0
+    known: bool = False
+    length2: float = 1.0
+    ratio: float = 1.0
+    scale: float = 1.0
+    inside: np.ndarray | None = None
+    moment: np.ndarray | None = None
+    weight: float = 0.0
+    noise2: float = 0.0
+    losses: int = 0
+
+    @property
+    def ridge(self) -> float:
+        """Energy of a direction outside over one inside: what gaps in rows are filled with."""
+        assert self.basis is not None
+        width, size = self.basis.shape
+        return max(self.ratio * size / (width - size), 1e-6)
+
+
+@dataclass(frozen=True)
+class StreamRelease:
+    """Settings of a stream's releases.
+
+    Attributes
+    ----------
+    n_components : int
+        r.
+    row_norm : float
+        R.
+    forgetting : float
+        f, in [0, 1]: least weight of a block against all earlier ones.
+    largest_moment : int
+        Most columns for which the whole moment is ever asked.
+    cheap_moment : int
+        Most columns for which it is preferred if the touching blocks are no better.
+    """
+
+    n_components: int
+    row_norm: float
+    forgetting: float = 0.0
+    largest_moment: int = 2000
+    cheap_moment: int = 300
+
+    @property
+    def _tiny(self) -> float:
+        """Energy that counts as none; it keeps quotients finite where there is no noise."""
+        return 1e-30 * self.row_norm**2
+
+    def run(self, curator: Curator, belief: Belief) -> Belief:
+        """Ask one question about the curator's block, learn from its answer."""
+        if self._asks_whole(belief, curator.n_features):
+            answer = curator.answer(SecondMoment(self.row_norm), event=BLOCK)
+            return self._from_moment(belief, answer, curator.n_rows)
+        basis = belief.basis
+        if basis is None:
+            basis = self._any_basis(curator.n_features)
+            belief = replace(belief, basis=basis)
+        scale = self._scale(belief) if belief.known else 1.0
+        answer = curator.answer(TouchingMoment(self.row_norm), (basis, scale), event=BLOCK)
+        return self._from_touch(belief, basis, scale, answer, curator.n_rows)
+
+    def _asks_whole(self, belief: Belief, width: int) -> bool:
+        if width > self.largest_moment:
+            return False
+        if belief.basis is None or not belief.known:
+            return True
+        if belief.moment is None:  # going back would throw away what the tilts have told
+            return False
+        return width <= self.cheap_moment and self._phi(belief) > _WORTH
+
+    def _any_basis(self, width: int) -> np.ndarray:
+        """A public start: a fixed subspace in general position.
+
+        Its seed is nobody else's, so that simulated truth does not coincide with it.
+        """
+        rng = np.random.default_rng(0x5375627370616365)
+        return np.linalg.qr(rng.standard_normal((width, self.n_components)))[0]
+
+    # The scale.
+
+    def _energies(self, belief: Belief) -> tuple[float, float]:
+        inside = belief.length2 / (1 + belief.ratio)
+        return inside, belief.ratio * inside
+
+    def _scale(self, belief: Belief) -> float:
+        """The s of least noise, at most 1."""
+        inside, outside = self._energies(belief)
+        scale = math.sqrt(outside / max(inside, self.row_norm**2 - inside))
+        return min(1.0, max(scale, _SMALLEST_SCALE))
+
+    def _phi(self, belief: Belief) -> float:
+        """Noise on the tilt by touching over that by the whole moment."""
+        inside, outside = self._energies(belief)
+        scale = self._scale(belief)
+        kept = min(1.0, self.row_norm**2 / (inside + outside / scale**2))
+        return scale / kept
+
+    # Learning from answers.
+
+    def _from_moment(self, belief: Belief, answer: Answer, n_rows: int) -> Belief:
+        value, noise2 = answer.value / n_rows, (answer.noise_std / n_rows) ** 2
+        left = self._has_left_moment(belief, value, math.sqrt(noise2))
+        before = 0.0 if left or belief.moment is None else belief.moment
+        old = 0.0 if left else (1 - self.forgetting) * belief.weight
+        weight = old + 1.0
+        mean = (old * before + value) / weight
+        noise2 = (old**2 * belief.noise2 + noise2) / weight**2
+        values, rows = leading_eigenvectors(mean, self.n_components)
+        width = len(mean)
+        entry2 = noise2 / 2
+        inside = _deflated(values, entry2, width)
+        length2 = min(max(float(np.trace(mean)), float(inside.sum()), self._tiny), self.row_norm**2)
+        rest = max(length2 - float(inside.sum()), 0.0)
+        bulk = rest / (width - len(values))
+        gap = max(float(inside[-1]) - bulk, math.sqrt(width * entry2), self._tiny)
+        variance = (entry2 + float(inside[-1]) * bulk / (n_rows * weight)) / gap**2
+        angle2 = (width - len(values)) * variance
+        return replace(
+            belief,
+            basis=_turned(rows.T, belief.basis),
+            precision=1 / max(variance, 1e-30),
+            known=angle2 < _KNOWN,
+            length2=length2,
+            ratio=rest / max(float(inside.sum()), self._tiny) + min(angle2, 1.0),
+            scale=1.0,
+            inside=None,
+            moment=mean,
+            weight=weight,
+            noise2=noise2,
+            losses=belief.losses + left,
+        )
+
+    def _from_touch(
+        self, belief: Belief, basis: np.ndarray, scale: float, answer: Answer, n_rows: int
+    ) -> Belief:
+        first, second, energy = (part / n_rows for part in answer.value)
+        noise = answer.noise_std / n_rows
+        width, size = basis.shape
+        pooled = first
+        if belief.inside is not None:
+            # A shrinks with s by clipping: an old one counts less the further s has moved.
+            kept = _KEPT * min(scale / belief.scale, belief.scale / scale) ** 2
+            pooled = kept * belief.inside + (1 - kept) * first
+        if belief.known and _has_left(belief.inside, first, noise):
+            return replace(
+                belief, known=False, precision=0.0, moment=None, weight=0.0, inside=None,
+                losses=belief.losses + 1,
+            )  # fmt: skip
+        outside = max(float(energy[0]), 2 * noise) * scale**2
+        ratio = outside / max(float(np.trace(pooled)), noise * math.sqrt(size), self._tiny)
+        values, vectors = np.linalg.eigh(pooled)
+        gaps = np.maximum(
+            values - outside / (width - size), max(noise * math.sqrt(size), self._tiny)
+        )
+        tilt = scale * (second @ vectors) / gaps @ vectors.T
+        error2 = float(np.mean((scale * noise / gaps) ** 2)) / 2
+        error2 += ratio * size / ((width - size) * n_rows) + 1e-30
+        prior = self._prior(belief, tilt, error2)
+        # A tilt is a tangent of angles, not an angle: V + tilt is a step of the power method, and
+        # long tilts do not wrap around as they would along a geodesic.
+        moved = _nearest_basis(basis + tilt / (1 + prior * error2))
+        precision = prior + 1 / error2
+        length2 = belief.length2
+        if scale == 1.0:  # nothing was stretched: lengths are those of the rows
+            length2 = min(max(float(np.trace(first)) + outside, self._tiny), self.row_norm**2)
+        return replace(
+            belief,
+            basis=moved,
+            precision=precision,
+            known=(width - size) / precision < _KNOWN,
+            length2=length2,
+            ratio=ratio,
+            scale=scale,
+            inside=pooled if belief.known else None,  # it is of a V that has moved far since
+            moment=None,
+            weight=0.0,
+        )
+
+    def _has_left_moment(self, belief: Belief, value: np.ndarray, noise: float) -> bool:
+        basis = belief.basis
+        if belief.moment is None or basis is None or not belief.known:
+            return False
+        return _has_left(basis.T @ belief.moment @ basis, basis.T @ value @ basis, noise)
+
+    def _prior(self, belief: Belief, tilt: np.ndarray, error2: float) -> float:
+        """Precision before the block: less if the tilt is larger than it allows.
+
+        The test is at four standard errors of a chi-square.
+        """
+        prior = (1 - self.forgetting) * belief.precision
+        if not belief.known or prior == 0:
+            return 0.0
+        seen = float(np.mean(tilt**2))
+        if seen > (1 + 4 * math.sqrt(2 / tilt.size)) * (1 / prior + error2):
+            prior = 1 / max(seen - error2, 1 / prior)
+        return prior
+
+
+def _has_left(before: np.ndarray | None, now: np.ndarray, noise: float) -> bool:
+    """Whether some direction has lost most of its energy, beyond four times the noise."""
+    if before is None:
+        return False
+    least, earlier = (float(np.linalg.eigvalsh(block)[0]) for block in (now, before))
+    return least + 4 * noise * math.sqrt(len(now)) < _LOST * earlier
+
+
+def _nearest_basis(matrix: np.ndarray) -> np.ndarray:
+    """Orthonormal columns with the span of ``matrix`` that are nearest to it: no sign flips."""
+    left, _, right = np.linalg.svd(matrix, full_matrices=False)
+    return np.asarray(left @ right)
+
+
+def _turned(basis: np.ndarray, before: np.ndarray | None) -> np.ndarray:
+    """The same span in the basis nearest to the last one: coordinates go on without a break."""
+    return basis.copy() if before is None else basis @ _nearest_basis(basis.T @ before)
+
+
+def _deflated(values: np.ndarray, entry2: float, size: int) -> np.ndarray:
+    """Eigenvalues l without what noise adds to them, l + size e^2 / l, and never below 0."""
+    inside = np.maximum(values**2 - 4 * size * entry2, 0.0)
+    return np.maximum((values + np.sqrt(inside)) / 2, 0.0)

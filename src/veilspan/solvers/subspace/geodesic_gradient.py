@@ -1,0 +1,135 @@
+"""Geodesic gradient descent on the Grassmannian: GGD, SGGD and their private forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from veilspan._threads import threads_for
+from veilspan.curator.curator import Curator
+from veilspan.geometry import Grassmann
+from veilspan.privacy.events import Event
+from veilspan.queries.subspace.geodesic_gradient import GeodesicGradient
+from veilspan.queries.subspace.sphered import GUARD
+from veilspan.solvers.steps import (
+    STEP,
+    GeometricSteps,
+    RestartedSteps,
+    StepSchedule,
+    check_descent,
+    descent_events,
+    guard_for,
+)
+from veilspan.solvers.subspace.base import (
+    SubspaceResult,
+    SubspaceTask,
+    choose_rank,
+    finished,
+    spherical_start,
+)
+
+
+@dataclass(frozen=True)
+class GeodesicGradientDescent:
+    r"""Minimise the mean distance of unit rows to a subspace (Maunu, Yu & Lerman 2022).
+
+    From a private spherical PCA, V <- polar(V - eta_k G_k), where G_k is the noisy sum of
+    :class:`~veilspan.queries.subspace.geodesic_gradient.GeodesicGradient` at V over the public
+    n_rows * sampling_rate. The noise is tangent, so the polar factor stays within O(eta^3) of the
+    geodesic. Steps shrink geometrically. All rows take part in a step (GGD), or a Poisson sample
+    (SGGD), which saves time and never noise.
+
+    The defaults, 40 steps with 6 halvings from 0.3, were near the best of 36 settings chosen with
+    the truth in hand for inliers with noise. Many halvings (40 over n steps, the paper's choice)
+    are right only for exact inliers and a large budget.
+
+    Parameters
+    ----------
+    steps : int
+        Number of gradients.
+    halvings : int
+        How often the step size is halved over one run of the schedule.
+    initial_step : float
+        First step size.
+    sampling_rate : float, optional
+        Probability with which a row takes part in a step; ``None`` for all rows.
+    start_share : float
+        Share of the budget for the start.
+    restarts : int
+        How many times the step sizes are gone through within ``steps``.
+    step_schedule : callable, optional
+        Step sizes of your own; ``halvings`` and ``initial_step`` are then not used.
+    average : bool
+        Return the leading subspace of the mean projector over the last half of the steps.
+    guard : float
+        See :class:`~veilspan.queries.subspace.geodesic_gradient.GeodesicGradient`.
+    """
+
+    steps: int = 40
+    halvings: int = 6
+    initial_step: float = 0.3
+    sampling_rate: float | None = None
+    start_share: float = 0.2
+    restarts: int = 1
+    step_schedule: StepSchedule | None = None
+    average: bool = False
+    guard: float = GUARD
+
+    adaptive: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_descent(self.steps, self.sampling_rate, self.start_share)
+        if not 1 <= self.restarts <= self.steps:
+            raise ValueError(f"restarts must lie between 1 and steps; got {self.restarts}.")
+
+    @property
+    def name(self) -> str:
+        """The paper's name."""
+        return "GGD" if self.sampling_rate is None else "SGGD"
+
+    @property
+    def step_sizes(self) -> StepSchedule:
+        """Size of every step."""
+        period = -(-self.steps // self.restarts)
+        chosen = self.step_schedule or GeometricSteps(self.initial_step, self.halvings, period)
+        return chosen if self.restarts == 1 else RestartedSteps(chosen, period)
+
+    def schedule(self, neighbors: str) -> tuple[tuple[Event, ...], tuple[float, ...]]:
+        """One release for the start, then the gradients."""
+        return descent_events(self.steps, self.sampling_rate, self.start_share)
+
+    def step_query(
+        self, neighbors: str = "replace-one", center: np.ndarray | None = None
+    ) -> GeodesicGradient:
+        """What every step asks."""
+        return GeodesicGradient(guard_for(neighbors, self.guard), center)
+
+    def run(self, curator: Curator, task: SubspaceTask) -> SubspaceResult:
+        """Start, descend, return the last subspace (or the mean one)."""
+        start = spherical_start(curator, task)
+        rank = task.n_components or choose_rank(start)
+        grassmann = Grassmann(task.n_features, rank)
+        query = self.step_query(curator.plan.neighbors, task.center)
+        # The expected size of a sample; its actual size would tell of the rows under add-remove.
+        rows = task.n_rows * (self.sampling_rate or 1.0)
+        basis, sizes = start.basis(rank), self.step_sizes
+        trace: list[dict[str, Any]] = []
+        tail: list[np.ndarray] = []
+        for k in range(self.steps):
+            answer = curator.answer(query, basis, event=STEP)
+            basis = grassmann.retract(basis, answer.value * (-sizes(k) / rows))
+            trace.append({"step": k, "size": sizes(k), "noise_std": answer.noise_std / rows})
+            if self.average and 2 * k >= self.steps - 1:
+                tail.append(basis)
+        basis = mean_subspace(tail) if tail else basis
+        stopped = f"all {self.steps} planned steps were taken"
+        return finished(start, basis, stopped, trace)
+
+
+def mean_subspace(bases: list[np.ndarray]) -> np.ndarray:
+    """Leading eigenvectors of the sum of V V^T, without a D x D matrix."""
+    with threads_for(bases[0].shape[0]):
+        left, _, _ = np.linalg.svd(np.concatenate(bases, axis=1), full_matrices=False)
+    return np.ascontiguousarray(left[:, : bases[0].shape[1]])

@@ -1,0 +1,224 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from veilspan.audit.replay import replay
+from veilspan.datasets.ratings import make_ratings
+from veilspan.estimators.completion.matrix_completion import MatrixCompletion
+from veilspan.privacy.budget import Budget
+from veilspan.queries.completion.rating_moments import RatingRule
+from veilspan.solvers.completion.auto import (
+    SECOND,
+    THRESHOLD,
+    AutoCompletion,
+    Statistics,
+    bias_row_norm,
+    covariance_row_norm,
+    expected_ratings,
+    factor_shares,
+    full_row,
+    local_ridge,
+    shrunk,
+    signal_over_edge,
+)
+from veilspan.solvers.completion.base import ITEM_STATISTICS, CompletionTask
+from veilspan.solvers.completion.covariance import LARGEST_WIDTH
+
+pytestmark = pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPrivateWarning")
+
+
+def task(n_users=6000, n_items=400, epsilon=1.0, neighbors="add-remove", kept=80, **changes):
+    known = n_users if neighbors == "replace-one" else None
+    rule = RatingRule(1.0, 5.0, kept)
+    return CompletionTask(known, n_items, rule, Budget(epsilon, 1e-6), neighbors, **changes)
+
+
+def model(epsilon, **changes):
+    settings = {"rating_range": (1, 5), "max_ratings_per_user": 20, "random_state": 0}
+    return MatrixCompletion(AutoCompletion(), epsilon=epsilon, **{**settings, **changes})
+
+
+@given(st.floats(1e-3, 50), st.floats(0, 1e6), st.integers(1, 5000))
+def test_signal_over_edge_follows_its_formula(mu, ratings, n_items):
+    alone = signal_over_edge(task(n_items=n_items), mu, ratings)
+    replaced = signal_over_edge(task(n_items=n_items, neighbors="replace-one"), mu, ratings)
+    assert alone == pytest.approx(0.06 * ratings * mu / math.sqrt(2 * n_items))
+    assert replaced == pytest.approx(alone / math.sqrt(2))
+
+
+@given(st.floats(1e-6, 1e3), st.floats(1.0, 4.0), st.floats(0, 1e6))
+def test_more_budget_never_clips_harder(mu, more, ratings):
+    facts = task()
+    low, high = (bias_row_norm(facts, mu * k, ratings) for k in (1.0, more))
+    assert 0.4 * full_row(facts) <= low <= high <= 1.2 * full_row(facts)
+    low, high = (covariance_row_norm(facts, mu * k) for k in (1.0, more))
+    assert 0.35 * full_row(facts) <= low <= high <= full_row(facts)
+
+
+def test_norms_are_in_units_of_the_ratings():
+    small = task()
+    large = CompletionTask(None, 400, RatingRule(0, 40, 80), small.budget, "add-remove")
+    assert full_row(large) == pytest.approx(10 * full_row(small))
+    assert covariance_row_norm(large, 3.0) == pytest.approx(10 * covariance_row_norm(small, 3.0))
+
+
+def test_expected_ratings_need_a_public_number_of_users():
+    assert expected_ratings(task()) is None
+    known = task(n_users=1000, n_items=50, kept=60, neighbors="replace-one")
+    assert expected_ratings(known) == pytest.approx(0.65 * 1000)  # at most all items are rated
+
+
+@pytest.mark.parametrize(
+    ("facts", "share"),
+    [
+        (task(), 0.15),  # nothing known
+        (task(n_users=10**6, neighbors="replace-one"), 0.15),  # a covariance will rise
+        (task(n_users=10_000, neighbors="replace-one"), 0.5),  # perhaps
+        (task(n_users=300, neighbors="replace-one"), 1.0),  # it cannot
+        (task(n_items=LARGEST_WIDTH + 1), 1.0),
+    ],
+)
+def test_the_first_release_gets_what_the_second_cannot_use(facts, share):
+    events, shares = AutoCompletion().schedule(facts)
+    assert shares[0] == share
+    assert math.fsum(shares) == pytest.approx(1)
+    assert [event.name for event in events] == [ITEM_STATISTICS, SECOND][: len(shares)]
+    assert AutoCompletion().decisions(facts)["share for the first release"] == share
+
+
+@pytest.mark.parametrize("share", [0.0, -0.1, 1.5])
+def test_bad_shares(share):
+    with pytest.raises(ValueError, match="first_share must lie in"):
+        AutoCompletion(first_share=share).schedule(task())
+
+
+@pytest.mark.parametrize("share", [0.0, 1.1])
+def test_bad_guesses(share):
+    with pytest.raises(ValueError, match="factor_share must lie in"):
+        AutoCompletion(factor_share=share).schedule(task())
+
+
+def test_a_guess_of_simple_tastes_dares_more():
+    data = make_ratings(600, 20)
+    careful, bold = (
+        MatrixCompletion(AutoCompletion(factor_share=g), rating_range=(1, 5), random_state=0)
+        for g in (0.06, 0.3)
+    )
+    assert careful.fit(data.train).item_factors_.shape[1] == 0
+    assert bold.fit(data.train).item_factors_.shape[1] > 0
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+@pytest.mark.parametrize(("epsilon", "factors"), [(0.08, False), (30.0, True)])
+def test_a_covariance_is_asked_where_it_rises_above_noise(neighbors, epsilon, factors):
+    data = make_ratings(3000, 30)
+    fitted = model(epsilon, neighbors=neighbors).fit(data.train)
+    assert (fitted.item_factors_.shape[1] > 0) == factors
+    # All of the budget is spent, whichever second release was chosen.
+    assert fitted.privacy_.events == fitted.plan_.events
+    assert fitted.privacy_.epsilon == pytest.approx(epsilon, rel=1e-6)
+
+
+def test_factors_are_learned_and_help():
+    data = make_ratings(4000, 30, taste=0.8)
+    bias, both = (
+        MatrixCompletion(
+            AutoCompletion(share), rating_range=(1, 5), epsilon=20.0, random_state=0
+        ).fit(data.train)
+        for share in (1.0, None)
+    )
+    assert bias.item_factors_.shape == (30, 0)
+    # Tastes of 0.8 and noise of 0.5: knowing the tastes saves much more than a tenth.
+    assert both.score(data.train, data.test) > 0.9 * bias.score(data.train, data.test)
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("epsilon", [0.5, 30.0])
+def test_the_choice_depends_on_released_numbers_only(neighbors, epsilon):
+    table = make_ratings(400, 12).train
+    # The neighbour differs by one user: another one in her place, or nobody.
+    changed = table.copy()
+    changed.data[: changed.indptr[1]] = 6 - changed.data[: changed.indptr[1]]
+    neighbor = changed if neighbors == "replace-one" else table[1:]
+    report = replay(lambda x: model(epsilon, neighbors=neighbors).fit(x), table, neighbor)
+    assert report.ok, report.findings
+    assert report.questions == 2
+
+
+def test_a_choice_by_the_true_number_of_ratings_would_be_caught(monkeypatch):
+    table = make_ratings(400, 12).train
+    exact = {"ratings": 0.0}
+
+    def leak(self):
+        return exact["ratings"]
+
+    monkeypatch.setattr(Statistics, "ratings_per_item", leak)
+
+    def fit(x):
+        exact["ratings"] = 1e9 if x.shape[0] == 400 else 0.0  # as if it had counted the rows
+        return model(5.0, neighbors="add-remove").fit(x)
+
+    assert not replay(fit, table, table[1:]).ok
+
+
+def test_two_releases_are_averaged_by_precision():
+    first = Statistics(np.array([1.0]), np.array([10.0]), 1.0, 2.0)
+    second = Statistics(np.array([4.0]), np.array([40.0]), 0.5, 1.0)
+    both = first.joined(second)
+    np.testing.assert_allclose([both.sums[0], both.counts[0]], [3.4, 34.0])
+    assert both.sum_noise == pytest.approx(5**-0.5)
+    assert both.count_noise == pytest.approx(1.25**-0.5)
+
+
+def test_counts_are_drawn_to_their_mean_by_their_noise():
+    counts = np.array([50.0, 150.0, 100.0, 100.0])
+    sums = np.zeros(4)
+    np.testing.assert_array_equal(Statistics(sums, counts, 1, 0.0).smoothed_counts(), counts)
+    # Noise far above the spread leaves next to nothing of the differences.
+    drawn = Statistics(sums, counts, 1, 1e3).smoothed_counts()
+    np.testing.assert_allclose(drawn, 100, atol=0.1)
+    assert Statistics(sums, -counts, 1, 1.0).smoothed_counts().min() > 0
+    assert Statistics(sums, -counts, 1, 1.0).ratings_per_item() == 0
+
+
+def test_ratings_per_item_without_noise_and_with():
+    rng = np.random.default_rng(0)
+    counts = rng.uniform(100, 900, 2000)
+    truth = (counts**2).sum() / counts.sum()
+    noisy = Statistics(np.zeros(2000), counts + 300 * rng.standard_normal(2000), 1, 300.0)
+    exact = Statistics(np.zeros(2000), counts, 1, 0.0)
+    assert exact.ratings_per_item() == pytest.approx(truth)
+    # Std of the estimate about 2 %, so five of them (false alarm 6e-7); undebiased it is 30 % off.
+    assert noisy.ratings_per_item() == pytest.approx(truth, rel=0.1)
+
+
+def test_shares_of_the_factors_are_those_of_the_data():
+    """Tastes with share g of the variance: E W = n p^2 g v v^T off, n p on the diagonal."""
+    rng = np.random.default_rng(1)
+    n_items, users, rated, share = 200, 5000, 0.2, 0.3
+    v = rng.choice([-1.0, 1.0], n_items)
+    counts = np.full(n_items, users * rated)
+    found = Statistics(np.zeros(n_items), counts, 1.0, 0.0)
+    facts = task(n_users=users, n_items=n_items, neighbors="replace-one")
+    values = np.array([users * rated**2 * share * (v @ v)])
+    power = users * rated * n_items
+    np.testing.assert_allclose(factor_shares(facts, found, power, values, 0.0), [share])
+    assert local_ridge(np.array([share]), math.inf) == pytest.approx(1.5 * 0.7 / 0.3)
+    assert not len(factor_shares(facts, found, -1.0, values, 0.0))
+    assert not len(factor_shares(facts, found, power, values, 2 * values[0]))
+
+
+@given(st.floats(1.0, 100), st.floats(0, 1.0))
+def test_shrunk_eigenvalues_undo_inflation(signal, relative):
+    """A spike x under noise of edge 2 t is seen at x + t^2 / x (for x > t)."""
+    t = signal * relative
+    seen = signal + t**2 / signal
+    assert shrunk(np.array([seen]), 2 * t)[0] == pytest.approx(signal, rel=1e-6)
+
+
+def test_the_threshold_is_where_the_plan_says():
+    ratings = THRESHOLD * math.sqrt(800) / 0.06
+    assert signal_over_edge(task(), 1.0, ratings) == pytest.approx(THRESHOLD)

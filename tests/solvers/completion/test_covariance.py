@@ -1,0 +1,101 @@
+import math
+
+import numpy as np
+import pytest
+
+from veilspan.privacy.budget import Budget
+from veilspan.queries.completion.rating_rows import RatingRule
+from veilspan.solvers.completion.base import CompletionTask, default_row_norm
+from veilspan.solvers.completion.by_name import SOLVERS, completion_solver
+from veilspan.solvers.completion.covariance import (
+    CovarianceCompletion,
+    factors_above_noise,
+    without_diagonal,
+)
+
+
+def task(n_items=50, **changes):
+    facts = {
+        "n_users": 1000,
+        "n_items": n_items,
+        "rule": RatingRule(1.0, 5.0, 20),
+        "budget": Budget(1.0, 1e-6),
+        "neighbors": "replace-one",
+    }
+    return CompletionTask(**{**facts, **changes})
+
+
+def symmetric_noise(rng, n, std):
+    entries = std * rng.standard_normal((n, n))
+    return (entries + entries.T) / 2
+
+
+@pytest.mark.parametrize("rank", [1, 3])
+def test_the_diagonal_plays_no_part(rank):
+    rng = np.random.default_rng(rank)
+    factors = rng.standard_normal((60, rank))
+    matrix = factors @ factors.T + np.diag(rng.uniform(-500, 500, 60))
+    values, vectors = without_diagonal(matrix, rank, 60)
+    np.testing.assert_allclose((vectors.T * values) @ vectors, factors @ factors.T, atol=1e-3)
+
+
+def test_inflation_is_removed_as_the_spiked_model_says():
+    """Two spikes at 2 and 4 times the root of n s^2 / 2; deviations are of order n^-1/2."""
+    rng = np.random.default_rng(0)
+    n, std = 1500, 0.7
+    half = math.sqrt(n * std**2 / 2)
+    spikes = np.array([4.0, 2.0]) * half
+    basis = np.linalg.qr(rng.standard_normal((n, 2)))[0]
+    noisy = (basis * spikes) @ basis.T + symmetric_noise(rng, n, std)
+    values, vectors = np.linalg.eigh(noisy)
+    found = factors_above_noise(values[::-1][:2], vectors.T[::-1][:2], std)
+    power = spikes * (1 - half**2 / spikes**2)
+    lengths = np.sum(found**2, axis=0) / n
+    np.testing.assert_allclose(lengths, power / power[0], rtol=0.1)
+
+
+def test_pure_noise_has_no_factors():
+    rng = np.random.default_rng(1)
+    kept = []
+    for _ in range(20):
+        values, vectors = np.linalg.eigh(symmetric_noise(rng, 200, 3.0))
+        kept.append(factors_above_noise(values[::-1][:5], vectors.T[::-1][:5], 3.0).shape[1])
+    assert np.mean(kept) < 0.5  # the largest eigenvalue fluctuates around the edge
+    assert factors_above_noise(np.zeros(2), np.eye(2, 5), 0.0).shape == (5, 0)
+    assert factors_above_noise(np.array([-1.0]), np.eye(1, 5), 0.0).shape == (5, 0)
+
+
+def test_shares_are_planned_as_said():
+    events, shares = CovarianceCompletion(bias_share=0.2).schedule(task())
+    assert [event.name for event in events] == ["item statistics", "covariance"]
+    assert shares == pytest.approx((0.2, 0.8))
+    events, shares = CovarianceCompletion(bias_share=1.0).schedule(task())
+    assert [event.name for event in events] == ["item statistics"]
+
+
+@pytest.mark.parametrize("share", [0.0, -0.1, 1.5])
+def test_bad_shares(share):
+    with pytest.raises(ValueError, match="bias_share"):
+        CovarianceCompletion(bias_share=share).schedule(task())
+
+
+def test_too_many_items_are_refused_before_anything_is_asked():
+    with pytest.raises(ValueError, match="30000 items"):
+        CovarianceCompletion().schedule(task(30_000))
+    CovarianceCompletion(bias_share=1.0).schedule(task(30_000))
+
+
+def test_the_norm_scales_with_the_ratings():
+    wide = task(rule=RatingRule(-10.0, 10.0, 20))
+    assert default_row_norm(wide) == pytest.approx(5 * default_row_norm(task()))
+    assert default_row_norm(task(n_items=5)) == pytest.approx(default_row_norm(task()) / 2)
+
+
+def test_solvers_by_name():
+    assert isinstance(completion_solver("covariance"), CovarianceCompletion)
+    for name in SOLVERS:
+        assert completion_solver(name).schedule(task())[0]
+    with pytest.raises(ValueError, match="solver must be one of auto"):
+        completion_solver("magic")
+    with pytest.raises(TypeError, match="lacks schedule, decisions, run"):
+        completion_solver(3)

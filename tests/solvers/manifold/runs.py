@@ -1,0 +1,32 @@
+"""Running a manifold solver by hand: plan, curator, run."""
+
+from privacy.affordable import budget_for
+from veilspan.curator.curator import Curator
+from veilspan.curator.rows import Rows
+from veilspan.curator.tape import recording
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.events import with_noise
+from veilspan.privacy.noise import SeededNoise
+from veilspan.privacy.plan import Plan
+from veilspan.solvers.manifold.base import ManifoldTask
+
+BUDGET = Budget(1.0, 1e-6)
+
+
+def run(solver, loss, rows, start, *, noise=0.0, bound=10.0, seed=0, ball=None):
+    """Run with one noise multiplier for all events; return result, spent events and the tape."""
+    flat = rows.reshape(len(rows), -1)
+    events, _ = solver.schedule(loss, bound, BUDGET, "replace-one", len(rows))
+    events = tuple(with_noise(event, noise) for event in events)
+    plan = Plan(
+        method="test",
+        budget=budget_for(events),
+        neighbors="replace-one",
+        n_rows=len(rows),
+        n_features=flat.shape[1],
+        events=events,
+    )
+    curator = Curator(Rows(flat), plan, SeededNoise(seed))
+    with recording() as tape:
+        result = solver.run(curator, ManifoldTask(loss, bound, start, float(len(rows)), ball))
+    return result, curator.spent, tape

@@ -1,0 +1,170 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from veilspan import Budget, Plan
+from veilspan.curator.curator import Curator
+from veilspan.curator.rows import Rows
+from veilspan.datasets import make_haystack
+from veilspan.metrics import log10_squared_angle_distance
+from veilspan.privacy import gdp
+from veilspan.privacy.noise import SeededNoise
+from veilspan.solvers.subspace.base import SubspaceTask, choose_rank, decomposed
+from veilspan.solvers.subspace.recursive_spherical import RecursiveSpherical
+from veilspan.solvers.subspace.refinement_plan import (
+    Model,
+    best_number_of_steps,
+    fused,
+    start_share,
+)
+from veilspan.solvers.subspace.residual_scale import ResidualScale, squared_lengths
+
+
+def run(data, r, epsilon, *, seed=0, neighbors="replace-one", settings=None, delta=1e-6):
+    n, d = data.rows.shape
+    plan = Plan(
+        method="test",
+        budget=Budget(epsilon, delta),
+        neighbors=neighbors,
+        n_rows=n if neighbors == "replace-one" else None,
+        n_features=d,
+        adaptive=True,
+    )
+    curator = Curator(Rows(data.rows), plan, SeededNoise(seed))
+    result = (settings or RecursiveSpherical()).run(curator, SubspaceTask(n, d, r))
+    return result, curator
+
+
+def error(data, result):
+    return log10_squared_angle_distance(data.subspace, result.basis.T)
+
+
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("epsilon", [0.05, 0.3, 1.0, 8.0])
+def test_the_budget_is_spent_to_the_end_and_never_exceeded(epsilon, neighbors):
+    data = make_haystack(2000, 12, 2, noise=0.1)
+    _, curator = run(data, 2, epsilon, neighbors=neighbors)
+    spent = gdp.total_mu([event.mu for event in curator.spent])
+    allowed = curator.plan.budget.mu
+    assert allowed * (1 - 1e-5) < spent <= allowed * (1 + 1e-12)
+
+
+# Medians of three seeds; benchmarks/robust_pca.py prints the full table.
+@pytest.mark.parametrize(
+    ("kind", "share", "noise", "epsilon", "bound"),
+    [
+        ("isotropic", 0.5, 0.1, 0.8, -4.2),
+        ("subspace", 0.5, 0.05, 0.8, -4.6),
+        ("cone", 0.6, 0.05, 0.8, -4.3),
+        ("line", 0.6, 0.05, 0.8, -5.0),
+        ("isotropic", 0.5, 0.0, 2.0, -11.0),
+    ],
+)
+def test_accuracy(kind, share, noise, epsilon, bound):
+    errors = []
+    for seed in range(3):
+        data = make_haystack(
+            10_000, 20, 2, inlier_share=share, noise=noise, outliers=kind, random_state=seed
+        )
+        errors.append(error(data, run(data, 2, epsilon, seed=seed)[0]))
+    assert np.median(errors) < bound
+
+
+def test_without_noise_structured_outliers_are_survived():
+    data = make_haystack(5000, 15, 2, inlier_share=0.6, noise=0.02, outliers="cone")
+    result, curator = run(data, 2, math.inf)
+    assert error(data, result) < -4.5
+    assert all(event.noise_multiplier == 0 for event in curator.spent)
+
+
+def test_more_steps_than_allowed_are_never_taken():
+    data = make_haystack(20_000, 10, 1, noise=0.1)
+    _, curator = run(data, 1, 8.0, settings=RecursiveSpherical(max_steps=3))
+    assert sum(e.count for e in curator.spent if e.name == "refine") <= 3
+
+
+def test_a_tiny_budget_goes_to_the_start():
+    data = make_haystack(200, 30, 2)
+    _, curator = run(data, 2, 0.05)
+    assert {event.name for event in curator.spent} == {"start"}
+
+
+@pytest.mark.parametrize("r", [1, 2, 3, 4])
+def test_any_rank_up_to_the_width(r):
+    data = make_haystack(300, 4, min(r, 3))
+    result, _ = run(data, r, 2.0)
+    np.testing.assert_allclose(result.basis.T @ result.basis, np.eye(r), atol=1e-10)
+
+
+def test_the_rank_is_read_off_the_spectrum():
+    for r in (1, 2, 4):
+        data = make_haystack(50_000, 20, r, noise=0.05)
+        assert run(data, None, 1.0)[0].basis.shape == (20, r)
+    assert choose_rank(decomposed(np.eye(5) / 5, 1.0)) == 1
+
+
+@given(st.integers(0, 1000))
+def test_results_are_finite_for_hopeless_tables(seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((rng.integers(2, 30), 5)) * 10.0 ** rng.integers(-200, 100)
+    rows[0] = 0.0
+    data = type("Table", (), {"rows": rows})
+    result, _ = run(data, 2, float(rng.choice([0.01, 1.0, 100.0, math.inf])), seed=seed)
+    assert np.isfinite(result.basis).all()
+    np.testing.assert_allclose(result.basis.T @ result.basis, np.eye(2), atol=1e-8)
+
+
+# The plan.
+
+
+def test_fusing_adds_precisions():
+    assert fused(2.0, 2.0) == 1.0
+    assert fused(0.0, 0.0) == 0.0
+
+
+@given(st.floats(1e-8, 1.0), st.floats(1e-3, 1e3), st.integers(1, 10))
+def test_more_budget_and_more_steps_never_hurt_in_the_model(variance, mu2, steps):
+    model = Model(1000, 18, 1.0, 1.0)
+    here = model.after(steps, variance, 0.01, mu2, 0.25)
+    assert here <= variance
+    assert model.after(steps, variance, 0.01, 2 * mu2, 0.25) <= here * (1 + 1e-12)
+
+
+def test_the_plan_refines_only_where_it_pays():
+    common = {
+        "n_features": 20,
+        "n_components": 2,
+        "inlier_share": 0.5,
+        "tau": 0.1,
+        "most": 12,
+        "preferred": 5,
+    }
+    rich = start_share(Model(10_000, 18, 1.0, 1.0), 1.0, 0.5, **common)
+    poor = start_share(Model(100, 18, 1.0, 1.0), 1.0, 0.02, **common)
+    assert rich[0] < 0.3
+    assert rich[1] >= 2
+    assert poor == (1.0, 0)
+    assert best_number_of_steps(Model(9, 2, 1, 1), 1.0, 0.1, 0.0, 0.2, most=3, preferred=2)[0] == 0
+
+
+# The residual scale.
+
+
+@pytest.mark.parametrize("tau", [0.02, 0.1, 0.3])
+@pytest.mark.parametrize("r", [1, 2, 5])
+def test_the_residual_scale_is_found_from_two_scales(tau, r):
+    lengths = squared_lengths(r)
+    belief = ResidualScale(0.5, 0.1, r)
+    for scale in (4 * tau, tau):
+        mass = 0.5 * np.mean(1 / (1 + tau**2 / lengths / scale**2))
+        belief = belief.seen(scale, float(mass), 0.0, noise=1e-4)
+    assert math.sqrt(belief.tau2) == pytest.approx(tau, rel=0.15)
+    assert 0.4 * tau < belief.best_scale(0.0) < 2.5 * tau
+
+
+def test_an_unseen_residual_counts_as_none():
+    belief = ResidualScale(0.5, 0.1, 2).seen(0.05, 0.5, 0.0, noise=1e-4)
+    assert belief.tau2 == 0.0
