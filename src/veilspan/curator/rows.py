@@ -85,6 +85,11 @@ class Rows:
         """Number of columns."""
         return int(self._x.shape[1])
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the table is stored sparse."""
+        return not isinstance(self._x, np.ndarray)
+
     def blocks(self, rows_per_block: int) -> Iterator[Block]:
         """Yield the table as float64 blocks of at most ``rows_per_block`` rows, in order.
 
@@ -111,10 +116,10 @@ class Rows:
         return MemoryExecutor(self)
 
     def mapped(self, row_map: Callable[[Block], Block], n_features: int) -> Rows:
-        """The rows after a public map of each (see ``scaled_rows``)."""
-        from veilspan.curator.mapped_rows import scaled_rows
+        """The rows after a public map of each (see ``map_rows``)."""
+        from veilspan.curator.mapped_rows import map_rows
 
-        return scaled_rows(self, row_map, n_features)
+        return map_rows(self, row_map, n_features)
 
     @classmethod
     def checked_before(cls, x: Any, y: Any = None) -> Rows:

@@ -67,16 +67,18 @@ class GaussianFilter(Meter):
     mu^2 (1 + 1e-12). The tolerance is granted once, to the sum: a solver that spends "all that is
     left" is off by a few roundings. ``Budget.mu`` is rounded down by 1e-9, which pays for it, and a
     ledger charges mu^2 (1 + 1e-9) for an adaptive plan (``ledger.costs``). Squares below the
-    smallest float count as that float, so that no number of questions is free.
+    smallest float count as that float, so that no number of questions is free. A question that the
+    plan names has the noise that it says there, and is charged each time like any other.
     """
 
     TOLERANCE = Fraction(1, 10**12)
 
-    def __init__(self, mu: float) -> None:
+    def __init__(self, mu: float, planned: tuple[Event, ...] = ()) -> None:
         super().__init__()
         if not mu > 0:
             raise ValueError(f"mu must be positive; got {mu}.")
         self.mu = mu
+        self._planned = {event.name: event for event in planned}
         # Floats are fractions with a power of two below: their sum is exact and stays short.
         self._sum = Fraction(0)
 
@@ -89,7 +91,12 @@ class GaussianFilter(Meter):
 
     def _admit(self, name: str, noise_multiplier: float | None) -> Event:
         if noise_multiplier is None:
-            raise BudgetExceededError("under an adaptive plan each question names its noise.")
+            if name not in self._planned:
+                raise BudgetExceededError(
+                    f"{name!r} is not in the plan: a question that an adaptive plan does not name "
+                    "says its noise itself."
+                )
+            noise_multiplier = self._planned[name].noise_multiplier
         event = GaussianEvent(name, noise_multiplier)
         if math.isinf(self.mu):
             return event
@@ -107,4 +114,6 @@ class GaussianFilter(Meter):
 
 def meter_for(plan: Plan) -> Meter:
     """Return the meter that enforces a plan."""
-    return GaussianFilter(plan.budget.mu) if plan.adaptive else ScheduleMeter(plan.events)
+    if plan.adaptive:
+        return GaussianFilter(plan.budget.mu, plan.events)
+    return ScheduleMeter(plan.events)

@@ -45,8 +45,8 @@ class Plan:
         anything goes.
     adaptive : bool
         Whether the solver chooses its full-batch releases as it goes, under the filter
-        sum mu_k^2 <= mu^2 (valid for adaptively chosen mu_k; Smith & Thakurta 2022). ``events`` is
-        then a forecast, which has to be within the budget as well.
+        sum mu_k^2 <= mu^2 (valid for adaptively chosen mu_k; Smith & Thakurta 2022). ``events`` are
+        then those that are certain beforehand, and the rest of the budget is the solver's.
     decisions : mapping
         Public choices worth showing (steps, scales, shares).
     """
@@ -79,6 +79,17 @@ class Plan:
             return self.budget.epsilon
         spent = epsilon_spent(self.events, self.budget.delta, neighbors=self.neighbors)
         return min(max(spent, LEAST_EPSILON), self.budget.epsilon)
+
+    def whole(self) -> PlanPart:
+        """All of this plan, as a solver reads it."""
+        return PlanPart(
+            budget=self.budget,
+            neighbors=self.neighbors,
+            n_rows=self.n_rows,
+            n_features=self.n_features,
+            events=self.events,
+            adaptive=self.adaptive,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description (an infinite epsilon is the string ``"inf"``)."""
@@ -125,9 +136,37 @@ class Plan:
         ]
         lines += [f"  {line}" for line in event_lines(self.events)]
         if self.adaptive:
-            lines.append("  (a forecast: the solver spends as it goes, never more than the budget)")
+            lines.append("  (the solver spends the rest as it goes, never more than the budget)")
         lines += [f"  {name}: {value}" for name, value in self.decisions.items()]
         return "\n".join(lines)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanPart:
+    """What one of a fit's solvers reads of its plan.
+
+    Not a plan: where a fit has several solvers, their events were calibrated together, and the cost
+    of one's events may lie a little on either side of its part. The whole plan covers them, and
+    its meter is the one that counts.
+
+    Attributes
+    ----------
+    budget : Budget
+        What the solver decides by.
+    neighbors, n_rows, n_features : str, int or None, int
+        As in the plan; columns are those after the map of an earlier stage.
+    events : tuple of events
+        The solver's own.
+    adaptive : bool
+        As in the plan.
+    """
+
+    budget: Budget
+    neighbors: Neighbors
+    n_rows: int | None
+    n_features: int
+    events: tuple[Event, ...] = ()
+    adaptive: bool = False
 
 
 def _overspending(plan: Plan) -> str:
