@@ -98,6 +98,8 @@ class Prepared(Generic[P, R]):
         Whether the solver spends the rest of the budget as it goes, by earlier answers.
     stages : tuple of stages
         What comes before the solver.
+    asked : str or None
+        Name of the solver that was asked for, where that one chose another.
     warning : str or None
         What to tell whoever asks for more than the budget can give.
     """
@@ -109,7 +111,13 @@ class Prepared(Generic[P, R]):
     decisions: Mapping[str, Any] = field(default_factory=dict)
     adaptive: bool = False
     stages: tuple[Stage, ...] = ()
+    asked: str | None = None
     warning: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the solver that was asked for."""
+        return self.asked or self.solver.name
 
     @property
     def all_events(self) -> tuple[Event, ...]:
