@@ -10,7 +10,7 @@ import numpy as np
 from veilspan._scales import check_derived_scale
 from veilspan.curator.query import RowQuery
 from veilspan.curator.row_maps import row_dots, row_map
-from veilspan.curator.rows import Block
+from veilspan.curator.rows import Block, sparse_squares
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, SymmetricSpace, VectorSpace
 
@@ -123,4 +123,4 @@ def squared_norms(x: Any) -> np.ndarray:
     """Squared length of each row, dense or sparse."""
     if isinstance(x, np.ndarray):
         return row_dots(x, x)
-    return np.asarray(x.multiply(x).sum(axis=1)).ravel()
+    return sparse_squares(x)
