@@ -37,7 +37,7 @@ from veilspan.queries.linear.row_scaling import RowScaling
 from veilspan.queries.linear.slope_gradient import targets, unit_factors
 from veilspan.queries.moments import squared_norms
 from veilspan.queries.stream.touching_moment import completed_rows
-from veilspan.queries.subspace.sphered import to_rays, to_sphere
+from veilspan.queries.subspace.sphered import to_rays, to_sparse_rays, to_sphere
 
 
 @dataclass(frozen=True)
@@ -383,6 +383,7 @@ MAPS = {
     "rays, centred": Map(
         QUERIES + "subspace.sphered.to_rays", hard(6), as_block(lambda b: to_rays(b, CENTER))
     ),
+    "sparse rays": Map(QUERIES + "subspace.sphered.to_sparse_rays", thin(hard(6)), to_sparse_rays),
     "sphere": Map(
         QUERIES + "subspace.sphered.to_sphere", hard(6), as_block(lambda b: to_sphere(b, None))
     ),
