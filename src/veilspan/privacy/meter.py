@@ -1,4 +1,4 @@
-"""Meters: they let a question pass while the plan covers it, and keep the record.
+"""Meters: each question is let pass or refused by the plan, and what passed is recorded.
 
 A meter is charged *before* a row is read. What it has let pass is spent, whatever happens next.
 """
@@ -15,7 +15,7 @@ from veilspan.privacy.plan import Plan
 
 
 class Meter(ABC):
-    """What may still be asked, and what has been."""
+    """Keeps count of what may still be asked, and of what has been asked already."""
 
     def __init__(self) -> None:
         self._spent: list[Event] = []
@@ -46,12 +46,15 @@ class ScheduleMeter(Meter):
 
     def _admit(self, name: str, noise_multiplier: float | None) -> Event:
         if noise_multiplier is not None:
-            raise BudgetExceededError("a fixed plan sets the noise itself; ask by name alone.")
+            raise BudgetExceededError(
+                "a fixed plan sets the noise of each event: ask by the name of the event alone, "
+                "without a noise_multiplier."
+            )
         if self._left.get(name, 0) < 1:
             known = ", ".join(repr(planned) for planned in self._planned) or "nothing"
             raise BudgetExceededError(
                 f"the plan does not cover another {name!r}; it covers {known}, each as often as "
-                "planned."
+                "planned. Plan for more, or ask for less."
             )
         self._left[name] -= 1
         return with_count(self._planned[name], 1)
@@ -84,7 +87,7 @@ class GaussianFilter(Meter):
 
     @property
     def left(self) -> float:
-        """What is left of mu^2."""
+        """What is left of mu^2, never below 0; infinite without privacy."""
         if math.isinf(self.mu):
             return math.inf
         return max(0.0, float(Fraction(self.mu) ** 2 - self._sum))
@@ -94,7 +97,7 @@ class GaussianFilter(Meter):
             if name not in self._planned:
                 raise BudgetExceededError(
                     f"{name!r} is not in the plan: a question that an adaptive plan does not name "
-                    "says its noise itself."
+                    "says its noise itself: pass a noise_multiplier."
                 )
             noise_multiplier = self._planned[name].noise_multiplier
         event = GaussianEvent(name, noise_multiplier)
