@@ -58,6 +58,21 @@ def test_imports_point_downwards(path):
             assert LAYERS.index(other) >= LAYERS.index(own), f"{own} must not import {other}"
 
 
+def test_the_experiments_stand_above_the_library():
+    """They import veilspan, never its command line; veilspan looks for them in a checkout."""
+    folder = SOURCE.parents[1] / "experiments"
+    if not folder.is_dir():
+        pytest.skip("the experiments are part of the repository, not of the package")
+    for path in folder.rglob("*.py"):
+        assert "cli" not in set(imported_packages(path)), path
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module]
+            assert all(name.partition(".")[0] != "experiments" for name in names), path
+
+
 def test_every_package_has_its_place():
     packages = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()}
     assert packages <= set(LAYERS)
