@@ -105,6 +105,29 @@ def test_importing_loads_nothing_heavy():
     assert python(code) == "[]"
 
 
+def test_nothing_of_the_package_needs_matplotlib():
+    """It is an extra: every module is imported where there is none, and an estimator is fitted."""
+    code = (
+        "import sys; sys.modules['matplotlib'] = None;"
+        "import importlib, pkgutil, numpy, veilspan;"
+        "found = [m.name for m in pkgutil.walk_packages(veilspan.__path__, 'veilspan.')];"
+        "[importlib.import_module(name) for name in found if name != 'veilspan.__main__'];"
+        "[getattr(veilspan, name) for name in veilspan.__all__];"
+        "veilspan.PCA(1).fit(numpy.eye(50, 3));"
+        "print(len(found) > 100)"
+    )
+    assert python(code) == "True"
+
+
+def test_using_the_package_never_imports_matplotlib():
+    code = (
+        "import sys, numpy, veilspan; [getattr(veilspan, name) for name in veilspan.__all__];"
+        "veilspan.PCA(1).fit(numpy.eye(50, 3));"
+        "print('matplotlib' in sys.modules)"
+    )
+    assert python(code) == "False"
+
+
 def test_the_command_line_starts_without_numpy():
     code = "import sys; import veilspan.cli; print('numpy' in sys.modules)"
     assert python(code) == "False"
