@@ -12,7 +12,7 @@ import numpy as np
 
 from veilspan._files import write_whole
 from veilspan._printable import printable
-from veilspan.cli.console import print_json
+from veilspan.cli.console import note, print_json
 from veilspan.cli.demo_methods import (
     N_COMPONENTS,
     N_SCORES,
@@ -23,6 +23,7 @@ from veilspan.cli.demo_methods import (
     learn,
     rounded_down,
 )
+from veilspan.cli.demo_picture import NO_PICTURE, can_draw, draw
 from veilspan.privacy.budget import Budget
 
 # Stages of the progress bar: the people, five methods, the picture.
@@ -53,6 +54,8 @@ def run_demo(out: Path, epsilon: float, delta: float, *, as_json: bool = False) 
         print_json(record_of(result))
     else:
         show(result, out)
+    if not can_draw():
+        note(NO_PICTURE)
 
 
 @contextmanager
@@ -70,14 +73,16 @@ def progress(*, hidden: bool) -> Iterator[Callable[[str], None]]:
 
 
 def save(result: DemoResult, out: Path) -> None:
-    """Write the record, the components and the picture, each whole or not at all."""
-    from veilspan.cli.demo_picture import draw
+    """Write the record, the components and the picture, each whole or not at all.
 
+    Without matplotlib everything but the picture is written.
+    """
     record = json.dumps(record_of(result), indent=2).encode()
-    figure = draw(result)
+    figure = draw(result) if can_draw() else None
     write_whole(out / "privacy.json", lambda f: f.write(record))
     write_whole(out / "components.npy", lambda f: np.save(f, result.release.components))
-    write_whole(out / "picture.png", lambda f: figure.savefig(f, format="png"))
+    if figure is not None:
+        write_whole(out / "picture.png", lambda f: figure.savefig(f, format="png"))
 
 
 def record_of(result: DemoResult) -> dict[str, Any]:
@@ -114,10 +119,11 @@ def show(result: DemoResult, out: Path) -> None:
     check = privacy.verify()
     verdict = "agrees" if check else "DISAGREES"
     console.print(f"Re-accounted from the record: epsilon = {check.recomputed:.6g} ({verdict}).")
-    for note in NOTES:
-        console.print(f"- {note}")
+    for caveat in NOTES:
+        console.print(f"- {caveat}")
+    written = "picture.png" if can_draw() else "privacy.json"
     console.print(
-        f"\nReleased in {result.release.seconds:.2f} s. Look at {printable(str(out))}/picture.png"
+        f"\nReleased in {result.release.seconds:.2f} s. Look at {printable(str(out))}/{written}"
     )
 
 
