@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
-from veilspan.cli.demo_methods import (
+from veilspan.cli.demo.methods import (
     CUT,
     GENEROUS,
     PLAIN,
