@@ -1,5 +1,8 @@
 """Settings of the whole suite."""
 
+import io
+from contextlib import redirect_stderr
+
 import pytest
 from hypothesis import settings
 
@@ -26,3 +29,18 @@ def pytest_collection_modifyitems(config, items):
 def long_run(request):
     """Whether everything is run: for tests that do more of the same then."""
     return request.config.getoption("--long")
+
+
+class _Terminal(io.StringIO):
+    """Text that says of itself that somebody looks at it."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """``with terminal() as shown:`` makes the error stream a terminal, and keeps what it gets."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    return lambda: redirect_stderr(_Terminal())

@@ -9,7 +9,7 @@ import pytest
 import veilspan
 from veilspan import catalogue
 from veilspan.catalogue import COMMANDS, ESTIMATORS
-from veilspan.cli.kinds import KINDS
+from veilspan.cli.arguments.estimators import KINDS
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.releases.names import releasable
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from veilspan import PrivacyStatement, SampledGaussianEvent, __version__, epsilon_spent
-from veilspan.cli.demo_methods import epsilon_at_least, rounded_down
-from veilspan.cli.demo_picture import aligned, map_colours
+from veilspan.cli.demo.methods import epsilon_at_least, rounded_down
+from veilspan.cli.demo.picture import aligned, map_colours
 
 
 def run(*arguments, cwd, expect=0, first=""):

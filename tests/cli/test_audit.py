@@ -7,8 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 from veilspan.catalogue import COMMANDS
+from veilspan.cli import main
 from veilspan.cli.app import app
-from veilspan.cli.audit import VIOLATION, _Bars
+from veilspan.cli.console import VIOLATION
 from veilspan.curator.curator import Curator
 from veilspan.privacy.grid import add_noise
 
@@ -74,11 +75,9 @@ def test_mistakes_are_sentences(arguments, words):
     assert words in str(result.exception)
 
 
-def test_bars_follow_the_checks(capsys):
-    with _Bars(quiet=False) as bars:
-        for done in (1, 2):
-            bars.show("replay", done, 2)
-        bars.show("game", 1, 4)
-    shown = capsys.readouterr().err
-    assert "replay" in shown
-    assert "game" in shown
+def test_a_bar_follows_the_checks(terminal):
+    with terminal() as stream, pytest.raises(SystemExit) as ended:
+        main(["audit", "pca", "--runs", "20"])
+    assert ended.value.code == 0
+    shown = stream.getvalue()
+    assert 0 <= shown.index("replay") < shown.index("game")

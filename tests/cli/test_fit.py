@@ -14,8 +14,8 @@ import veilspan.releases
 import veilspan.reports
 from cli.commands import refused, run, write_csv
 from veilspan import Ledger
-from veilspan.cli import folders
-from veilspan.cli.kinds import KINDS
+from veilspan.cli.arguments.estimators import KINDS
+from veilspan.cli.io import release_folder
 from veilspan.privacy.statement import PrivacyStatement
 from veilspan.releases import load
 
@@ -199,7 +199,7 @@ def test_a_folder_without_permission(tables, tmp_path, monkeypatch):
     def denied(*_, **__):
         raise PermissionError(13, "Permission denied", str(tmp_path))
 
-    monkeypatch.setattr(folders.Path, "mkdir", denied)
+    monkeypatch.setattr(release_folder.Path, "mkdir", denied)
     said = refused("fit", "pca", tables / "haystack.csv", "--out", tmp_path / "new" / "r")
     assert said == f"{tmp_path}: Permission denied."
 

@@ -11,7 +11,7 @@ import pytest
 
 from ledger.workers import request
 from veilspan.cli import main
-from veilspan.cli.ledger_text import BAR_WIDTH, bar
+from veilspan.cli.ledger import BAR_WIDTH, draw_bar
 from veilspan.ledger import Ledger
 from veilspan.ledger.stores import sqlite
 
@@ -50,7 +50,7 @@ def test_create_and_show(veilspan, used):
     shown = veilspan("ledger", "show", "budget.db")
     assert "trial-42" in shown
     assert "epsilon = 3, delta = 1e-06, replace-one, accounting auto" in shown
-    assert bar(used.spent().fraction) in shown
+    assert draw_bar(used.spent().fraction) in shown
     record = json.loads(veilspan("ledger", "show", "budget.db", "trial-42", "--json"))
     assert record == [used.spent().to_dict()]
 
@@ -228,9 +228,9 @@ def test_sentences(veilspan, used):
 
 
 def test_the_bar_is_full_only_when_all_is_spent():
-    assert bar(0.0).count("█") == 0
-    assert bar(1e-9).count("█") == 1
-    assert bar(0.5).count("█") == BAR_WIDTH // 2
-    assert bar(1 - 1e-9).count("█") == BAR_WIDTH - 1
-    assert bar(1.0).count("█") == BAR_WIDTH
-    assert bar(0.5, "#-") == "#" * (BAR_WIDTH // 2) + "-" * (BAR_WIDTH // 2)
+    assert draw_bar(0.0).count("█") == 0
+    assert draw_bar(1e-9).count("█") == 1
+    assert draw_bar(0.5).count("█") == BAR_WIDTH // 2
+    assert draw_bar(1 - 1e-9).count("█") == BAR_WIDTH - 1
+    assert draw_bar(1.0).count("█") == BAR_WIDTH
+    assert draw_bar(0.5, "#-") == "#" * (BAR_WIDTH // 2) + "-" * (BAR_WIDTH // 2)

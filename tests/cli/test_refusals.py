@@ -11,9 +11,9 @@ from cli.commands import refused, run, write_csv
 from veilspan import Ledger
 from veilspan._errors import raised_by_us
 from veilspan.cli import datasets as datasets_command
-from veilspan.cli import folders
-from veilspan.cli.ratings import read_ratings
-from veilspan.cli.tables import read_table
+from veilspan.cli.io import release_folder
+from veilspan.cli.io.ratings import read_ratings
+from veilspan.cli.io.tables import read_table
 from veilspan.releases import load
 from veilspan.reports.extras import audit_of
 
@@ -204,7 +204,7 @@ def test_a_place_that_is_taken_meanwhile_is_left_alone(tmp_path):
     out = tmp_path / "r"
 
     def fit_slowly():
-        with folders.folder_for(out, force=False) as folder:
+        with release_folder.open_folder(out, force=False) as folder:
             (folder / "release.json").write_text("mine")
             out.mkdir()
             (out / "release.json").write_text("theirs")

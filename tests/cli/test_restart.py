@@ -14,7 +14,7 @@ import veilspan.ledger.releases
 import veilspan.releases
 from cli.commands import refused, run, write_csv
 from veilspan import PCA, Ledger
-from veilspan.cli.stopping import stopped_like_ctrl_c
+from veilspan.cli.stop_signals import stop_like_ctrl_c
 from veilspan.releases import load, save
 
 ROWS = np.random.default_rng(0).standard_normal((50, 3))
@@ -198,14 +198,14 @@ def test_signals_are_given_back():
     before = signal.getsignal(signal.SIGTERM)
     try:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        with stopped_like_ctrl_c() as came:
+        with stop_like_ctrl_c() as came:
             with pytest.raises(KeyboardInterrupt):
                 os.kill(os.getpid(), signal.SIGTERM)
             os.kill(os.getpid(), signal.SIGTERM)  # what cleans up is not disturbed
         assert came == [signal.SIGTERM]
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        with stopped_like_ctrl_c() as came:
+        with stop_like_ctrl_c() as came:
             os.kill(os.getpid(), signal.SIGTERM)
         assert came == []
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
@@ -218,7 +218,7 @@ def test_a_thread_takes_no_signals():
 
     def elsewhere():
         try:
-            with stopped_like_ctrl_c():
+            with stop_like_ctrl_c():
                 pass
         except ValueError as error:
             failed.append(error)
@@ -250,10 +250,10 @@ def test_the_users_umask_holds_for_all_that_is_written(tmp_path, mask, mode):
 
 
 def test_a_release_is_not_taken_for_one_that_it_replaces(tmp_path):
-    from veilspan.cli.folders import replaced_release
+    from veilspan.cli.io.release_folder import read_replaced_id
 
-    assert replaced_release(tmp_path / "nothing") == ""
+    assert read_replaced_id(tmp_path / "nothing") == ""
     model = PCA(1).fit(ROWS)
-    assert replaced_release(save(model, tmp_path / "r")) == model.privacy_.release_id
+    assert read_replaced_id(save(model, tmp_path / "r")) == model.privacy_.release_id
     (tmp_path / "r" / "release.json").write_text("{}")
-    assert replaced_release(tmp_path / "r") == ""
+    assert read_replaced_id(tmp_path / "r") == ""

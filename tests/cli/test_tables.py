@@ -8,8 +8,9 @@ import pytest
 from scipy import sparse
 
 from cli.commands import write_csv
-from veilspan.cli.ratings import as_ids, like, read_items, read_ratings
-from veilspan.cli.tables import read_table, write_table
+from veilspan.cli.io.output_tables import write_table
+from veilspan.cli.io.ratings import read_ids, read_ids_like, read_items, read_ratings
+from veilspan.cli.io.tables import read_table
 
 SECRET = "Karoline"
 RNG = np.random.default_rng(0)
@@ -171,11 +172,11 @@ def test_written_tables_are_read_again(tmp_path, suffix):
 
 
 def test_ids():
-    assert as_ids(["1", "20"]) == [1, 20]
-    assert as_ids(["01", "20"]) == ["01", "20"]
-    assert as_ids(["a", "1"]) == ["a", "1"]
-    assert like([1, 2], ["2", "x"]) == [2, "x"]
-    assert like(["1", "a"], ["1"]) == ["1"]
+    assert read_ids(["1", "20"]) == [1, 20]
+    assert read_ids(["01", "20"]) == ["01", "20"]
+    assert read_ids(["a", "1"]) == ["a", "1"]
+    assert read_ids_like([1, 2], ["2", "x"]) == [2, "x"]
+    assert read_ids_like(["1", "a"], ["1"]) == ["1"]
 
 
 def test_ratings(tmp_path):

@@ -14,7 +14,7 @@ import veilspan.cli
 from cli.commands import refused, run, write_csv
 from veilspan import PCA
 from veilspan._printable import printable
-from veilspan.cli.tables import read_table
+from veilspan.cli.io.tables import read_table
 from veilspan.releases import load
 
 SECRET = "Karoline"
@@ -193,12 +193,14 @@ def test_no_control_character_of_a_statement_reaches_the_terminal(tmp_path):
 
 
 CLI = Path(veilspan.cli.__file__).parent
-#: Whose texts have helpers of their own.
-APART = {"console.py", "ledger.py", "ledger_text.py"}
+#: Where the one way to print is.
+CONSOLE = CLI / "console.py"
 
 
 @pytest.mark.parametrize(
-    "path", [p for p in CLI.glob("*.py") if p.name not in APART], ids=lambda p: p.name
+    "path",
+    [path for path in CLI.rglob("*.py") if path != CONSOLE],
+    ids=lambda path: str(path.relative_to(CLI)),
 )
 def test_commands_print_by_one_function(path):
     """``say``, ``note`` and ``print_json`` of console.py; tables of rich hold our own words."""

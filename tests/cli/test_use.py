@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cli.commands import refused, run
-from veilspan.cli import plan as plan_command
-from veilspan.cli.samples import GENERATORS
+from veilspan.cli.simulation import forecast
+from veilspan.cli.simulation.generators import GENERATORS
 from veilspan.releases import load
 
 
@@ -161,8 +161,8 @@ SHAPES = {"frechet": 4}
     "kind", ["pca", "robust-pca", "frechet", "recommend", "logistic", "svc", "ridge", "huber"]
 )
 def test_plan(kind, monkeypatch):
-    monkeypatch.setattr(plan_command, "SEEDS", 1)
-    monkeypatch.setattr(plan_command, "EPSILONS", (0.1, 10.0))
+    monkeypatch.setattr(forecast, "SEEDS", 1)
+    monkeypatch.setattr(forecast, "EPSILONS", (0.1, 10.0))
     columns = SHAPES.get(kind, 8)
     found = run("plan", kind, "--rows", 400, "--columns", columns, "--json").json
     assert found["plan"]["n_rows"] == 400
@@ -173,8 +173,8 @@ def test_plan(kind, monkeypatch):
 
 
 def test_plan_in_words(monkeypatch):
-    monkeypatch.setattr(plan_command, "SEEDS", 1)
-    monkeypatch.setattr(plan_command, "EPSILONS", (3.0,))
+    monkeypatch.setattr(forecast, "SEEDS", 1)
+    monkeypatch.setattr(forecast, "EPSILONS", (3.0,))
     shown = run("plan", "pca", "--rows", 3_000_000, "--columns", 5, "--epsilon", 2).out
     assert shown.startswith("Plan for PCA: 3,000,000 rows x 5 columns, epsilon = 2")
     assert "2  " in shown.split("<- asked for")[0].splitlines()[-1]

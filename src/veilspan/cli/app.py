@@ -1,23 +1,75 @@
-"""The command line: declares its commands and says how they fail.
+"""The command line: its commands in the order in which one needs them, and how a run ends.
 
-Heavy imports happen inside the commands, so that ``--help`` stays quick.
+``--help`` must be quick. So the modules of the commands, which are imported here, import numpy and
+the rest of the library inside their functions; and the help is plain text with a little colour,
+since typer's own panels are drawn by rich, which is slow to import.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from veilspan._version import __version__
-from veilspan.cli import checks, ledger, work
-from veilspan.cli.stopping import stopped_like_ctrl_c
-from veilspan.cli.tour import CHECK, EVIDENCE, EXIT_CODES, START, WORK, Tour
+from veilspan.cli import ledger
+from veilspan.cli.audit import audit
+from veilspan.cli.console import INTERRUPTED, fail, quiet_warnings, say
+from veilspan.cli.datasets import datasets
+from veilspan.cli.demo.command import demo
+from veilspan.cli.fit import fit
+from veilspan.cli.plan import plan
+from veilspan.cli.recommend import recommend
+from veilspan.cli.report import report
+from veilspan.cli.reproduce_options import reproduce
+from veilspan.cli.stop_signals import stop_like_ctrl_c
+from veilspan.cli.transform import transform
+
+START, WORK, CHECK, EVIDENCE = "Start here", "Work", "Check", "Evidence"
+EXIT_CODES = """\b
+Exit codes:
+  0  done
+  1  an error: one sentence says which (also: a ledger that does not verify)
+  2  the command was not understood
+  3  an audit found a violation
+  4  the budget does not cover what was asked; nothing was released
+130  stopped by Ctrl-C; nothing half-written stays behind
+143  stopped by SIGTERM, likewise (128 and the number of the signal)"""
+
+
+class HelpByPanel(TyperGroup):
+    """A group whose help shows its commands first, by panel."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the panels, then the options."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            if command is not None and not command.hidden:
+                title = getattr(command, "rich_help_panel", None)
+                row = (_colour(name, fg="cyan"), command.get_short_help_str(300))
+                panels.setdefault(title if isinstance(title, str) else "Commands", []).append(row)
+        width = max(len(name) for rows in panels.values() for name, _ in rows)
+        for title, rows in panels.items():
+            with formatter.section(_colour(title, bold=True)):
+                # Equally wide names keep the texts of all panels in one column.
+                formatter.write_dl([(name.ljust(width), text) for name, text in rows])
+        super().format_options(ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write nothing: the panels have shown them."""
+
+
+def _colour(text: str, **style: Any) -> str:
+    return text if os.environ.get("NO_COLOR") else typer.style(text, **style)
+
 
 app = typer.Typer(
-    cls=Tour,
+    cls=HelpByPanel,
     help="Low-dimensional structure from sensitive rows, under differential privacy.\n\n"
     "Every command has --help and --json. Nothing is sent anywhere.",
     epilog=EXIT_CODES,
@@ -31,8 +83,6 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from veilspan.cli.console import say
-
         say(f"veilspan {__version__}")
         raise typer.Exit
 
@@ -49,9 +99,9 @@ def options(
 
 
 for _panel, _commands in (
-    (START, (work.demo, work.datasets, work.plan)),
-    (WORK, (work.fit, work.transform, work.recommend)),
-    (CHECK, (checks.report, checks.audit)),
+    (START, (demo, datasets, plan)),
+    (WORK, (fit, transform, recommend)),
+    (CHECK, (report, audit)),
 ):
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)
@@ -61,7 +111,7 @@ app.add_typer(
     help="Budgets that outlive a process: create, show, verify, export.",
     rich_help_panel=CHECK,
 )
-app.command(rich_help_panel=EVIDENCE)(checks.reproduce)
+app.command(rich_help_panel=EVIDENCE)(reproduce)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -69,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
-    with stopped_like_ctrl_c() as signals:
+    with stop_like_ctrl_c() as signals:
         code = _run(words, signals, debug=debug)
     raise SystemExit(code if isinstance(code, int) else 0)
 
@@ -77,17 +127,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(words: list[str], signals: list[int], *, debug: bool) -> Any:
     try:
         if not debug:
-            from veilspan.cli.console import quiet_warnings
-
             quiet_warnings()
         code = app(args=words, prog_name="veilspan", standalone_mode=False)
-        if code == 130:  # Typer turns Ctrl-C into this number, without a word
+        if code == INTERRUPTED:  # Typer turns Ctrl-C into this number, without a word
             raise KeyboardInterrupt
         return code
     except (Exception, KeyboardInterrupt) as error:
         if debug and not hasattr(error, "exit_code"):
             raise
-        from veilspan.cli.console import INTERRUPTED, fail
-
         stopped = 128 + signals[0] if signals else INTERRUPTED
         return fail(error, as_json="--json" in words, stopped=stopped)

@@ -1,12 +1,10 @@
-"""How commands fail, warn and show that they are busy."""
+"""What commands say: results, notes and errors, and the exit codes that go with them."""
 
 from __future__ import annotations
 
 import json
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from veilspan._printable import printable
@@ -20,17 +18,17 @@ def fail(error: BaseException, *, as_json: bool, stopped: int = INTERRUPTED) -> 
 
     ``stopped`` is the code of what was asked to stop: 128 and the number of the signal.
     """
-    code = exit_code(error)
+    code = find_exit_code(error)
     interrupted = code == INTERRUPTED
     code = stopped if interrupted else code
     if as_json:
-        print(json.dumps({"error": sentence(error), "exit_code": code}), file=sys.stderr)
+        print(json.dumps({"error": choose_sentence(error), "exit_code": code}), file=sys.stderr)
     elif not interrupted and hasattr(error, "show"):  # what the parser says, with the usage
         if isinstance(getattr(error, "message", None), str):
             error.message = printable(error.message, lines=True)  # type: ignore[attr-defined]
         error.show()
     else:
-        say(sentence(error), error=True)
+        say(choose_sentence(error), error=True)
     return code
 
 
@@ -50,7 +48,7 @@ def note(text: object) -> None:
     say(f"note: {text}", error=True)
 
 
-def exit_code(error: BaseException) -> int:
+def find_exit_code(error: BaseException) -> int:
     """The exit code of an error."""
     from veilspan.privacy.errors import BudgetExceededError
 
@@ -61,12 +59,12 @@ def exit_code(error: BaseException) -> int:
     return getattr(error, "exit_code", ERROR)
 
 
-def sentence(error: BaseException) -> str:
+def choose_sentence(error: BaseException) -> str:
     """What an error may say. A text that veilspan did not write could quote a row: it is not shown.
 
     Errors of the operating system name files, not their contents; those of imports name modules.
     """
-    if exit_code(error) == INTERRUPTED:
+    if find_exit_code(error) == INTERRUPTED:
         return "stopped."
     if hasattr(error, "format_message"):
         return str(error.format_message())
@@ -96,52 +94,3 @@ def quiet_warnings() -> None:
 def print_json(content: Any) -> None:
     """Print JSON, the only thing on the output stream."""
     print(json.dumps(content, indent=2, allow_nan=False))
-
-
-@contextmanager
-def progress(label: str, total: int, *, quiet: bool) -> Iterator[Any]:
-    """A bar with a rate on a terminal's error stream; yields a function that moves it by one.
-
-    Nothing is drawn where nobody looks: with ``--json``, or if the stream is no terminal.
-    """
-    if quiet or not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        ProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-    )
-    from rich.text import Text
-
-    class Rate(ProgressColumn):
-        """Steps per second."""
-
-        def render(self, task: Any) -> Text:
-            return Text(f"{task.speed:.1f}/s" if task.speed else "")
-
-    title = TextColumn(printable(label), markup=False)
-    columns = (title, BarColumn(), MofNCompleteColumn(), Rate(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda: bar.advance(task)
-
-
-@contextmanager
-def busy(label: str, *, quiet: bool) -> Iterator[None]:
-    """A turning mark and the time, on a terminal, while something runs that cannot be counted."""
-    if quiet or not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    title = TextColumn(printable(label), markup=False)
-    columns = SpinnerColumn(), title, TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        bar.add_task("", total=None)
-        yield

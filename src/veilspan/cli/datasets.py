@@ -3,14 +3,70 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from veilspan.cli.console import busy, print_json, say
-from veilspan.cli.samples import GENERATORS
-from veilspan.cli.tables import check_output, write_table
+import typer
+
+from veilspan._progress import show_progress
+from veilspan.cli.arguments.options import AsJson
+from veilspan.cli.console import print_json, say
+
+
+def _complete_name(incomplete: str) -> list[str]:
+    """Tables that begin like this, for the shell's completion."""
+    from veilspan.cli.simulation.generators import GENERATORS
+
+    return [name for name in GENERATORS if name.startswith(incomplete)]
+
+
+def datasets(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="Which table; without a name, list them.", autocompletion=_complete_name
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="A .csv, .npy or .parquet file.")] = None,
+    rows: Annotated[int, typer.Option(help="Rows, or users.")] = 1000,
+    columns: Annotated[int | None, typer.Option(help="Columns, or items.")] = None,
+    components: Annotated[int, typer.Option(help="Dimension of the structure.")] = 2,
+    seed: Annotated[int, typer.Option(help="Seed.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file in --out.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Write made-up tables to try things on; without a name, list them."""
+    if name is None:
+        show_generators(as_json=json)
+        return
+    from veilspan.cli.io.output_tables import check_output, write_table
+    from veilspan.cli.simulation.generators import GENERATORS
+
+    if name not in GENERATORS:
+        raise ValueError(f"unknown dataset {name!r}; known are {', '.join(GENERATORS)}.")
+    generator = GENERATORS[name]
+    width = generator.columns if columns is None else columns
+    if rows < 1 or width < 1 or components < 1:
+        raise ValueError("--rows, --columns and --components must be at least 1.")
+    if seed < 0:
+        raise ValueError("--seed must not be negative.")
+    place = Path(f"{name}.csv") if out is None else out
+    check_output(place)
+    if place.exists() and not force:
+        raise FileExistsError(f"{place} exists; choose another file, or --force to replace it.")
+    with show_progress(f"making {name}", quiet=json):
+        sample = generator.make(rows, width, components, seed)
+        write_table(place, sample.names, sample.columns)
+    lines, size = len(sample.columns[0]), len(sample.names)
+    if json:
+        print_json({"file": str(place), "rows": lines, "columns": size, "truth": sample.truth})
+    else:
+        say(f"{lines:,} lines x {size} columns written to {place} ({sample.truth})")
 
 
 def show_generators(*, as_json: bool) -> None:
-    """List the tables that can be made."""
+    """List the tables that can be made, and which kinds learn from them."""
+    from veilspan.cli.simulation.generators import GENERATORS
+
     if as_json:
         print_json([
             {"name": name, "about": made.about, "columns": made.columns, "fits": made.fits}
@@ -21,36 +77,3 @@ def show_generators(*, as_json: bool) -> None:
     for name, made in GENERATORS.items():
         say(f"{name:<{width}}  {made.about}\n{'':<{width}}  fit: {made.fits}")
     say("\nWrite one: veilspan datasets NAME --rows 1000 --out file.csv")
-
-
-def write_sample(
-    name: str,
-    out: Path,
-    *,
-    rows: int,
-    columns: int | None,
-    components: int,
-    seed: int,
-    force: bool,
-    as_json: bool,
-) -> None:
-    """Make a table and write it."""
-    if name not in GENERATORS:
-        raise ValueError(f"unknown dataset {name!r}; known are {', '.join(GENERATORS)}.")
-    made = GENERATORS[name]
-    width = made.columns if columns is None else columns
-    if rows < 1 or width < 1 or components < 1:
-        raise ValueError("--rows, --columns and --components must be at least 1.")
-    if seed < 0:
-        raise ValueError("--seed must not be negative.")
-    check_output(out)
-    if out.exists() and not force:
-        raise FileExistsError(f"{out} exists; choose another file, or --force to replace it.")
-    with busy(f"making {name}", quiet=as_json):
-        sample = made.make(rows, width, components, seed)
-        write_table(out, sample.names, sample.columns)
-    lines, size = len(sample.columns[0]), len(sample.names)
-    if as_json:
-        print_json({"file": str(out), "rows": lines, "columns": size, "truth": sample.truth})
-    else:
-        say(f"{lines:,} lines x {size} columns written to {out} ({sample.truth})")

@@ -1,15 +1,27 @@
-"""``veilspan ledger``: open accounts, see what is left, read and check the record."""
+"""``veilspan ledger``: open accounts, see what is left, read and check the record.
+
+Names of datasets and damaged entries may hold anything, so they are printed as one line each and
+without characters that a terminal would obey.
+"""
 
 from __future__ import annotations
 
-import json as json_format
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from veilspan._printable import printable
+from veilspan.cli.console import print_json, say
+
 if TYPE_CHECKING:
-    from veilspan.ledger import Ledger
+    from veilspan.ledger import Ledger, Spending
+    from veilspan.ledger.records import Entry
+
+BAR_WIDTH = 40
+#: From this part of the budget on, the bar changes its colour.
+_COLOURS = ((0.9, "red"), (0.6, "yellow"), (0.0, "green"))
 
 app = typer.Typer(
     help="Privacy budgets that outlive a process: create, show, history, verify, export.",
@@ -36,18 +48,17 @@ def create(
     json: AsJson = False,
 ) -> None:
     """Open a dataset's account, in a new ledger or an old one. Its terms never change."""
-    from veilspan.cli.ledger_text import show_spending
-
-    ledger = _ledger(location, key)
+    ledger = _open_ledger(location, key)
     handle = ledger.dataset(
         dataset, epsilon, delta, neighbors=neighbors, accounting=accounting, test=test
     )
     if json:
         head = str(ledger.head())
-        _print_json({**handle.spent().to_dict(), "head": head, "key_file": ledger.key_file})
+        print_json({**handle.spent().to_dict(), "head": head, "key_file": ledger.key_file})
         return
-    show_spending([handle.spent()])
-    _say(f"  sealed by  {ledger.key_file} (keep it, and keep it apart from the ledger)")
+    _show_spending([handle.spent()])
+    key_file = printable(ledger.key_file)
+    say(f"  sealed by  {key_file} (keep it, and keep it apart from the ledger)")
 
 
 @app.command()
@@ -55,17 +66,15 @@ def show(
     location: Location, dataset: MaybeDataset = None, key: KeyFile = None, json: AsJson = False
 ) -> None:
     """Show what was spent on each dataset and what is left."""
-    from veilspan.cli.ledger_text import show_spending
-
-    ledger = _ledger(location, key)
+    ledger = _open_ledger(location, key)
     one = [] if dataset is None else [ledger.dataset(dataset).spent()]
     states = one or list(ledger.spent().values())
     if json:
-        _print_json([state.to_dict() for state in states])
+        print_json([state.to_dict() for state in states])
     elif states:
-        show_spending(states)
+        _show_spending(states)
     else:
-        typer.echo("no datasets yet")
+        say("no datasets yet")
 
 
 @app.command()
@@ -81,18 +90,18 @@ def history(
 
     A record that was tampered with is listed as it stands, with exit code 1.
     """
-    from veilspan.cli.ledger_text import entries_as_they_stand, entry_to_dict, show_entries
+    from veilspan.cli.io.ledger_export import entry_to_dict
     from veilspan.ledger import TamperError
 
-    ledger, damaged = _ledger(location, key), None
+    ledger, damaged = _open_ledger(location, key), None
     try:
         entries = ledger.history(dataset, limit=last, before=before)
     except TamperError as error:
-        damaged, entries = error, entries_as_they_stand(ledger, dataset, last, before)
+        damaged, entries = error, _read_unchecked(ledger, dataset, last, before)
     if json:
-        _print_json([entry_to_dict(entry) for entry in entries])
+        print_json([entry_to_dict(entry) for entry in entries])
     else:
-        show_entries(entries)
+        _show_entries(entries)
     if damaged is not None:
         raise damaged
 
@@ -107,20 +116,20 @@ def verify(
     json: AsJson = False,
 ) -> None:
     """Check every seal and sum, and that nothing was cut off. Exit code 1 if something is wrong."""
-    report = _ledger(location, key).verify(head)
+    report = _open_ledger(location, key).verify(head)
     if json:
         found = {"ok": bool(report), "entries": report.entries, "problems": list(report.problems)}
         head = str(report.head) if report.head else None
-        _print_json({**found, "notes": list(report.notes), "head": head})
+        print_json({**found, "notes": list(report.notes), "head": head})
     else:
         for problem in report.problems:
-            _say(f"PROBLEM  {problem}")
+            say(f"PROBLEM  {printable(problem)}")
         for note in report.notes:
-            _say(f"NOTE     {note}")
+            say(f"NOTE     {printable(note)}")
         if report:
-            _say(f"{report.entries} entries checked, no change found.")
+            say(f"{report.entries} entries checked, no change found.")
         if report.head:
-            _say(f"head  {report.head}")
+            say(f"head  {printable(str(report.head))}")
     if not report:
         raise typer.Exit(1)
 
@@ -133,27 +142,101 @@ def export(
     json: AsJson = False,
 ) -> None:
     """Write the record to a file that people and other programs can read."""
-    from veilspan.cli.ledger_text import export_ledger
+    from veilspan.cli.io.ledger_export import export_ledger
 
-    n_entries = export_ledger(_ledger(location, key), out)
+    n_entries = export_ledger(_open_ledger(location, key), out)
     if json:
-        _print_json({"file": str(out), "entries": n_entries})
+        print_json({"file": str(out), "entries": n_entries})
     else:
-        _say(f"{n_entries} entries written to {out}")
+        say(f"{n_entries} entries written to {printable(str(out))}")
 
 
-def _ledger(location: str, key: Path | None) -> Ledger:
+def _open_ledger(location: str, key: Path | None) -> Ledger:
     from veilspan.ledger import Ledger
 
     return Ledger(location, key)
 
 
-def _say(text: str) -> None:
-    """Print a line. Whatever a name or a damaged entry holds, the terminal gets no commands."""
-    from veilspan._printable import printable
+def _show_spending(states: Iterable[Spending]) -> None:
+    """Print each dataset with a bar: full is spent."""
+    from rich.console import Console
+    from rich.text import Text
 
-    typer.echo(printable(text))
+    console = Console(highlight=False, soft_wrap=True)
+    blocks = "█░" if "utf" in console.encoding.lower() else "#-"
+    for state in states:
+        first, *rest = (printable(line) for line in repr(state).splitlines())
+        colour = next(colour for least, colour in _COLOURS if state.fraction >= least)
+        console.print(Text(first, style="bold"))
+        console.print(Text(f"  {draw_bar(state.fraction, blocks)}", style=colour))
+        for line in rest:
+            console.print(Text(line))
 
 
-def _print_json(content: Any) -> None:
-    typer.echo(json_format.dumps(content, indent=2, allow_nan=False))
+def draw_bar(fraction: float, blocks: str = "█░") -> str:
+    """Draw a bar that is full only when everything is spent, and empty only when nothing is."""
+    filled = max(min(int(fraction * BAR_WIDTH), BAR_WIDTH), int(fraction > 0))
+    return blocks[0] * filled + blocks[1] * (BAR_WIDTH - filled)
+
+
+def _show_entries(entries: Sequence[Entry]) -> None:
+    """Print one line for each entry."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from veilspan.ledger.records import RELEASE
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("entry", justify="right")
+    for title in ("time (UTC)", "dataset", "kind", "what"):
+        table.add_column(title, overflow="fold")
+    released = {entry.about for entry in entries if entry.kind == RELEASE}
+    for entry in entries:
+        time = entry.time[:19].replace("T", " ")
+        cells = time, entry.dataset, entry.kind, _describe(entry, released=entry.seq in released)
+        table.add_row(str(entry.seq), *(Text(printable(str(cell))) for cell in cells))
+    Console(highlight=False).print(table)
+
+
+def _read_unchecked(
+    ledger: Ledger, dataset: str | None, last: int | None, before: int | None
+) -> list[Entry]:
+    """Entries without any check, for whoever looks for what was done to them."""
+    from veilspan.ledger.stores.base import open_store
+
+    with open_store(ledger.url).reading() as book:
+        entries = list(book.entries())
+    chosen = [
+        entry
+        for entry in entries
+        if dataset in (None, entry.dataset) and (before is None or entry.seq < before)
+    ]
+    return chosen if last is None else chosen[-last:]
+
+
+def _describe(entry: Entry, *, released: bool) -> str:
+    """What an entry says, in a few words."""
+    from veilspan.ledger import TamperError
+    from veilspan.ledger.records import CHARGE, DATASET, RELEASE
+
+    try:
+        content = entry.content
+        if entry.kind == DATASET:
+            terms = content["terms"]
+            return f"budget epsilon = {terms['epsilon']:g}, delta = {terms['delta']:g}"
+        if entry.kind == RELEASE:
+            return f"of entry {entry.about}"
+        if entry.kind == CHARGE:
+            return _describe_charge(entry, content, released=released)
+    except (TamperError, ValueError, KeyError, TypeError):
+        return "cannot be read: run verify"
+    return f"opened by veilspan {content.get('version', '')}"
+
+
+def _describe_charge(entry: Entry, content: dict[str, Any], *, released: bool) -> str:
+    cost = f"epsilon = {float(content['epsilon']):g}, delta = {content['delta']:g}"
+    key = f", key {entry.key}" if entry.key else ""
+    test = f"; TEST ({content['test']})" if content["test"] else ""
+    state = "" if released else "; not recorded as released"
+    return f"{content['method']}, {cost}{key}{test}{state}"

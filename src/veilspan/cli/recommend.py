@@ -5,37 +5,50 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from veilspan._printable import printable
-from veilspan.cli.console import print_json, progress, say
-from veilspan.cli.ratings import like, read_ratings
-from veilspan.cli.tables import check_not_input, write_table
+from veilspan._progress import track_progress
+from veilspan.cli.arguments.options import AsJson, Header, KeyFile, Release, Separator
+from veilspan.cli.console import print_json, say
 
 #: Users that are printed; a file takes them all.
 MOST_SHOWN = 20
+#: Ratings by user, then by item.
+Owned = dict[Hashable, dict[Hashable, float]]
+#: For each user the best items with the ratings that they are expected to get.
+Found = list[tuple[Hashable, list[tuple[Hashable, float]]]]
 
 
-def run_recommend(
-    release: Path,
-    data: str,
-    *,
-    k: int,
-    user: str | None,
-    out: Path | None,
-    columns: str | None,
-    separator: str | None,
-    header: bool | None,
-    key: Path | None,
-    as_json: bool,
+def recommend(
+    release: Release,
+    ratings: Annotated[str, typer.Argument(help="A .csv of user, item, rating: the users' own.")],
+    k: Annotated[int, typer.Option("--k", "-k", help="Items for each user.")] = 10,
+    user: Annotated[str | None, typer.Option(help="One user only.")] = None,
+    out: Annotated[Path | None, typer.Option(help="A .csv file for all of them.")] = None,
+    columns: Annotated[str | None, typer.Option(help="Names of the three columns.")] = None,
+    separator: Separator = None,
+    header: Header = None,
+    key: KeyFile = None,
+    json: AsJson = False,
 ) -> None:
-    """The best ``k`` items that each user has not rated yet. Nothing is spent."""
+    """Items that users may like, by a release and their own ratings.
+
+    Nothing is spent. What a user is shown depends on her own ratings without noise: for her eyes.
+
+    Example: veilspan recommend release ratings.csv --k 5 --user 7
+    """
+    from veilspan.cli.io.output_tables import check_not_input
+    from veilspan.cli.io.ratings import read_ratings
+
     if k < 1:
         raise ValueError(f"--k must be at least 1; got {k}.")
     if out is not None and out.suffix != ".csv":
         raise ValueError(f"recommendations go to a .csv file; got {out.name!r}.")
     if out is not None:
-        check_not_input(out, data)
+        check_not_input(out, ratings)
     from veilspan.releases import load
 
     model = load(release, key=key)
@@ -43,45 +56,50 @@ def run_recommend(
         model = model.local_predictor()
     if not hasattr(model, "item_ids"):
         raise ValueError(f"{release} is no recommender; it is a {type(model).__name__}.")
-    owned = _by_user(read_ratings(data, list(model.item_ids), columns, separator, header))
+    owned = _group(read_ratings(ratings, list(model.item_ids), columns, separator, header))
     if user is not None:
-        owned = _one(owned, user)
-    found = []
-    with progress("recommending", len(owned), quiet=as_json) as advance:
-        for name, ratings in owned.items():
-            found.append((name, _best(model, ratings, k)))
-            advance()
-    _show(found, out, as_json=as_json)
+        owned = _pick_user(owned, user)
+    users = track_progress(owned.items(), "recommending", quiet=json)
+    found = [(name, _find_best(model, rated, k)) for name, rated in users]
+    if out is not None:
+        _write(found, out)
+    _show(found, out, as_json=json)
 
 
-def _by_user(triples: Any) -> dict[Hashable, dict[Hashable, float]]:
-    owned: dict[Hashable, dict[Hashable, float]] = defaultdict(dict)
+def _group(triples: Any) -> Owned:
+    owned: Owned = defaultdict(dict)
     for user, item, rating in zip(*triples):
         owned[user][item] = float(rating)
     return dict(owned)
 
 
-def _one(owned: dict[Hashable, Any], user: str) -> dict[Hashable, Any]:
-    wanted = like(list(owned), [user])[0]
+def _pick_user(owned: Owned, user: str) -> Owned:
+    from veilspan.cli.io.ratings import read_ids_like
+
+    wanted = read_ids_like(list(owned), [user])[0]
     if wanted not in owned:
         raise ValueError(f"the file holds no ratings of the user {user!r}.")
     return {wanted: owned[wanted]}
 
 
-def _best(model: Any, ratings: dict[Hashable, float], k: int) -> list[tuple[Hashable, float]]:
+def _find_best(model: Any, ratings: dict[Hashable, float], k: int) -> list[tuple[Hashable, float]]:
     expected = dict(zip(model.item_ids, model.predict(ratings).tolist()))
     return [(item, expected[item]) for item in model.recommend(ratings, k)]
 
 
-def _show(found: list[Any], out: Path | None, *, as_json: bool) -> None:
-    if out is not None:
-        lines = [
-            (user, rank, item, value)
-            for user, best in found
-            for rank, (item, value) in enumerate(best, start=1)
-        ]
-        columns = [list(column) for column in zip(*lines)]
-        write_table(out, ("user", "rank", "item", "predicted"), columns)
+def _write(found: Found, out: Path) -> None:
+    from veilspan.cli.io.output_tables import write_table
+
+    lines = [
+        (user, rank, item, value)
+        for user, best in found
+        for rank, (item, value) in enumerate(best, start=1)
+    ]
+    columns = [list(column) for column in zip(*lines)]
+    write_table(out, ("user", "rank", "item", "predicted"), columns)
+
+
+def _show(found: Found, out: Path | None, *, as_json: bool) -> None:
     if as_json:
         users = [
             {"user": user, "items": [{"item": i, "predicted": v} for i, v in best]}

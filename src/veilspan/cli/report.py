@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from veilspan._archives import parse_json
-from veilspan._files import read_regular
+import typer
+
 from veilspan._printable import printable
+from veilspan.cli.arguments.options import AsJson, KeyFile, Release
 from veilspan.cli.console import print_json, say
 
 #: Largest statement or audit that is read; real ones take a few thousand bytes.
@@ -16,47 +17,35 @@ MOST_BYTES = 2**24
 PAGE = "report.html"
 
 
-def run_report(
-    release: Path,
-    out: Path | None = None,
-    *,
-    as_json: bool = False,
-    key: Path | None = None,
-    ledger: str | None = None,
-    dataset: str | None = None,
-    ledger_key: Path | None = None,
-    audit: Path | None = None,
-    title: str | None = None,
+def report(
+    release: Release,
+    out: Annotated[
+        Path | None, typer.Option(help="An .html file; report.html in the release by default.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
+    audit: Annotated[
+        Path | None, typer.Option(help="What veilspan audit --json printed, to show it too.")
+    ] = None,
+    ledger: Annotated[str | None, typer.Option(help="Ledger whose budget is drawn.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="Whose budget in the ledger.")] = None,
+    ledger_key: Annotated[Path | None, typer.Option(help="Key file of the ledger.")] = None,
+    key: KeyFile = None,
+    json: AsJson = False,
 ) -> None:
-    """Write the page of a release and say where it is.
+    """Write what was promised and learned as one offline HTML page.
 
-    Parameters
-    ----------
-    release : Path
-        A folder written by ``save``, or a JSON file with a statement alone.
-    out : Path, optional
-        The page; by default ``report.html`` in the release's folder.
-    as_json : bool
-        Print facts as JSON.
-    key : Path, optional
-        Key file that sealed the release.
-    ledger, dataset, ledger_key : optional
-        The account to draw: location, name (by default that of the statement) and key file.
-    audit : Path, optional
-        What ``veilspan audit --json`` printed.
-    title : str, optional
-        Heading of the page.
+    Nothing in it is computed from rows.
     """
     if out is not None and out.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"--out must end in .html or .htm; got {out.name!r}.")
     from veilspan.reports import write_report
 
-    source = _source(release, key)
+    source = _read_source(release, key)
     statement = getattr(source, "privacy_", source)
     page = write_report(
         out or (release if release.is_dir() else release.parent) / PAGE,
         source,
-        ledger=None if ledger is None else _account(ledger, dataset, ledger_key, statement),
+        ledger=None if ledger is None else _open_account(ledger, dataset, ledger_key, statement),
         audit=None if audit is None else _read_json(audit),
         title=title,
     )
@@ -66,7 +55,7 @@ def run_report(
         "release_id": statement.release_id,
         "private": statement.private,
     }
-    if as_json:
+    if json:
         print_json(facts)
         return
     if not statement.private:
@@ -74,7 +63,8 @@ def run_report(
     say(f"{page} ({facts['bytes'] // 1000} KB): open it in any browser, no network needed")
 
 
-def _source(release: Path, key: Path | None) -> Any:
+def _read_source(release: Path, key: Path | None) -> Any:
+    """A fitted estimator from the folder of a release, or a statement alone from a JSON file."""
     from veilspan.privacy.records import statement_from
 
     if release.is_file() and release.suffix == ".json" and release.name != "release.json":
@@ -91,7 +81,8 @@ def _source(release: Path, key: Path | None) -> Any:
     return load(release, key=key)
 
 
-def _account(ledger: str, dataset: str | None, key: Path | None, statement: Any) -> Any:
+def _open_account(ledger: str, dataset: str | None, key: Path | None, statement: Any) -> Any:
+    """The account to draw; by default the one that the release was charged to."""
     from veilspan.ledger import Ledger
 
     name = dataset or (statement.ledger or {}).get("dataset")
@@ -101,6 +92,9 @@ def _account(ledger: str, dataset: str | None, key: Path | None, statement: Any)
 
 
 def _read_json(path: Path) -> Any:
+    from veilspan._archives import parse_json
+    from veilspan._files import read_regular
+
     text = read_regular(path, MOST_BYTES)
     try:
         return parse_json(text)

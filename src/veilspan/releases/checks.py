@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from veilspan.catalogue import ESTIMATORS
 from veilspan.privacy.plan import Plan
 
 #: From an estimator and the number d of columns to the shapes of its attributes; () is a number.
@@ -23,7 +24,8 @@ def check_release(estimator: Any, plan: Plan) -> None:
     width = plan.n_features
     if estimator.n_features_in_ != width or isinstance(estimator.n_features_in_, bool):
         raise ValueError("its number of columns is not that of its plan")
-    for name, shape in _SHAPES[type(estimator).__name__](estimator, width).items():
+    kind = ESTIMATORS[type(estimator).__name__]
+    for name, shape in _SHAPES[kind.reads](estimator, width).items():
         check_array(getattr(estimator, name), name, shape)
     for name in ("explained_variance_", "explained_variance_ratio_", "spectrum_", "noise_edge_"):
         value = getattr(estimator, name, None)
@@ -87,16 +89,11 @@ def _check_count(count: Any, least: int, most: int) -> None:
         raise ValueError("its number of components does not fit its columns")
 
 
+#: By what an estimator reads, which is what it learns: the catalogue says it of each.
 _SHAPES: dict[str, Callable[[Any, int], Shapes]] = {
-    "PCA": _subspace,
-    "RobustPCA": _subspace,
-    "FrechetMean": _mean,
-    "MatrixCompletion": _recommender,
-    "LogisticRegression": _classifier,
-    "LinearSVC": _classifier,
-    "LinearRegression": _regression,
-    "Ridge": _regression,
-    "Lasso": _regression,
-    "ElasticNet": _regression,
-    "HuberRegressor": _regression,
+    "rows": _subspace,
+    "points": _mean,
+    "ratings": _recommender,
+    "labels": _classifier,
+    "numbers": _regression,
 }

@@ -7,14 +7,14 @@ import pytest
 from reports.releases import ROWS, fitted
 from veilspan import PCA, Ledger
 from veilspan.audit.verdict import AuditLine, AuditReport
-from veilspan.cli.report import run_report
+from veilspan.cli.report import report
 from veilspan.releases import save
 from veilspan.reports import report_html
 
 
 def test_a_release_gets_its_page(tmp_path, capsys):
     folder = save(fitted("PCA"), tmp_path / "release")
-    run_report(folder)
+    report(folder)
     assert (folder / "report.html").read_text() == report_html(fitted("PCA"))
     assert "open it in any browser" in capsys.readouterr().out
 
@@ -22,7 +22,7 @@ def test_a_release_gets_its_page(tmp_path, capsys):
 def test_facts_as_json(tmp_path, capsys):
     folder = save(fitted("PCA"), tmp_path / "release")
     out = tmp_path / "elsewhere" / "page.html"
-    run_report(folder, out, as_json=True, title="Trial 42")
+    report(folder, out, json=True, title="Trial 42")
     facts = json.loads(capsys.readouterr().out)
     assert facts == {
         "file": str(out),
@@ -40,7 +40,7 @@ def test_with_an_account_and_an_audit(tmp_path):
     line = AuditLine("game", 1.0, 0.4, 2000, "no violation found", True)
     record = AuditReport("PCA", 1e-6, "replace-one", 1e-6, (line,)).to_dict()
     (tmp_path / "audit.json").write_text(json.dumps(record))
-    run_report(
+    report(
         folder,
         ledger=str(tmp_path / "budget.db"),
         ledger_key=tmp_path / "key",
@@ -54,7 +54,7 @@ def test_with_an_account_and_an_audit(tmp_path):
 def test_a_statement_alone(tmp_path):
     path = tmp_path / "statement.json"
     path.write_text(fitted("PCA").privacy_.to_json())
-    run_report(path)
+    report(path)
     assert "differentially private" in (tmp_path / "report.html").read_text()
 
 
@@ -69,11 +69,11 @@ def test_a_statement_alone(tmp_path):
 def test_files_of_other_kinds_are_refused(tmp_path, name, content, words):
     (tmp_path / name).write_text(content)
     with pytest.raises(ValueError, match=words):
-        run_report(tmp_path / name)
+        report(tmp_path / name)
     assert not (tmp_path / "report.html").exists()
 
 
 def test_an_account_needs_a_name(tmp_path):
     folder = save(fitted("PCA"), tmp_path / "release")
     with pytest.raises(ValueError, match="say which one by --dataset"):
-        run_report(folder, ledger=str(tmp_path / "budget.db"))
+        report(folder, ledger=str(tmp_path / "budget.db"))

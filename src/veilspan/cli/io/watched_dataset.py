@@ -1,13 +1,13 @@
-"""Which request a fit is, so that the same command after a crash gives what was paid for.
+"""The account that ``veilspan fit`` charges: the same command after a crash is not charged twice.
 
-Every fit that charges a ledger does so under an idempotency key. It is made of what was asked for:
-the kind, its parameters, the budget, the file's name, its columns, the place of the release and,
-under ``--force``, which release is replaced there. Never of rows, so it tells nothing about them,
-and for the same reason it cannot see that a file has changed: whoever is given a stored release is
-told so.
+Every fit that charges a ledger does so under an idempotency key. The key is made of what was asked
+for: the kind, its parameters, the budget, the file's name, its columns, the place of the release
+and, under ``--force``, which release is replaced there. It is never made of rows, so it tells
+nothing about them. For the same reason it cannot see that a file has changed: whoever is given a
+stored release is told so.
 
-A release that reached its place is a request that is over. The same command again is refused
-(the place is taken), or with ``--force`` replaces another release than before: a new request.
+Once a release has reached its place, the request is over. The same command again is refused (the
+place is taken), or with ``--force`` replaces another release than before, which is a new request.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from veilspan.ledger.errors import LedgerError, TamperError
 from veilspan.ledger.seal.chain import Head
 
 
-def request_name(facts: Mapping[str, Any]) -> str:
-    """A name for what was asked: equal facts have equal names."""
+def name_request(facts: Mapping[str, Any]) -> str:
+    """Make a name of what was asked; equal facts have equal names."""
     text = json.dumps(facts, sort_keys=True, default=repr)
     return f"fit-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
 
@@ -79,13 +79,13 @@ class WatchedDataset(Dataset):
         self.receipts.append(receipt)
         return receipt
 
-    def released(self) -> bool:
-        """Whether the ledger keeps the release by now, as far as it can be asked."""
+    def keeps_release(self) -> bool:
+        """Whether the ledger holds a copy of the release by now; False if it cannot be asked."""
         try:
             with self.journal.reading() as page:
                 found = [page.book.release_of(receipt.entry) for receipt in self.receipts]
                 return any(entry and entry.content["payload"] for entry in found)
-        except Exception:  # asked while something else goes wrong already
+        except Exception:  # this is asked while something else fails, which must be what is told
             return False
 
     @property
@@ -94,14 +94,14 @@ class WatchedDataset(Dataset):
         return any(receipt.stored is not None for receipt in self.receipts)
 
 
-def watched(dataset: Dataset, name: str) -> WatchedDataset:
-    """The same account, for one request."""
-    named = dataset.with_key(name)
+def watch_dataset(dataset: Dataset, request: str) -> WatchedDataset:
+    """Return the same account, to be charged under the name of one request."""
+    named = dataset.with_key(request)
     return WatchedDataset(**{part.name: getattr(named, part.name) for part in fields(Dataset)})
 
 
-def words_on(dataset: WatchedDataset, data: str) -> str:
-    """What to tell of a release that was given out again."""
+def explain_given_again(dataset: WatchedDataset, data: str) -> str:
+    """Say what it means that a stored release was given out, and how to get a new one."""
     receipt = dataset.receipts[-1]
     return (
         f"this release was made and charged before (entry {receipt.entry} of {dataset.name}): it "

@@ -1,4 +1,4 @@
-"""The folder of a release on the command line: free before the fit, whole after it.
+"""The folder that ``veilspan fit --out`` names: free before the fit, whole after it.
 
 A new folder is filled beside its place, synced, then renamed. A release that is replaced stays in
 its folder until the new one takes its place there by one rename (:mod:`veilspan.releases.files`).
@@ -16,11 +16,11 @@ from pathlib import Path
 
 from veilspan._files import sync_folder, write_aside
 
-#: Beside its place while it is made sure that something can be written there.
+#: Written beside its place and removed again, to find out before the fit whether that works.
 _TRIAL = "release.json"
 
 
-def place_of(out: Path) -> Path:
+def resolve_place(out: Path) -> Path:
     """Where ``out`` leads, or an error if a folder cannot be put there by renaming one."""
     if out.is_symlink() and not out.exists():
         raise FileExistsError(f"{out} is a link that leads nowhere; choose another --out.")
@@ -52,7 +52,7 @@ def check_free(out: Path, *, force: bool) -> None:
         )
 
 
-def replaced_release(out: Path) -> str:
+def read_replaced_id(out: Path) -> str:
     """Name of the release that is in a folder; empty if there is none that can be read."""
     from veilspan.releases.documents import DOCUMENT, read_document
 
@@ -65,7 +65,7 @@ def replaced_release(out: Path) -> str:
 
 
 @contextmanager
-def folder_for(out: Path, *, force: bool) -> Iterator[Path]:
+def open_folder(out: Path, *, force: bool) -> Iterator[Path]:
     """Hand out a folder to save a release in: ``out``, or one that becomes ``out`` at the end."""
     check_free(out, force=force)
     if out.exists():
@@ -79,7 +79,7 @@ def folder_for(out: Path, *, force: bool) -> Iterator[Path]:
     try:
         yield staged
         sync_folder(staged)
-        _put(staged, out)
+        _move_into_place(staged, out)
         sync_folder(out.parent)
     finally:
         shutil.rmtree(staged, ignore_errors=True)
@@ -88,7 +88,7 @@ def folder_for(out: Path, *, force: bool) -> Iterator[Path]:
                 folder.rmdir()
 
 
-def _put(staged: Path, out: Path) -> None:
+def _move_into_place(staged: Path, out: Path) -> None:
     try:
         os.rename(staged, out)  # also onto an empty folder that came meanwhile
     except OSError:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import csv
-import io
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 
@@ -64,7 +63,7 @@ class CsvFile:
             separator = "\t" if path.suffix == ".tsv" else ","
         if len(separator) != 1:
             raise ValueError("--separator is one character; for a tab name the file .tsv.")
-        first = next(_lines(path, separator), None)
+        first = next(_read_lines(path, separator), None)
         if first is None:
             raise ValueError(f"{path.name} is empty.")
         if len(first) == 1:
@@ -91,18 +90,18 @@ class CsvFile:
             )
         return cls(path, separator, names, True, header is True)
 
-    def _places(self, names: Sequence[str]) -> list[int]:
+    def _find_places(self, names: Sequence[str]) -> list[int]:
         number = {name: place for place, name in enumerate(self.names)}
         return [number[name] for name in names]
 
-    def numbers(self, names: Sequence[str]) -> np.ndarray:
+    def read_numbers(self, names: Sequence[str]) -> np.ndarray:
         """Columns as an array of floats."""
-        places = self._places(names)
+        places = self._find_places(names)
         count = 0
 
         def chosen() -> Iterator[str]:
             nonlocal count
-            for line in self._records():
+            for line in self._read_records():
                 count += 1
                 yield _BETWEEN.join([line[place].strip() for place in places])
 
@@ -117,29 +116,29 @@ class CsvFile:
             raise ValueError(f"{self.path.name} has no rows below the names of its columns.")
         # NumPy leaves out lines without a cell, and cells may hold what is put between them.
         if table is None or table.shape != (count, len(places)):
-            raise ValueError(self._diagnosis(places))
+            raise ValueError(self._explain(places))
         return table
 
-    def column(self, name: str) -> list[str]:
+    def read_column(self, name: str) -> list[str]:
         """One column as text."""
-        (place,) = self._places([name])
-        cells = [line[place].strip() for line in self._records()]
+        (place,) = self._find_places([name])
+        cells = [line[place].strip() for line in self._read_records()]
         if "" in cells:
             raise ValueError(f"{self.path.name} has empty cells in {name}: fill or drop them.")
         return cells
 
-    def labels(self, name: str) -> np.ndarray:
+    def read_labels(self, name: str) -> np.ndarray:
         """One column as whole numbers, numbers or text, whichever fits first."""
-        cells = self.column(name)
+        cells = self.read_column(name)
         if not all(_is_number(cell) for cell in cells):
             return np.array(cells)
         numbers = np.array([float(cell) for cell in cells])
         whole = bool(np.all(numbers == np.rint(numbers))) and bool(np.all(abs(numbers) < 2**53))
         return numbers.astype(np.int64) if whole else numbers
 
-    def _records(self) -> Iterator[list[str]]:
+    def _read_records(self) -> Iterator[list[str]]:
         """Lines below the names, each with a cell for every column."""
-        lines = _lines(self.path, self.separator)
+        lines = _read_lines(self.path, self.separator)
         if self.has_header:
             next(lines)
         for line in lines:
@@ -150,10 +149,10 @@ class CsvFile:
                 )
             yield line
 
-    def _diagnosis(self, places: Sequence[int]) -> str:
+    def _explain(self, places: Sequence[int]) -> str:
         """Why the columns are no numbers: by names of columns, without a cell or a row number."""
         text, gaps, any_number = set(), set(), False
-        for line in self._records():
+        for line in self._read_records():
             any_number = any_number or any(map(_is_number, line))
             for place in places:
                 cell = line[place].strip()
@@ -168,29 +167,31 @@ class CsvFile:
             )
         if text:
             return (
-                f"{self.path.name} holds text, not numbers, in {self._text_columns(text)}: leave "
+                f"{self.path.name} holds text, not numbers, in {self._point_at(text)}: leave "
                 "ids out by --columns, and turn categories into numbers (a column of 0 and 1 for "
                 "each) first."
             )
         if gaps:
-            return f"{self.path.name} has empty cells in {self._named(gaps)}: fill or drop them."
+            return (
+                f"{self.path.name} has empty cells in {self._join_names(gaps)}: fill or drop them."
+            )
         return f"{self.path.name} could not be read as a table of numbers."
 
-    def _text_columns(self, places: set[int]) -> str:
+    def _point_at(self, places: set[int]) -> str:
         """Their names, or where they stand: the first line may be a row like those below it."""
         if self.declared:
-            return self._named(places)
+            return self._join_names(places)
         shown = [str(place + 1) for place in sorted(places)[:_MOST_SHOWN]]
         more = ", ..." if len(places) > len(shown) else ""
         return f"column {', '.join(shown)}{more} (the first is 1; --header allows their names)"
 
-    def _named(self, places: set[int]) -> str:
+    def _join_names(self, places: set[int]) -> str:
         shown = [self.names[place] for place in sorted(places)[:_MOST_SHOWN]]
         return ", ".join(shown) + (", ..." if len(places) > len(shown) else "")
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[TextIO]:
+def _open_text(path: Path) -> Iterator[TextIO]:
     failed = False
     try:
         with open(path, encoding="utf-8-sig", newline="") as stream:
@@ -201,10 +202,10 @@ def _opened(path: Path) -> Iterator[TextIO]:
         raise ValueError(f"{path.name} is no UTF-8 text.")
 
 
-def _lines(path: Path, separator: str) -> Iterator[list[str]]:
+def _read_lines(path: Path, separator: str) -> Iterator[list[str]]:
     """Lines as cells; blank lines are left out."""
     broken = False
-    with _opened(path) as stream:
+    with _open_text(path) as stream:
         try:
             yield from (line for line in csv.reader(stream, delimiter=separator) if line)
         except csv.Error:
@@ -249,12 +250,3 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return "_" not in cell  # Python reads 1_000, people mean a name
-
-
-def csv_text(names: Sequence[str], columns: Sequence[Any]) -> str:
-    """Columns as the text of a CSV file; numbers keep every digit."""
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(zip(*(getattr(c, "tolist", lambda c=c: c)() for c in columns)))
-    return stream.getvalue()

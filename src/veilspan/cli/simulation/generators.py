@@ -1,4 +1,4 @@
-"""Made-up tables by name, for ``veilspan datasets`` and ``veilspan plan``."""
+"""Made-up tables by name: what ``veilspan datasets`` writes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from veilspan.cli.arguments.estimators import list_kinds
 
 
 @dataclass(frozen=True)
@@ -25,8 +27,10 @@ class Generator:
     ----------
     about : str
         What it is, for the list.
-    fits : str
-        The kinds that learn from it, with the parameters they need.
+    reads : str or None
+        What it is to an estimator, as in the catalogue; None if no command learns from it.
+    words : str
+        What such a command needs to be told of it; for None, what learns from it instead.
     columns : int
         Number of columns by default.
     make : function
@@ -34,13 +38,23 @@ class Generator:
     """
 
     about: str
-    fits: str
+    reads: str | None
+    words: str
     columns: int
     make: Callable[[int, int, int, int], Sample]
 
+    @property
+    def fits(self) -> str:
+        """The kinds that learn from it, with the parameters they need."""
+        if self.reads is None:
+            return self.words
+        return list_kinds(self.reads) + (f" ({self.words})" if self.words else "")
 
-def linear_table(rows: int, columns: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Features uniform in [-1, 1], a score with noise in [-1, 1], and the labels of its sign.
+
+def make_linear_table(
+    rows: int, columns: int, seed: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Make features uniform in [-1, 1], a noisy score in [-1, 1], and the labels of its sign.
 
     The score is <x, w> over the length of w, with a tenth of noise; half of the w are zero.
     """
@@ -52,19 +66,19 @@ def linear_table(rows: int, columns: int, seed: int) -> tuple[np.ndarray, np.nda
     return features, score, (score > 0).astype(np.int64)
 
 
-def _numbered(table: np.ndarray) -> tuple[list[str], list[np.ndarray]]:
+def _name_columns(table: np.ndarray) -> tuple[list[str], list[np.ndarray]]:
     return [f"x{i + 1}" for i in range(table.shape[1])], list(table.T)
 
 
-def _haystack(rows: int, columns: int, components: int, seed: int) -> Sample:
+def _make_haystack(rows: int, columns: int, components: int, seed: int) -> Sample:
     from veilspan.datasets import make_haystack
 
     data = make_haystack(rows, columns, components, noise=0.05, random_state=seed)
     truth = f"half of the rows lie near a subspace of dimension {components}, of length 1 all"
-    return Sample(*_numbered(data.rows), truth)
+    return Sample(*_name_columns(data.rows), truth)
 
 
-def _spd(rows: int, columns: int, components: int, seed: int) -> Sample:
+def _make_spd(rows: int, columns: int, components: int, seed: int) -> Sample:
     from veilspan.datasets import make_spd
 
     size = round(columns**0.5)
@@ -75,7 +89,7 @@ def _spd(rows: int, columns: int, components: int, seed: int) -> Sample:
     return Sample(names, list(points.reshape(rows, -1).T), "eigenvalues between 0.01 and 100")
 
 
-def _ratings(rows: int, columns: int, components: int, seed: int) -> Sample:
+def _make_ratings(rows: int, columns: int, components: int, seed: int) -> Sample:
     from veilspan.datasets import make_ratings
 
     data = make_ratings(rows, columns, components, random_state=seed).train
@@ -84,19 +98,19 @@ def _ratings(rows: int, columns: int, components: int, seed: int) -> Sample:
     return Sample(("user", "item", "rating"), (users, data.indices, stars), "1 to 5 stars")
 
 
-def _labels(rows: int, columns: int, components: int, seed: int) -> Sample:
-    features, _, labels = linear_table(rows, columns, seed)
-    names, table = _numbered(features)
+def _make_labels(rows: int, columns: int, components: int, seed: int) -> Sample:
+    features, _, labels = make_linear_table(rows, columns, seed)
+    names, table = _name_columns(features)
     return Sample([*names, "label"], [*table, labels], "features in [-1, 1], labels 0 and 1")
 
 
-def _numbers(rows: int, columns: int, components: int, seed: int) -> Sample:
-    features, score, _ = linear_table(rows, columns, seed)
-    names, table = _numbered(features)
+def _make_numbers(rows: int, columns: int, components: int, seed: int) -> Sample:
+    features, score, _ = make_linear_table(rows, columns, seed)
+    names, table = _name_columns(features)
     return Sample([*names, "target"], [*table, score], "features and target in [-1, 1]")
 
 
-def _tree(rows: int, columns: int, components: int, seed: int) -> Sample:
+def _make_tree(rows: int, columns: int, components: int, seed: int) -> Sample:
     from veilspan.datasets import make_tree
 
     depth = 1
@@ -104,41 +118,53 @@ def _tree(rows: int, columns: int, components: int, seed: int) -> Sample:
         depth += 1
     points = make_tree(3.0, depth, columns, random_state=seed).points[:rows]
     return Sample(
-        *_numbered(points), "nodes of a tree in the Poincaré ball, the root at its centre"
+        *_name_columns(points), "nodes of a tree in the Poincaré ball, the root at its centre"
     )
 
 
-def _genes(rows: int, columns: int, components: int, seed: int) -> Sample:
+def _make_genes(rows: int, columns: int, components: int, seed: int) -> Sample:
     from veilspan.datasets import make_gene_map
 
     data = make_gene_map(rows, 0, columns, random_state=seed)
     truth = "allele counts 0, 1 and 2 of people who live on a map of Europe"
-    return Sample(*_numbered(data.counts), truth)
+    return Sample(*_name_columns(data.counts), truth)
 
 
+#: Tables by their names on the command line.
 GENERATORS = {
     "haystack": Generator(
-        "rows near a subspace among outliers", "pca, robust-pca (-p n_components=2)", 20, _haystack
+        "rows near a subspace among outliers", "rows", "-p n_components=2", 20, _make_haystack
     ),
     "spd": Generator(
-        "positive definite matrices around a mean", "frechet (-p eigenvalues=0.01,100)", 9, _spd
+        "positive definite matrices around a mean",
+        "points",
+        "-p eigenvalues=0.01,100",
+        9,
+        _make_spd,
     ),
     "ratings": Generator(
-        "users, items and stars", "recommend (-p rating_range=1,5 --items observed)", 50, _ratings
+        "users, items and stars",
+        "ratings",
+        "-p rating_range=1,5 --items observed",
+        50,
+        _make_ratings,
     ),
     "labels": Generator(
         "features with a label",
-        "logistic, svc (-p feature_range=-1,1 -p classes=0,1 --target label)",
+        "labels",
+        "-p feature_range=-1,1 -p classes=0,1 --target label",
         8,
-        _labels,
+        _make_labels,
     ),
     "numbers": Generator(
         "features with a number",
-        "linear, ridge, lasso, elastic-net, huber (-p feature_range=-1,1 "
-        "-p target_range=-1,1 --target target)",
+        "numbers",
+        "-p feature_range=-1,1 -p target_range=-1,1 --target target",
         8,
-        _numbers,
+        _make_numbers,
     ),
-    "tree": Generator("nodes of a tree in hyperbolic space", "FrechetMean in Python", 2, _tree),
-    "genes": Generator("allele counts along a map", "pca, robust-pca", 1000, _genes),
+    "tree": Generator(
+        "nodes of a tree in hyperbolic space", None, "FrechetMean in Python", 2, _make_tree
+    ),
+    "genes": Generator("allele counts along a map", "rows", "", 1000, _make_genes),
 }

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from veilspan.cli.csv_files import CsvFile
-from veilspan.cli.kinds import OBSERVED
+from veilspan.cli.arguments.estimators import OBSERVED
+from veilspan.cli.io.csv_file import CsvFile
 
 
 def read_items(items: str) -> list[Hashable] | None:
@@ -23,7 +23,7 @@ def read_items(items: str) -> list[Hashable] | None:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError:
         raise ValueError(f"{path.name} is no UTF-8 text.") from None
-    found = as_ids([line.strip() for line in lines if line.strip()])
+    found = read_ids([line.strip() for line in lines if line.strip()])
     if not found:
         raise ValueError(f"{path.name} lists no item.")
     return found
@@ -57,16 +57,16 @@ def read_ratings(
     if path.suffix not in (".csv", ".tsv"):
         raise ValueError("ratings come as a .csv or .tsv file with the columns user, item, rating.")
     file = CsvFile.open(path, separator, header=header)
-    user, item, rating = _three(file, columns)
-    values = file.numbers([rating])[:, 0]
+    user, item, rating = _choose_columns(file, columns)
+    values = file.read_numbers([rating])[:, 0]
     if not np.isfinite(values).all():
         raise ValueError(f"{path.name} holds NaN or infinite numbers in {rating}.")
-    rated = file.column(item)
-    known = as_ids(rated) if items is None else like(items, rated)
-    return as_ids(file.column(user)), known, values
+    rated = file.read_column(item)
+    known = read_ids(rated) if items is None else read_ids_like(items, rated)
+    return read_ids(file.read_column(user)), known, values
 
 
-def _three(file: CsvFile, columns: str | None) -> list[str]:
+def _choose_columns(file: CsvFile, columns: str | None) -> list[str]:
     wanted = ["user", "item", "rating"] if columns is None else columns.split(",")
     names = [name.strip() for name in wanted]
     if len(names) != 3:
@@ -81,12 +81,12 @@ def _three(file: CsvFile, columns: str | None) -> list[str]:
     return names
 
 
-def as_ids(texts: Sequence[str]) -> list[Hashable]:
+def read_ids(texts: Sequence[str]) -> list[Hashable]:
     """Whole numbers if all are written as such, else the texts."""
     return [int(text) for text in texts] if all(map(_is_whole, texts)) else list(texts)
 
 
-def like(items: Sequence[Hashable], texts: Sequence[str]) -> list[Hashable]:
+def read_ids_like(items: Sequence[Hashable], texts: Sequence[str]) -> list[Hashable]:
     """Ids of the same kind as those of ``items``; what does not fit stays text, and is unknown."""
     if items and all(isinstance(item, int) for item in items):
         return [int(text) if _is_whole(text) else text for text in texts]

@@ -1,10 +1,8 @@
-"""The demo: generated genes, two private components, and the map they draw."""
+"""What the demo made of its people: the files that it writes and the table that it prints."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +10,16 @@ import numpy as np
 
 from veilspan._files import write_whole
 from veilspan._printable import printable
-from veilspan.cli.console import note, print_json
-from veilspan.cli.demo_methods import (
+from veilspan.cli.demo.methods import (
     N_COMPONENTS,
     N_SCORES,
     PRINTED,
     ROBUST,
     DemoResult,
     View,
-    learn,
     rounded_down,
 )
-from veilspan.cli.demo_picture import NO_PICTURE, can_draw, draw
-from veilspan.privacy.budget import Budget
-
-# Stages of the progress bar: the people, five methods, the picture.
-N_STAGES = 7
+from veilspan.cli.demo.picture import can_draw, draw
 
 NOTES = (
     "Only the components are private. The scatter of people, and its correlation with the true "
@@ -40,44 +32,12 @@ NOTES = (
 )
 
 
-def run_demo(out: Path, epsilon: float, delta: float, *, as_json: bool = False) -> None:
-    """Generate people, release components, write a picture and the record."""
-    budget = Budget(epsilon, delta)
-    if not budget.is_private:
-        raise ValueError("the demo compares private methods: epsilon must be finite.")
-    out.mkdir(parents=True, exist_ok=True)  # before the work: better refused now than afterwards
-    with progress(hidden=as_json) as tell:
-        result = learn(budget, tell)
-        tell("drawing the picture")
-        save(result, out)
-    if as_json:
-        print_json(record_of(result))
-    else:
-        show(result, out)
-    if not can_draw():
-        note(NO_PICTURE)
-
-
-@contextmanager
-def progress(*, hidden: bool) -> Iterator[Callable[[str], None]]:
-    """Show a bar on the terminal that disappears at the end; hand out a function to move it."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    columns = BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
-    disable = hidden or not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=disable) as bar:
-        task = bar.add_task("", total=N_STAGES, completed=-1)
-        yield lambda text: bar.update(task, description=text, advance=1)
-
-
-def save(result: DemoResult, out: Path) -> None:
+def save_result(result: DemoResult, out: Path) -> None:
     """Write the record, the components and the picture, each whole or not at all.
 
     Without matplotlib everything but the picture is written.
     """
-    record = json.dumps(record_of(result), indent=2).encode()
+    record = json.dumps(make_record(result), indent=2).encode()
     figure = draw(result) if can_draw() else None
     write_whole(out / "privacy.json", lambda f: f.write(record))
     write_whole(out / "components.npy", lambda f: np.save(f, result.release.components))
@@ -85,7 +45,7 @@ def save(result: DemoResult, out: Path) -> None:
         write_whole(out / "picture.png", lambda f: figure.savefig(f, format="png"))
 
 
-def record_of(result: DemoResult) -> dict[str, Any]:
+def make_record(result: DemoResult) -> dict[str, Any]:
     """What was measured and spent, JSON-ready."""
     statements = {name: v.privacy.to_dict() for name, v in result.views.items() if v.privacy}
     n_rows, n_loci = result.data.counts.shape
@@ -106,13 +66,13 @@ def record_of(result: DemoResult) -> dict[str, Any]:
     }
 
 
-def show(result: DemoResult, out: Path) -> None:
-    """Print what happened."""
+def show_result(result: DemoResult, out: Path) -> None:
+    """Print the table, the promise of the release, its re-accounting, and the notes."""
     from rich.console import Console
     from rich.panel import Panel
 
     console = Console(highlight=False)
-    console.print(table_of(result))
+    console.print(_make_table(result))
     privacy = result.release.privacy
     assert privacy is not None
     console.print(Panel(repr(privacy), title=f"privacy_ of the {ROBUST}", expand=False))
@@ -127,7 +87,7 @@ def show(result: DemoResult, out: Path) -> None:
     )
 
 
-def table_of(result: DemoResult) -> Any:
+def _make_table(result: DemoResult) -> Any:
     """One line for each method: what it promises and how well it draws the map."""
     from rich.table import Table
 
@@ -140,13 +100,13 @@ def table_of(result: DemoResult) -> Any:
     table.add_column("epsilon")
     table.add_column("map correlation", justify="right")
     for name, view in result.views.items():
-        cells = name, promise(name, view, result), f"{view.correlation:.3f}"
+        cells = name, _say_epsilon(name, view, result), f"{view.correlation:.3f}"
         table.add_row(*cells, style="bold" if name == ROBUST else None)
     return table
 
 
-def promise(name: str, view: View, result: DemoResult) -> str:
-    """Epsilon in words."""
+def _say_epsilon(name: str, view: View, result: DemoResult) -> str:
+    """What a method promises, in words; of the false promise also the truth."""
     if view.privacy is None:
         return "none: not private"
     if name == PRINTED:

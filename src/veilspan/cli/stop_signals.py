@@ -1,4 +1,4 @@
-"""Asked to stop by the system: as by Ctrl-C, so that nothing half-written stays behind.
+"""Signals that ask a command to stop: they end it like Ctrl-C, with nothing half-written left.
 
 By default Python dies at once of SIGTERM (a batch system's end of time, ``docker stop``) and of
 SIGHUP (a terminal that is closed), without running any ``finally``.
@@ -17,11 +17,12 @@ _NAMES = ("SIGTERM", "SIGHUP")
 
 
 @contextmanager
-def stopped_like_ctrl_c() -> Iterator[list[int]]:
+def stop_like_ctrl_c() -> Iterator[list[int]]:
     """Raise KeyboardInterrupt when the system asks to stop; yields the signals that came.
 
-    A signal that somebody ignores or handles is left to them (``nohup``), and so is one in a child
-    that was forked meanwhile. The first one counts: what it interrupts may end in peace.
+    A signal that somebody else handles or ignores (``nohup``) is left to them, and so is one in a
+    child process that was forked meanwhile. Only the first one interrupts: what cleans up after it
+    is not disturbed by a second.
     """
     came: list[int] = []
     owner = os.getpid()

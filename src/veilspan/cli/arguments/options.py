@@ -1,4 +1,7 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share.
+
+This module is imported for ``--help``, so what takes long to import waits inside the functions.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +11,9 @@ from typing import Annotated
 
 import typer
 
-from veilspan.catalogue import COMMANDS
+from veilspan.cli.arguments.estimators import KINDS, complete_kind
 
 MOST_EPSILON = 1e9  # as in ``privacy.budget``, which a command imports when it runs
-
-KINDS = ", ".join(name for name, kind in COMMANDS.items() if kind.has_releases)
-
-
-def _kinds(incomplete: str) -> list[str]:
-    from veilspan.cli.kinds import complete_kind
-
-    return complete_kind(incomplete)
-
-
-def complete_generator(incomplete: str) -> list[str]:
-    """Tables that begin like this, for the shell's completion."""
-    from veilspan.cli.samples import GENERATORS
-
-    return [name for name in GENERATORS if name.startswith(incomplete)]
 
 
 def read_epsilon(text: str) -> float:
@@ -41,7 +29,12 @@ def read_epsilon(text: str) -> float:
     return value
 
 
-KindName = Annotated[str, typer.Argument(help=f"{KINDS}.", autocompletion=_kinds)]
+def split_names(text: str) -> list[str]:
+    """Names of columns from a text with commas between them."""
+    return [name.strip() for name in text.split(",")]
+
+
+KindName = Annotated[str, typer.Argument(help=f"{', '.join(KINDS)}.", autocompletion=complete_kind)]
 Epsilon = Annotated[
     float, typer.Option(help="Privacy budget epsilon.", parser=read_epsilon, metavar="<float>")
 ]

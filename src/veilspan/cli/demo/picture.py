@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from veilspan.cli.demo_methods import (
+from veilspan.cli.demo.methods import (
     CUT,
     GENEROUS,
     PLAIN,

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from veilspan._files import write_whole
-from veilspan.cli.csv_files import CsvFile
+from veilspan.cli.io.csv_file import CsvFile
 
 SUFFIXES = (".csv", ".tsv", ".parquet", ".npy", ".npz")
 
@@ -81,7 +80,7 @@ def read_table(
     return _read_arrays(place, columns, target)
 
 
-def choose(
+def choose_columns(
     names: Sequence[str],
     columns: Sequence[str] | None,
     target: str | None,
@@ -97,7 +96,7 @@ def choose(
     missing = [name for name in [*(columns or ()), *([target] if target else ())]
                if name not in there]  # fmt: skip
     if missing:
-        known = f"it has {listed(names)}" if quote else f"its first line has {len(names)} names"
+        known = f"it has {join_names(names)}" if quote else f"its first line has {len(names)} names"
         raise ValueError(f"{where} has no column {', '.join(map(repr, missing))}; {known}.")
     if columns is not None and len(set(columns)) < len(columns):
         raise ValueError("--columns names a column twice.")
@@ -109,7 +108,7 @@ def choose(
     return chosen
 
 
-def listed(names: Sequence[str], most: int = 12) -> str:
+def join_names(names: Sequence[str], most: int = 12) -> str:
     """The first few names, and how many there are."""
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
@@ -118,10 +117,10 @@ def listed(names: Sequence[str], most: int = 12) -> str:
 def _read_csv(
     path: Path, columns: Sequence[str] | None, target: str | None, file: CsvFile
 ) -> Table:
-    chosen = choose(file.names, columns, target, path.name, quote=file.declared)
-    rows = file.numbers(chosen)
+    chosen = choose_columns(file.names, columns, target, path.name, quote=file.declared)
+    rows = file.read_numbers(chosen)
     _check_finite(rows, chosen, path.name)
-    targets = None if target is None else file.labels(target)
+    targets = None if target is None else file.read_labels(target)
     return Table(rows, targets, tuple(chosen) if file.has_header else None)
 
 
@@ -129,8 +128,8 @@ def _check_finite(rows: np.ndarray, names: Sequence[str], where: str) -> None:
     bad = [name for name, good in zip(names, np.isfinite(rows).all(axis=0)) if not good]
     if bad:
         raise ValueError(
-            f"{where} holds NaN or infinite numbers in {listed(bad)}: fill or drop them by a rule "
-            "that is public, or leave the columns out by --columns."
+            f"{where} holds NaN or infinite numbers in {join_names(bad)}: fill or drop them by a "
+            "rule that is public, or leave the columns out by --columns."
         )
 
 
@@ -151,7 +150,7 @@ def _read_arrays(path: Path, columns: Sequence[str] | None, target: str | None) 
     names = [str(i) for i in range(rows.shape[1])]
     in_file = target is not None and target in arrays and target != known
     column = None if in_file else target
-    chosen = choose(names, columns, column, f"{path.name} (columns are numbered)")
+    chosen = choose_columns(names, columns, column, f"{path.name} (columns are numbered)")
     targets = arrays[str(target)] if in_file else None
     if column is not None:
         targets = rows[:, int(column)]
@@ -212,7 +211,7 @@ def _read_parquet(path: Path, columns: Sequence[str] | None, target: str | None)
         raise ValueError(f"{path.name} is no parquet file, or is cut off.")
     with file:
         names = file.schema_arrow.names
-        chosen = choose(names, columns, target, path.name)
+        chosen = choose_columns(names, columns, target, path.name)
         table = file.read(columns=[*chosen, *([target] if target else [])])
     types = pyarrow.types
     text = [
@@ -227,7 +226,7 @@ def _read_parquet(path: Path, columns: Sequence[str] | None, target: str | None)
     _refuse_text(text, path.name)
     gaps = [name for name in (*chosen, *([target] if target else [])) if table[name].null_count]
     if gaps:
-        raise ValueError(f"{path.name} has empty cells in {listed(gaps)}: fill or drop them.")
+        raise ValueError(f"{path.name} has empty cells in {join_names(gaps)}: fill or drop them.")
     rows = np.column_stack([table[name].to_numpy() for name in chosen])
     _check_finite(rows, chosen, path.name)
     return Table(rows, None if target is None else table[target].to_numpy(), tuple(chosen))
@@ -236,7 +235,7 @@ def _read_parquet(path: Path, columns: Sequence[str] | None, target: str | None)
 def _refuse_text(names: Sequence[str], where: str) -> None:
     if names:
         raise ValueError(
-            f"{where} holds text, not numbers, in {listed(names)}: leave ids out by --columns, "
+            f"{where} holds text, not numbers, in {join_names(names)}: leave ids out by --columns, "
             "and turn categories into numbers (a column of 0 and 1 for each) first."
         )
 
@@ -257,41 +256,6 @@ def _read_parts(path: str, columns: Sequence[str] | None, target: str | None) ->
             frame = frames.read_parquet(pattern)
     if frame is None:
         raise ValueError(f"{path} holds no parquet files that could be read.")
-    chosen = choose([str(name) for name in frame.columns], columns, target, path)
+    chosen = choose_columns([str(name) for name in frame.columns], columns, target, path)
     _refuse_text([name for name in chosen if frame.dtypes[name].kind not in "fiub"], path)
     return Table(frame[chosen], None if target is None else frame[target], tuple(chosen))
-
-
-def write_table(path: Path, names: Sequence[str], columns: Sequence[Any]) -> None:
-    """Write columns to a ``.csv``, ``.npy`` or ``.parquet`` file, whole or not at all."""
-    if path.suffix == ".csv":
-        from veilspan.cli.csv_files import csv_text
-
-        write_whole(path, lambda stream: stream.write(csv_text(names, columns).encode()))
-    elif path.suffix == ".npy":
-        table = columns[0] if len(columns) == 1 else np.column_stack(columns)
-        write_whole(path, lambda stream: np.save(stream, table, allow_pickle=False))
-    elif path.suffix == ".parquet":
-        try:
-            import pyarrow
-            from pyarrow import parquet
-        except ImportError:
-            raise ImportError("writing parquet needs pyarrow: pip install pyarrow.") from None
-        table = pyarrow.table(dict(zip(names, map(pyarrow.array, columns))))
-        write_whole(path, lambda stream: parquet.write_table(table, stream))
-    else:
-        check_output(path)
-
-
-def check_not_input(out: Path, data: str) -> None:
-    """Refuse to write over what is read."""
-    place = Path(data)
-    read = [place, *place.glob("*.parquet")] if place.exists() else map(Path, glob(data))
-    if out.exists() and any(path.exists() and out.samefile(path) for path in read):
-        raise ValueError(f"--out {out} is the file that is read: choose another.")
-
-
-def check_output(path: Path) -> None:
-    """Refuse an output file that cannot be written, before the work."""
-    if path.suffix not in (".csv", ".npy", ".parquet"):
-        raise ValueError(f"--out must end in .csv, .npy or .parquet; got {path.name!r}.")

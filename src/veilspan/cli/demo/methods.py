@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtrc, gammaln, log_ndtr, ndtr
 
+from veilspan._progress import ProgressBar
 from veilspan.datasets import GeneMap, make_gene_map, reduce_loci
 from veilspan.estimators.subspace.pca import PCA
 from veilspan.estimators.subspace.robust_pca import RobustPCA
@@ -78,27 +78,29 @@ class DemoResult:
         return epsilon_at_least(statement)
 
 
-def learn(budget: Budget, tell: Callable[[str], None] = lambda text: None) -> DemoResult:
+def learn(budget: Budget, bar: ProgressBar) -> DemoResult:
     """Generate the people and fit every method to their public scores."""
-    tell("drawing 2,387 people x 10,000 loci")
+    bar.describe("drawing 2,387 people x 10,000 loci")
     data = make_gene_map()
     scores = reduce_loci(data.counts, data.frequencies, N_SCORES)
+    bar.advance()
     spend: dict[str, Any] = {"epsilon": budget.epsilon, "delta": budget.delta}
     methods = {
         ROBUST: RobustPCA(N_COMPONENTS, **spend),
         PLAIN: None,
         WHOLE: PCA(N_COMPONENTS, row_norm=GENEROUS, **spend),
         CUT: PCA(N_COMPONENTS, row_norm=TYPICAL, **spend),
-        PRINTED: as_printed(len(scores), budget),
+        PRINTED: make_printed_method(len(scores), budget),
     }
     views = {}
     for name, method in methods.items():
-        tell(f"fitting {name}")
-        views[name] = view_of(method, scores, data)
+        bar.describe(f"fitting {name}")
+        views[name] = fit_view(method, scores, data)
+        bar.advance()
     return DemoResult(data, views, budget)
 
 
-def view_of(method: PCA | RobustPCA | None, scores: np.ndarray, data: GeneMap) -> View:
+def fit_view(method: PCA | RobustPCA | None, scores: np.ndarray, data: GeneMap) -> View:
     """Fit a method; None is plain PCA, the leading right singular vectors, without privacy."""
     start = time.perf_counter()
     if method is None:
@@ -111,8 +113,8 @@ def view_of(method: PCA | RobustPCA | None, scores: np.ndarray, data: GeneMap) -
     return View(components, points, correlation, getattr(method, "privacy_", None), seconds)
 
 
-def as_printed(n_rows: int, budget: Budget) -> RobustPCA:
-    r"""Maunu, Yu & Lerman (2022): dp-SGGD with the noise of their Theorem 6.
+def make_printed_method(n_rows: int, budget: Budget) -> RobustPCA:
+    r"""Make dp-SGGD of Maunu, Yu & Lerman (2022), with the noise of their Theorem 6.
 
     Steps :math:`T = N`, batches of :math:`B = \max(N \sqrt{\epsilon / 4T}, 1)` and step sizes
     :math:`2^{-\lfloor k/50 \rfloor}` as in their experiments, and on every batch mean noise of

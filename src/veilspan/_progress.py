@@ -1,0 +1,114 @@
+"""The progress bar: what long work shows on a terminal while it runs.
+
+Everything is drawn on the error stream and wiped off at the end, so that results stay alone on the
+output stream. Where nobody looks (the stream is a file or a pipe) nothing is drawn, and ``rich`` is
+not even imported.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from veilspan._printable import printable
+
+T = TypeVar("T")
+
+
+class ProgressBar:
+    """Told by the work how far it is. This one draws nothing: it stands in where nobody looks."""
+
+    def describe(self, label: str) -> None:
+        """Say what the step is that begins now."""
+
+    def advance(self) -> None:
+        """Count one more step as done."""
+
+    def show(self, label: str, done: int, total: int) -> None:
+        """Set everything at once, for work that counts its steps itself.
+
+        A new label begins a new bar, whose clock and rate start again.
+        """
+
+
+class _DrawnBar(ProgressBar):
+    """A bar on the terminal, drawn by ``rich``."""
+
+    def __init__(self, drawing: Any, label: str, total: int | None) -> None:
+        self._drawing = drawing
+        self._label = label
+        self._task = drawing.add_task(printable(label), total=total)
+
+    def describe(self, label: str) -> None:
+        self._label = label
+        self._drawing.update(self._task, description=printable(label))
+
+    def advance(self) -> None:
+        self._drawing.advance(self._task)
+
+    def show(self, label: str, done: int, total: int) -> None:
+        if label != self._label:
+            self._drawing.remove_task(self._task)
+            self._label = label
+            self._task = self._drawing.add_task(printable(label), total=total)
+        self._drawing.update(self._task, completed=done, total=total)
+
+
+@contextmanager
+def show_progress(
+    label: str, total: int | None = None, *, quiet: bool = False
+) -> Iterator[ProgressBar]:
+    """Show a bar while the block runs; yields what moves it.
+
+    Parameters
+    ----------
+    label : str
+        What is being done. Characters that a terminal would obey are shown as escapes.
+    total : int, optional
+        Number of steps. Without it nothing can be counted: a spinner turns beside the time.
+    quiet : bool
+        Draw nothing, for output that is read by a program.
+    """
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
+        yield ProgressBar()
+        return
+    with _make_drawing(counted=total is not None) as drawing:
+        yield _DrawnBar(drawing, label, total)
+
+
+def track_progress(items: Iterable[T], label: str, *, quiet: bool = False) -> Iterator[T]:
+    """Loop over ``items`` with a bar that counts them."""
+    listed = list(items)
+    with show_progress(label, len(listed), quiet=quiet) as bar:
+        for item in listed:
+            yield item
+            bar.advance()
+
+
+def _make_drawing(*, counted: bool) -> Any:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        """Steps per second, once two of them are done."""
+
+        def render(self, task: Any) -> Text:
+            return Text(f"{task.speed:.1f}/s" if task.speed else "")
+
+    # Labels may hold names of files: their brackets are no markup.
+    label = TextColumn("{task.description}", markup=False)
+    columns: tuple[ProgressColumn, ...] = (SpinnerColumn(), label, TimeElapsedColumn())
+    if counted:
+        columns = (label, BarColumn(), MofNCompleteColumn(), Rate(), TimeElapsedColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)

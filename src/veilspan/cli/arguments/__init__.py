@@ -1,0 +1,1 @@
+"""What users type, as values: options that commands share, and an estimator from its words."""

@@ -1,0 +1,1 @@
+"""``veilspan demo``: the command, the methods that it compares, and its picture."""

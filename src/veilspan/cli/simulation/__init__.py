@@ -1,0 +1,1 @@
+"""Made-up tables, and what fits to them foretell."""
