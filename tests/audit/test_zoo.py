@@ -142,8 +142,8 @@ def test_a_number_of_rows_that_is_not_asked_for_is_seen(monkeypatch):
     """Under add-remove a curator that tells the number of rows tells it exactly."""
     (cell,) = cells_named("PCA")
     monkeypatch.setattr(
-        "veilspan.estimators.subspace.pca.PCA._rows_and_center",
-        lambda self, curator: (float(curator._executor._rows.n_rows), None),
+        "veilspan.solvers.subspace.base.count_rows",
+        lambda curator: float(curator._executor._rows.n_rows),
     )
     assert flagged(cell, "add-remove")
 

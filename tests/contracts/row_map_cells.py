@@ -36,7 +36,7 @@ from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.row_scaling import RowScaling
 from veilspan.queries.linear.slope_gradient import targets, unit_factors
 from veilspan.queries.moments import squared_norms
-from veilspan.queries.stream.touching_moment import completed_rows
+from veilspan.queries.stream.touching_moment import complete_rows
 from veilspan.queries.subspace.sphered import to_rays, to_sparse_rays, to_sphere
 
 
@@ -351,24 +351,24 @@ MAPS = {
         LENGTHS.map_for(6, True),
     ),
     "completed rows": Map(
-        QUERIES + "stream.touching_moment.completed_rows",
+        QUERIES + "stream.touching_moment.complete_rows",
         gappy(hard(6)),
-        lambda x: completed_rows(x, BASIS, 1e9, 1e-6),
+        lambda x: complete_rows(x, BASIS, 1e9, 1e-6),
     ),
     "completed rows, by columns": Map(
-        QUERIES + "stream.touching_moment.completed_rows",
+        QUERIES + "stream.touching_moment.complete_rows",
         columnwise(gappy(hard(6))),
-        lambda x: completed_rows(x, BASIS, 1e-9, 1.0),
+        lambda x: complete_rows(x, BASIS, 1e-9, 1.0),
     ),
     "completed rows, no basis": Map(
-        QUERIES + "stream.touching_moment.completed_rows",
+        QUERIES + "stream.touching_moment.complete_rows",
         gappy(hard(6)),
-        lambda x: completed_rows(x, None, 1e60, 1.0),
+        lambda x: complete_rows(x, None, 1e60, 1.0),
     ),
     "completed rows, wide": Map(
-        QUERIES + "stream.touching_moment.completed_rows",
+        QUERIES + "stream.touching_moment.complete_rows",
         gappy(hard(9000, usual=6)),
-        lambda x: completed_rows(x, WIDE_BASIS, 1.0, 1e-6),
+        lambda x: complete_rows(x, WIDE_BASIS, 1.0, 1e-6),
     ),
     "unit factors": Map(
         QUERIES + "linear.slope_gradient.unit_factors", hard(6), as_block(unit_factors)
