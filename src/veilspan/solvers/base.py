@@ -160,6 +160,7 @@ def calibrate_events(
     n_rows: int | None,
     events: tuple[Event, ...],
     shares: tuple[float, ...],
+    whole: float | None = None,
 ) -> tuple[Event, ...]:
     """Set the noise of a solver's events; a count precedes them where n is private.
 
@@ -175,9 +176,11 @@ def calibrate_events(
         Without noise.
     shares : tuple of float
         What each may spend, relative to each other.
+    whole : float, optional
+        What the count's share is a part of, in units of the shares; by default their sum.
     """
     if n_rows is None:
-        rest = (1 - COUNT_SHARE) / sum(shares)
+        rest = (1 - COUNT_SHARE) / (sum(shares) if whole is None else whole)
         events = (GaussianEvent(COUNT), *events)
         shares = (COUNT_SHARE, *(share * rest for share in shares))
     return calibrate_noise(budget, events, neighbors=neighbors, weights=shares)
@@ -229,11 +232,16 @@ def find_solver(solver: Any, named: Mapping[str, NamedSolver], example: str) -> 
         if solver not in named:
             raise ValueError(f"solver must be one of {', '.join(named)}; got {solver!r}.")
         return named[solver].make()
+    return check_solver(solver, example, "a name or ")
+
+
+def check_solver(solver: Any, example: str, instead: str = "") -> Any:
+    """Refuse what is not a solver; ``instead`` is what else a user may give."""
     missing = [name for name in ("name", "prepare", "run") if not hasattr(solver, name)]
     if isinstance(solver, type) or missing:
         kind = solver.__name__ if isinstance(solver, type) else type(solver).__name__
         what = "is a class" if isinstance(solver, type) else f"lacks {', '.join(missing)}"
-        raise TypeError(f"solver {kind} {what}; it must be a name or a solver such as {example}.")
+        raise TypeError(f"solver {kind} {what}; it must be {instead}a solver such as {example}.")
     return solver
 
 
