@@ -55,7 +55,6 @@ class DaskRows:
         self._is_kept = table.fits()
         self._groups = _groups_of_kept(inputs) if self._is_kept else _one_by_one(inputs)
         self._sizes = table.sizes
-        self.is_sparse = table.is_sparse
         self.n_parts = len(table.parts)
         self.n_rows, self.n_features = table.shape
         self._table_is_sparse = table.is_sparse
