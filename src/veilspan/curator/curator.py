@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -56,7 +56,6 @@ from veilspan.privacy.meter import GaussianFilter, meter_for
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.noise import NoiseSource
 from veilspan.privacy.plan import Plan, PlanPart
-from veilspan.privacy.spaces import AnswerSpace
 
 if TYPE_CHECKING:
     from veilspan.curator.objective_door import RowLoss
@@ -118,7 +117,13 @@ class Curator:
         self._executor: Executor = rows.executor()
         self._suffix = ""
 
-    def mapped(self, row_map: Callable[[Block], Block], n_features: int) -> Self:
+    def mapped(
+        self,
+        row_map: Callable[[Block], Block],
+        n_features: int,
+        budget: Budget | None = None,
+        events: tuple[Event, ...] | None = None,
+    ) -> Self:
         """The same door over rows taken through a map: the next stage of a fit.
 
         Parameters
@@ -128,8 +133,10 @@ class Curator:
             time, and is a function of public numbers and of answers that this fit was given.
         n_features : int
             Columns after the map.
+        budget, events : Budget, tuple of events, optional
+            What is left to the stage: see :meth:`part`.
         """
-        view = self._view(replace(self._plan_part(), n_features=n_features))
+        view = self._view(budget, events, n_features)
         with quiet():  # the form of the rows was checked; the rest is theirs alone
             view._rows = self._rows.mapped(row_map, n_features)
             view._executor = view._rows.executor()
@@ -148,17 +155,23 @@ class Curator:
         suffix : str
             What their names end with in the plan, and what keeps the solver's coins apart.
         """
-        view = self._view(replace(self._plan_part(), budget=budget, events=events))
+        view = self._view(budget, events, self._plan.n_features)
         view._suffix = suffix + self._suffix
         return view
 
-    def _plan_part(self) -> PlanPart:
-        return self._plan.whole() if isinstance(self._plan, Plan) else self._plan
-
-    def _view(self, plan: PlanPart) -> Self:
+    def _view(
+        self, budget: Budget | None, events: tuple[Event, ...] | None, n_features: int
+    ) -> Self:
         view = object.__new__(type(self))
         vars(view).update(vars(self))  # the meter and the source are shared, not copied
-        view._plan = plan
+        view._plan = PlanPart(
+            budget=self._plan.budget if budget is None else budget,
+            neighbors=self._plan.neighbors,
+            n_rows=self._plan.n_rows,
+            n_features=n_features,
+            events=self._plan.events if events is None else events,
+            adaptive=self._plan.adaptive,
+        )
         return view
 
     @property
@@ -192,14 +205,14 @@ class Curator:
     @property
     def n_rows(self) -> int:
         """Number of rows, where it is public."""
-        if self.plan.n_rows is None:
+        if self._plan.n_rows is None:
             raise PrivacyError("the number of rows is private under add-remove; ask for a count.")
-        return self.plan.n_rows
+        return self._plan.n_rows
 
     @property
     def n_features(self) -> int:
-        """Number of columns."""
-        return self.plan.n_features
+        """Number of columns, after the maps of earlier stages."""
+        return self._plan.n_features
 
     @property
     def mu_squared_left(self) -> float:
@@ -240,15 +253,17 @@ class Curator:
             Noise std over sensitivity, of a question that an adaptive plan does not name. What the
             plan names has the noise that the plan says.
         """
-        _check_bounds(query, self.plan.neighbors)
-        space = query.space(self.n_features, point)
+        sensitivity = _checked_sensitivity(query, self._plan.neighbors)
+        space = query.space(self._plan.n_features, point)
+        size = space.coordinates
         charged = self._charge(event, noise_multiplier)
         if isinstance(charged, ObjectiveEvent):
             raise PrivacyError(f"{event!r} pays for a minimum, not for a sum.")
         sampling, step = None, self._source.next_step()
         if isinstance(charged, SampledGaussianEvent):
             sampling = Sampling(charged.sampling_rate, self._source, step)
-        scale = self._scale(query, point, space, charged)
+            sensitivity = query.bound  # what its multiplier refers to: see ``privacy.events``
+        scale = self._scale(query, point, size, charged, sensitivity)
         with Silence(not self._source.secure):
             exact = self._executor.clipped_sum(query, point, space, sampling)
             given = self._release(exact, scale, query, point, charged)
@@ -281,27 +296,23 @@ class Curator:
     def _charge(self, event: str, noise_multiplier: float | None = None) -> Event:
         return self._meter.charge(event + self._suffix, noise_multiplier)
 
-    def _scale(self, query: RowQuery, point: Any, space: AnswerSpace, charged: Event) -> Scale:
+    def _scale(
+        self, query: RowQuery, point: Any, size: int, charged: Event, sensitivity: float
+    ) -> Scale:
         """Noise of one answer, from public numbers only."""
-        rows = self.plan.n_rows or MAX_ROWS
+        slack = self._executor.rounding_slack(
+            query,
+            point,
+            self._plan.neighbors,
+            sampled=isinstance(charged, SampledGaussianEvent),
+        )
         return noise_scale(
             charged.noise_multiplier,
-            self._sensitivity(query, charged),
-            space.coordinates,
-            largest=rows * query.bound,
-            float_slack=self._executor.rounding_slack(
-                query,
-                point,
-                self.plan.neighbors,
-                sampled=isinstance(charged, SampledGaussianEvent),
-            ),
+            sensitivity,
+            size,
+            largest=(self._plan.n_rows or MAX_ROWS) * query.bound,
+            float_slack=slack,
         )
-
-    def _sensitivity(self, query: RowQuery, charged: Event) -> float:
-        """What the event's multiplier refers to: see ``privacy.events``."""
-        if isinstance(charged, SampledGaussianEvent):
-            return query.bound
-        return query.sensitivity(self.plan.neighbors)
 
     def _release(
         self, exact: np.ndarray, scale: Scale, query: RowQuery, point: Any, charged: Event
@@ -327,14 +338,17 @@ class Curator:
         return tape.exchange(question, exact, lambda: self._add_noise(exact, scale))
 
     def _add_noise(self, exact: np.ndarray, scale: Scale) -> np.ndarray:
-        draw = add_discrete_noise if self.noise == "exact" else add_noise
+        draw = add_discrete_noise if self._noise == "exact" else add_noise
         return draw(exact, scale, self._source)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("a curator holds rows and is never pickled or copied.")
 
 
-def _check_bounds(query: RowQuery, neighbors: Neighbors) -> None:
-    for number in (query.bound, query.sensitivity(neighbors)):
+def _checked_sensitivity(query: RowQuery, neighbors: Neighbors) -> float:
+    """How far one row moves the sum; refuses a query that says nothing of use."""
+    sensitivity = query.sensitivity(neighbors)
+    for number in (query.bound, sensitivity):
         if not (number > 0 and math.isfinite(number)):
             raise ValueError(f"{query.name}: bound and sensitivity must be positive and finite.")
+    return sensitivity

@@ -45,21 +45,10 @@ class MappedRows(Rows):
     """
 
     def __init__(self, rows: Rows, row_map: Callable[[Block], Block], n_features: int) -> None:
-        self._x, self._y = rows._x, rows._y
-        self._views = None
+        self._hold(rows._x, rows._y)
+        self.n_rows, self.n_features = rows.n_rows, n_features  # a map leaves no row out
         self._before = rows
         self._map = row_map
-        self._width = n_features
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows: a map leaves none out."""
-        return self._before.n_rows
-
-    @property
-    def n_features(self) -> int:
-        """Columns after the map."""
-        return self._width
 
     def blocks(self, rows_per_block: int) -> Iterator[Block]:
         """Yield mapped blocks."""
@@ -69,13 +58,13 @@ class MappedRows(Rows):
     def bytes_if_kept(self) -> int:
         """Size of the mapped table: 8 bytes a number, 16 with its place if sparse."""
         if isinstance(self._x, np.ndarray):
-            return 8 * self.n_rows * self._width
+            return 8 * self.n_rows * self.n_features
         return 16 * (int(self._x.nnz) + self.n_rows)
 
     def kept(self) -> Rows:
         """The mapped table as ordinary rows."""
         parts = [block.x for block in self.blocks(_ROWS_AT_ONCE)]
-        return Rows(_stacked(parts), self._y)
+        return Rows.checked_before(_stacked(parts), self._y)
 
     def paired(self, coins: np.random.Generator, least: int = 4) -> Rows:
         """Not offered: no method pairs mapped rows."""

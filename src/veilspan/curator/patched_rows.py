@@ -33,7 +33,7 @@ class PatchedRows(Rows):
     """
 
     def __init__(self, rows: Rows, row_map: RowMap) -> None:
-        self._x, self._y, self._views = rows._x, rows._y, None
+        self._hold(rows._x, rows._y)
         self._map = row_map
         self._changed, self._patches = self._look()
 

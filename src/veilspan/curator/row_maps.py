@@ -18,7 +18,6 @@ row, and all n of them move when one is added. So a per-row map
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -38,12 +37,7 @@ ROW_MAPS: dict[str, Callable[..., Any]] = {}
 
 def row_map(function: Callable[P, T]) -> Callable[P, T]:
     """Mark a per-row map; its floating-point arithmetic is silent."""
-
-    @functools.wraps(function)
-    def quiet(*args: P.args, **kwargs: P.kwargs) -> T:
-        with np.errstate(all="ignore"):
-            return function(*args, **kwargs)
-
+    quiet: Callable[P, T] = np.errstate(all="ignore")(function)
     ROW_MAPS[f"{function.__module__}.{function.__qualname__}"] = quiet
     return quiet
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -26,16 +26,12 @@ class Block:
 
     x: Any
     y: np.ndarray | None = None
+    n_rows: int = field(init=False, repr=False)
+    is_sparse: bool = field(init=False, repr=False)
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows in this block."""
-        return int(self.x.shape[0])
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether ``x`` is a SciPy sparse array."""
-        return not isinstance(self.x, np.ndarray)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_rows", int(self.x.shape[0]))
+        object.__setattr__(self, "is_sparse", not isinstance(self.x, np.ndarray))
 
     def dense(self) -> np.ndarray:
         """``x`` as a dense array (a block is small enough for that)."""
@@ -71,25 +67,20 @@ class Rows:
         says so.
     """
 
+    n_rows: int
+    n_features: int
+    #: Whether blocks are CSR: public, as the form of the table is.
+    is_sparse: bool
+
     def __init__(self, x: Any, y: Any = None) -> None:
-        self._x = _check_features(x)
-        self._y = None if y is None else _check_targets(y, self._x.shape[0])
+        x = _check_features(x)
+        self._hold(x, None if y is None else _check_targets(y, x.shape[0]))
+
+    def _hold(self, x: Any, y: np.ndarray | None) -> None:
+        self._x, self._y = x, y
         self._views: tuple[int, list[Block]] | None = None
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self._x.shape[0])
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return int(self._x.shape[1])
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether blocks are CSR: public, as the form of the table is."""
-        return not isinstance(self._x, np.ndarray)
+        self.n_rows, self.n_features = map(int, x.shape)
+        self.is_sparse = not isinstance(x, np.ndarray)
 
     def blocks(self, rows_per_block: int) -> Iterator[Block]:
         """Yield the table as float64 blocks of at most ``rows_per_block`` rows, in order.
@@ -126,7 +117,7 @@ class Rows:
     def checked_before(cls, x: Any, y: Any = None) -> Rows:
         """Rows of a table whose form was checked already."""
         rows = cls.__new__(cls)
-        rows._x, rows._y, rows._views = x, y, None
+        rows._hold(x, y)
         return rows
 
     def paired(self, coins: np.random.Generator, least: int = 4) -> Rows:
@@ -147,21 +138,11 @@ class _PairedRows(Rows):
     """Differences x_i - x_j over a random perfect matching of the rows (one left out if odd)."""
 
     def __init__(self, rows: Rows, coins: np.random.Generator) -> None:
-        self._x, self._y = rows._x, None
-        self._views = None
-        order = coins.permutation(rows.n_rows)
+        self._hold(rows._x, None)
         half = rows.n_rows // 2
+        self.n_rows, self.is_sparse = half, False  # pairs, whose differences are dense
+        order = coins.permutation(rows.n_rows)
         self._first, self._second = order[:half], order[half : 2 * half]
-
-    @property
-    def n_rows(self) -> int:
-        """Number of pairs."""
-        return len(self._first)
-
-    @property
-    def is_sparse(self) -> bool:
-        """Differences are dense."""
-        return False
 
     def blocks(self, rows_per_block: int) -> Iterator[Block]:
         """Yield differences as dense float64 blocks."""
@@ -235,7 +216,8 @@ def _check_features(x: Any) -> Any:
             "a Dask collection is not loaded into memory behind your back; pass X.compute() "
             "if it fits."
         )
-    refuse_masked(x)
+    if type(x) is not np.ndarray:
+        refuse_masked(x)
     if sparse.issparse(x):
         x = sparse.csr_array(x)
         values = x.data
@@ -255,7 +237,8 @@ def _check_features(x: Any) -> Any:
 
 
 def _check_targets(y: Any, n_rows: int) -> np.ndarray:
-    refuse_masked(y, "y")
+    if type(y) is not np.ndarray:
+        refuse_masked(y, "y")
     y = np.asarray(y)
     if y.dtype.kind not in "fiub":
         raise TypeError(f"y must hold real numbers; got dtype {y.dtype}.")

@@ -14,14 +14,15 @@ from veilspan._version import __version__
 from veilspan.curator.curator import Curator
 from veilspan.curator.dask.table import DaskTable
 from veilspan.curator.rows import Rows
-from veilspan.curator.silence import Discretion, quiet
+from veilspan.curator.silence import Discretion
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
 from veilspan.estimators.publishing import Kept
 from veilspan.estimators.validation import check_privacy_parameters, validate_table
 from veilspan.ledger.claims import ending_claims
+from veilspan.ledger.session import dataset_of
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import LoudNoiseWarning, NotPrivateWarning, WeakGuaranteeWarning
-from veilspan.privacy.neighbors import check_neighbors
+from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.noise import NoiseSource, noise_source
 from veilspan.privacy.plan import Plan
 from veilspan.privacy.statement import PrivacyStatement
@@ -67,6 +68,8 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     _assumptions: ClassVar[tuple[str, ...]] = ()
     #: Whether a fit is charged by itself; a block of a stream is paid for with the stream.
     _charges: ClassVar[bool] = True
+    #: How a plan's method names the solver, behind the estimator's name.
+    _solver_label: ClassVar[str] = ""
     #: Who is protected.
     _unit: ClassVar[str] = "one row of the table"
 
@@ -79,7 +82,9 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     privacy_: PrivacyStatement
 
     @abstractmethod
-    def _prepare(self, budget: Budget, n_rows: int | None, n_features: int) -> Prepared[Any, Any]:
+    def _prepare(
+        self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
+    ) -> Prepared[Any, Any]:
         """Check the subclass's own parameters, and decide from public facts who runs on what."""
 
     @abstractmethod
@@ -100,36 +105,25 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
 
     def _draft(self, n_samples: int | None, n_features: int) -> tuple[Plan, Prepared[Any, Any]]:
         """Prepare, once, and make the plan of it: the fit runs what is prepared here."""
-        check_privacy_parameters(self)
-        neighbors = check_neighbors(self.neighbors)
+        neighbors = check_privacy_parameters(self)
         if neighbors == "replace-one" and (n_samples is None or n_samples < 2):
             raise ValueError("a plan under replace-one needs the number of rows, at least 2.")
-        n_rows = self._asked_rows(n_samples) if neighbors == "replace-one" else None
+        budget, known = Budget(self.epsilon, self.delta), n_samples
+        if neighbors != "replace-one":
+            known = None
         with np.errstate(all="ignore"):  # tails of losses underflow, whatever np.seterr says
-            prepared = self._prepare(Budget(self.epsilon, self.delta), n_rows, n_features)
+            prepared = self._prepare(budget, neighbors, known, n_features)
             plan = Plan(
-                method=self._method(prepared),
-                budget=self._planned_budget(prepared),
+                method=type(self).__name__ + self._solver_label.format(prepared),
+                budget=budget if prepared.stages else prepared.budget,
                 neighbors=neighbors,
-                n_rows=n_rows,
+                n_rows=prepared.problem.n_rows,
                 n_features=n_features,
                 events=prepared.all_events,
                 adaptive=prepared.adaptive,
                 decisions=prepared.decisions,
             )
         return plan, prepared
-
-    def _asked_rows(self, n_samples: int | None) -> int | None:
-        """Number of rows that the curator will hold, of so many that are given."""
-        return n_samples
-
-    def _planned_budget(self, prepared: Prepared[Any, Any]) -> Budget:
-        """What the plan may cost: the budget that was given."""
-        return Budget(self.epsilon, self.delta)
-
-    def _method(self, prepared: Prepared[Any, Any]) -> str:
-        """Who asks, as plans and statements call it."""
-        return type(self).__name__
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from the rows of ``X`` within the budget.
@@ -143,36 +137,55 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         """
         return self._learn(validate_table(self, X, lazy=True, **self._input_options))
 
-    @ending_claims()
     def _learn(self, table: Any, targets: Any = None) -> Self:
         """Plan, charge, run, record: the one way from a checked table to fitted attributes."""
         source = noise_source(self.random_state)
         plan, prepared = self._draft(table.shape[0], table.shape[1])
-        charge = open_charge(self, plan, source) if self._charges else None
-        _warn(plan, source, prepared.warning)
-        # No row goes to a curator before the charge is on the disk; its form was checked.
-        receipt = None if charge is None else charge.commit()
-        if receipt is not None and give_again(self, receipt):
+        dataset = dataset_of(self.ledger) if self._charges else None
+        if dataset is None:
+            _warn(plan, source, prepared.warning)
+            self._run(table, targets, plan, prepared, source)
             return self
+        with ending_claims():
+            charge = open_charge(dataset, self, plan, source)
+            _warn(plan, source, prepared.warning)
+            # No row goes to a curator before the charge is on the disk; its form was checked.
+            receipt = charge.commit()
+            if not give_again(self, receipt):
+                self._run(table, targets, plan, prepared, source)
+                record(self, receipt)
+        return self
+
+    def _run(
+        self,
+        table: Any,
+        targets: Any,
+        plan: Plan,
+        prepared: Prepared[Any, Any],
+        source: NoiseSource,
+    ) -> None:
+        """Open the door, run what was prepared, and state what was spent."""
         with Discretion(not source.secure):
-            with quiet():  # while rows are mapped: their form was checked, the rest is theirs alone
-                rows = self._rows_for_curator(table, targets, source)
+            rows = self._rows_for_curator(table, targets)
+            if prepared.paired:
+                rows = rows.paired(source.coins("pairs"))
             curator = Curator(rows, plan, source, noise=self.noise)  # type: ignore[arg-type]
             self._keep(prepared.run(curator), plan)
         self.plan_ = plan
         on_cluster = (ON_A_CLUSTER,) if isinstance(table, DaskTable) else ()
         rests_on = (*self._rests_on(), *on_cluster)
         self.privacy_ = _statement(plan, curator, source, rests_on, self._unit)
-        if receipt is not None:
-            record(self, receipt)
-        return self
 
     def _rests_on(self) -> tuple[str, ...]:
         """What the promise rests on beyond what all estimators assume."""
         return self._assumptions
 
-    def _rows_for_curator(self, table: Any, targets: Any, source: NoiseSource) -> Rows:
-        """What goes to the curator: the table's rows and their targets."""
+    def _rows_for_curator(self, table: Any, targets: Any) -> Rows:
+        """What goes to the curator: the table's rows and their targets.
+
+        Whoever maps them here does so inside ``quiet``: the form of the table was checked, the rest
+        is the rows' alone.
+        """
         return rows_of(table, targets)
 
     def __sklearn_tags__(self) -> Any:

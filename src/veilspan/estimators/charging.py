@@ -52,11 +52,8 @@ class Charge:
         return self.dataset.charge(self.request)
 
 
-def open_charge(estimator: Any, plan: Plan, source: NoiseSource) -> Charge | None:
-    """What a fit will charge, or None without a ledger. Refuses what its dataset never covers."""
-    dataset = dataset_of(estimator.ledger)
-    if dataset is None:
-        return None
+def open_charge(dataset: Dataset, estimator: Any, plan: Plan, source: NoiseSource) -> Charge:
+    """What a fit will charge to a dataset; refuses what that never covers."""
     parameters = {k: v for k, v in estimator.get_params(deep=False).items() if k != "ledger"}
     reasons = (
         (not plan.budget.is_private, "epsilon is infinite"),

@@ -12,7 +12,7 @@ from veilspan._scales import check_location
 from veilspan.curator.dask.table import DaskTable, is_lazy
 from veilspan.curator.input_kinds import refuse_dates, refuse_masked
 from veilspan.estimators.dask_input import validate_lazy
-from veilspan.privacy.neighbors import check_neighbors
+from veilspan.privacy.neighbors import RELATIONS, Neighbors, check_neighbors
 
 # First lines of scikit-learn's own messages that hold shapes, dtypes or column names only.
 _ROW_FREE = re.compile(
@@ -36,13 +36,13 @@ def validate_table(estimator: Any, X: Any, *, lazy: bool = False, **options: Any
         if lazy:
             return validate_lazy(estimator, X, **options)
         refuse_lazy(X)
+    if is_lazy(options.get("y")):
+        raise TypeError("y is a Dask collection but X is not; pass y.compute(), or X as one too.")
     X = readable(X, missing=options.get("ensure_all_finite") == "allow-nan")
     if options.get("y") is not None:
         refuse_masked(options["y"], "y")
         if options.get("y_numeric"):
             refuse_dates(options["y"], "y")
-    if is_lazy(options.get("y")):
-        raise TypeError("y is a Dask collection but X is not; pass y.compute(), or X as one too.")
     failure: tuple[type[Exception], str] | None = None
     table = None
     try:
@@ -132,11 +132,17 @@ def refuse_lazy_score(*inputs: Any) -> None:
     )
 
 
-def check_privacy_parameters(estimator: Any) -> None:
-    """Check the parameters that all private estimators share, apart from the budget."""
-    check_neighbors(estimator.neighbors)
+def check_privacy_parameters(estimator: Any) -> Neighbors:
+    """Check the parameters that all private estimators share, apart from the budget.
+
+    Returns the neighbour relation, known to be one.
+    """
+    if estimator.neighbors not in RELATIONS:
+        check_neighbors(estimator.neighbors)
     if estimator.noise not in ("grid", "exact"):
         raise ValueError(f'noise must be "grid" or "exact"; got {estimator.noise!r}.')
+    relation: Neighbors = estimator.neighbors
+    return relation
 
 
 def check_count(value: Any, name: str, largest: int) -> int:

@@ -16,7 +16,8 @@ epsilon of ``inf`` says that there is no privacy.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -45,6 +46,8 @@ class Budget:
 
     epsilon: float
     delta: float
+    #: Whether there is a guarantee at all, that is, whether epsilon is finite.
+    is_private: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "delta"):
@@ -70,18 +73,14 @@ class Budget:
         # Plain floats: whole numbers and fractions mean the same and are written the same.
         object.__setattr__(self, "epsilon", float(self.epsilon))
         object.__setattr__(self, "delta", float(self.delta))
+        object.__setattr__(self, "is_private", math.isfinite(self.epsilon))
 
     @classmethod
     def of_mu(cls, mu: float, delta: float) -> Budget:
         """The budget that mu-GDP needs at delta, for a part of a larger one; never below 1e-6."""
         return cls(max(gdp.epsilon_of(mu, delta), LEAST_EPSILON), delta)
 
-    @property
-    def is_private(self) -> bool:
-        """Whether there is a guarantee at all, that is, whether epsilon is finite."""
-        return math.isfinite(self.epsilon)
-
-    @property
+    @cached_property
     def mu(self) -> float:
         """The largest mu for which mu-GDP implies this budget (``inf`` without privacy)."""
         return gdp.mu_of(self.epsilon, self.delta)

@@ -27,7 +27,7 @@ from veilspan.privacy.events import (
     merge,
     with_noise,
 )
-from veilspan.privacy.neighbors import Neighbors, check_neighbors
+from veilspan.privacy.neighbors import RELATIONS, Neighbors, check_neighbors
 
 ACCURACY = 1e-4  # relative, on the noise, from the safe side
 #: Of epsilon, left over where the cost is a number of the numerical accountant: for the rounding of
@@ -81,10 +81,12 @@ def calibrate_noise(
     >>> round(mean.noise_multiplier, 3), round(moment.noise_multiplier, 3)
     (8.449, 4.878)
     """
+    if neighbors not in RELATIONS:
+        check_neighbors(neighbors)
     return _calibrate(
         budget,
         tuple(events),
-        check_neighbors(neighbors),
+        neighbors,
         None if weights is None else tuple(map(float, weights)),
     )
 

@@ -17,7 +17,7 @@ from veilspan.privacy.accounting import epsilon_spent, fits_budget, gaussian_mu,
 from veilspan.privacy.budget import LEAST_EPSILON, Budget
 from veilspan.privacy.errors import BudgetExceededError
 from veilspan.privacy.events import Event, ObjectiveEvent, event_from_dict, event_to_dict
-from veilspan.privacy.neighbors import Neighbors, check_neighbors
+from veilspan.privacy.neighbors import RELATIONS, Neighbors, check_neighbors
 
 #: Most events of a plan that is read from a file: each is accounted by itself, so that a
 #: long list would keep its reader busy. Plans that we make have a handful.
@@ -67,7 +67,8 @@ class Plan:
             raise ValueError(
                 "two events of a plan share a name: a solver asks by name, so give each its own."
             )
-        check_neighbors(self.neighbors)
+        if self.neighbors not in RELATIONS:
+            check_neighbors(self.neighbors)
         if not fits_budget(tuple(self.events), self.budget, self.neighbors):
             raise BudgetExceededError(_explain_overspending(self))
 
@@ -82,17 +83,6 @@ class Plan:
             return self.budget.epsilon
         spent = epsilon_spent(self.events, self.budget.delta, neighbors=self.neighbors)
         return min(max(spent, LEAST_EPSILON), self.budget.epsilon)
-
-    def whole(self) -> PlanPart:
-        """All of this plan, as a solver reads it."""
-        return PlanPart(
-            budget=self.budget,
-            neighbors=self.neighbors,
-            n_rows=self.n_rows,
-            n_features=self.n_features,
-            events=self.events,
-            adaptive=self.adaptive,
-        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description (an infinite epsilon is the string ``"inf"``)."""

@@ -39,7 +39,16 @@ COUNT = "count"
 COUNT_SHARE = 0.02
 
 P = TypeVar("P")
+Q = TypeVar("Q", bound="Problem")
 R = TypeVar("R")
+
+
+class Problem(Protocol):
+    """What is to be learned, and what is public about it."""
+
+    @property
+    def n_rows(self) -> int | None:
+        """Rows that the curator holds; ``None`` where their number is private."""
 
 
 class Solver(Protocol[P, R]):
@@ -98,6 +107,8 @@ class Prepared(Generic[P, R]):
         Whether the solver spends the rest of the budget as it goes, by earlier answers.
     stages : tuple of stages
         What comes before the solver.
+    paired : bool
+        Whether the curator gets differences of randomly paired rows in place of rows.
     asked : str or None
         Name of the solver that was asked for, where that one chose another.
     warning : str or None
@@ -111,6 +122,7 @@ class Prepared(Generic[P, R]):
     decisions: Mapping[str, Any] = field(default_factory=dict)
     adaptive: bool = False
     stages: tuple[Stage, ...] = ()
+    paired: bool = False
     asked: str | None = None
     warning: str | None = None
 
@@ -129,9 +141,7 @@ class Prepared(Generic[P, R]):
         maps: list[Any] = []
         for stage in self.stages:
             maps.append(stage.find_map(curator))
-            curator = curator.mapped(maps[-1], stage.n_columns)
-        if self.stages:
-            curator = curator.part(self.budget, self.events)
+            curator = curator.mapped(maps[-1], stage.n_columns, self.budget, self.events)
         return Outcome(self.solver.run(curator, self.problem), tuple(maps))
 
 
@@ -199,6 +209,19 @@ def planned_event(curator: Curator, name: str) -> Event:
         if event.name == name:
             return event
     raise ValueError(f"the plan has no event named {name!r}.")
+
+
+def prepare_events(
+    solver: Solver[Q, R],
+    problem: Q,
+    budget: Budget,
+    neighbors: Neighbors,
+    events: tuple[Event, ...],
+    shares: tuple[float, ...],
+) -> Prepared[Q, R]:
+    """A solver ready to run: the noise of its events is set, the problem's count included."""
+    noisy = calibrate_events(budget, neighbors, problem.n_rows, events, shares)
+    return Prepared(solver, problem, budget, noisy)
 
 
 # Solvers by name.

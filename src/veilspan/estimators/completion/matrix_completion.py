@@ -23,7 +23,7 @@ from veilspan.estimators.validation import check_count, refuse_lazy, validate_ta
 from veilspan.ledger.dataset import Dataset
 from veilspan.metrics.ranking import rmse
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.neighbors import check_neighbors
+from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.plan import Plan
 from veilspan.queries.completion.rating_rows import MOST_ITEMS, RatingRule
 from veilspan.solvers.base import Outcome, Prepared
@@ -116,6 +116,7 @@ class MatrixCompletion(PrivateEstimator):
 
     _assumptions: ClassVar[tuple[str, ...]] = (JOINT, PUBLIC_ITEMS)
     _unit: ClassVar[str] = "one user: all of her ratings"
+    _solver_label: ClassVar[str] = " ({0.solver.name})"
 
     def __init__(
         self,
@@ -196,16 +197,13 @@ class MatrixCompletion(PrivateEstimator):
         return super().fit(table)
 
     def _prepare(
-        self, budget: Budget, n_rows: int | None, n_features: int
+        self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
     ) -> Prepared[CompletionProblem, CompletionResult]:
         problem = self._problem(n_rows, n_features)
         solver = find_completion_solver(self.solver)
-        prepared = solver.prepare(problem, budget, check_neighbors(self.neighbors))
+        prepared = solver.prepare(problem, budget, neighbors)
         kept = {"ratings kept per user": problem.rule.max_ratings}
         return replace(prepared, decisions={**kept, **prepared.decisions})
-
-    def _method(self, prepared: Prepared[Any, Any]) -> str:
-        return f"{type(self).__name__} ({prepared.solver.name})"
 
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         result = outcome.result

@@ -19,13 +19,13 @@ from veilspan._scales import check_scale
 from veilspan.curator.dask.table import DaskTable
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.linear.feature_bounds import FeatureBounds
-from veilspan.estimators.linear.feature_scaling import prepare_scaled
+from veilspan.estimators.linear.feature_scaling import FeatureScaling, prepare_with_ranges
 from veilspan.estimators.linear.parameters import LinearParameters
 from veilspan.estimators.validation import check_count, validate_table
 from veilspan.losses.linear import LinearLoss
 from veilspan.losses.penalties import NoPenalty, Penalty
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.neighbors import check_neighbors
+from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.plan import Plan
 from veilspan.solvers.base import Outcome
 from veilspan.solvers.linear.base import (
@@ -48,6 +48,7 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
     written once; scikit-learn reads the signature that this makes.
     """
 
+    _solver_label: ClassVar[str] = " ({0.name})"
     #: What ``validate_data`` is asked to accept as targets.
     _y_options: ClassVar[dict[str, Any]] = {}
 
@@ -100,23 +101,25 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
 
     # Planning: public facts only.
 
-    def _prepare(self, budget: Budget, n_rows: int | None, n_features: int) -> LinearPrepared:
+    def _prepare(
+        self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
+    ) -> LinearPrepared:
         bounds = self._bounds()
-        bounds.check(type(self).__name__, n_features)
-        neighbors = check_neighbors(self.neighbors)
+        public_map = bounds.check(type(self).__name__, n_features)
         solver, loss = self._solver(), self._loss()
         columns = n_features + bool(self.fit_intercept)
 
         def prepare(part: Budget) -> LinearPrepared:
             return solver.prepare(self._problem(loss, part, n_rows, columns), part, neighbors)
 
-        prepared = prepare_scaled(bounds, columns, budget, neighbors, prepare)
+        if self.bounds is None:
+            stage = FeatureScaling(bounds, columns, public_map=public_map)
+            prepared = replace(prepare(budget), stages=(stage,))
+        else:
+            prepared = prepare_with_ranges(bounds, columns, budget, neighbors, prepare)
         problem = prepared.problem
         shown = {"loss": loss.name, "penalty": problem.penalty.name, **prepared.decisions}
         return replace(prepared, decisions=shown)
-
-    def _method(self, prepared: LinearPrepared) -> str:
-        return f"{type(self).__name__} ({prepared.name})"
 
     def _bounds(self) -> FeatureBounds:
         constant = 0.0

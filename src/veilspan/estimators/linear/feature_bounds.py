@@ -95,8 +95,11 @@ class FeatureBounds:
     intercept_scaling: float
     bounds: str | None = None
 
-    def check(self, owner: str, n_features: int) -> None:
-        """Refuse missing or impossible bounds, with the sentence to add."""
+    def check(self, owner: str, n_features: int) -> FeatureMap | None:
+        """Refuse missing or impossible bounds, with the sentence to add.
+
+        Returns the map that public bounds give a dense table (or any, at ``center="zero"``).
+        """
         if self.bounds not in (None, "private"):
             raise ValueError(f'bounds must be None or "private"; got {self.bounds!r}.')
         if self.bounds is not None and self.feature_range is not None:
@@ -113,10 +116,10 @@ class FeatureBounds:
             raise ValueError('center="midpoint" needs a feature_range to be in the middle of.')
         if self.row_norm is not None:
             check_scale(self.row_norm, "row_norm")
-        if self.feature_range is not None:
-            checked_ranges(self.feature_range, n_features)
-        if self.bounds is None:  # what the parameters make together is refused here, not later
-            self.map_for(n_features, sparse=self.center == "zero")
+        if self.bounds is not None:
+            return None
+        # What the parameters make together is refused here, not later.
+        return self.map_for(n_features, sparse=self.center == "zero")
 
     def with_ranges(self, ranges: ColumnRanges) -> FeatureBounds:
         """The same with ranges that were released."""

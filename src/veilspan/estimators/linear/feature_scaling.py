@@ -33,35 +33,40 @@ class FeatureScaling:
         Columns of the scaled rows, the constant one of the intercept included.
     events : tuple of events
         Releases of ranges; none with public bounds.
+    public_map : FeatureMap or None
+        The map of public bounds for dense tables.
     """
 
     bounds: FeatureBounds
     n_columns: int
     events: tuple[Event, ...] = ()
+    public_map: FeatureMap | None = None
 
     def find_map(self, curator: Curator) -> FeatureMap:
         """The map by public bounds, or by ranges that are asked for now."""
-        bounds = self.bounds
         if self.events:
-            bounds = bounds.with_ranges(private_ranges(curator))
-        return bounds.map_for(curator.n_features, curator.is_sparse)
+            bounds = self.bounds.with_ranges(private_ranges(curator))
+            return bounds.map_for(curator.n_features, curator.is_sparse)
+        if self.public_map is not None and not curator.is_sparse:
+            return self.public_map
+        return self.bounds.map_for(curator.n_features, curator.is_sparse)
 
 
-def prepare_scaled(
+def prepare_with_ranges(
     bounds: FeatureBounds,
     n_columns: int,
     budget: Budget,
     neighbors: Neighbors,
     prepare: Callable[[Budget], LinearPrepared],
 ) -> LinearPrepared:
-    """A solver for scaled rows, with the stage before it, that together keep to the budget.
+    """A solver for rows scaled by private ranges, which are asked for first.
 
     Parameters
     ----------
     bounds : FeatureBounds
-        What is public about the features; where ranges are private they are asked for with a share
-        of 0.1 of mu^2. If all releases are Gaussian the solver's part has the other 0.9; else it
-        is searched for, by accounting both parts together.
+        What is public about the features. Ranges are asked for with a share of 0.1 of mu^2. If all
+        releases are Gaussian the solver's part has the other 0.9; else it is searched for, by
+        accounting both parts together.
     n_columns : int
         Columns of the scaled rows.
     budget : Budget
@@ -71,8 +76,6 @@ def prepare_scaled(
     prepare : callable
         The solver, prepared for a part of the budget.
     """
-    if bounds.bounds is None:
-        return replace(prepare(budget), stages=(FeatureScaling(bounds, n_columns),))
     event = ranges_event()
     if not budget.is_private:
         stage = FeatureScaling(bounds, n_columns, (with_noise(event, 0.0),))

@@ -11,7 +11,7 @@ from veilspan.estimators.base import PrivateEstimator
 from veilspan.geometry import Ball
 from veilspan.losses.manifold import ManifoldLoss
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.neighbors import check_neighbors
+from veilspan.privacy.neighbors import Neighbors
 from veilspan.solvers.base import Prepared, check_solver
 from veilspan.solvers.manifold.base import ManifoldProblem, ManifoldResult, ManifoldSolver
 from veilspan.solvers.manifold.calibrated_descent import CalibratedDescent
@@ -50,14 +50,14 @@ class ManifoldEstimator(PrivateEstimator):
         return check_solver(self.solver, "RGD()")
 
     def _prepare(
-        self, budget: Budget, n_rows: int | None, n_features: int
+        self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
     ) -> Prepared[ManifoldProblem, ManifoldResult]:
         loss, solver, clip = self._loss(), self._solver(), self._clip()
         check_ball(self.ball, loss)
         start = self._start()
         self._check_width(loss, n_features)
         problem = ManifoldProblem(loss, clip, start, n_rows, self.ball)
-        return solver.prepare(problem, budget, check_neighbors(self.neighbors))
+        return solver.prepare(problem, budget, neighbors)
 
     def _check_width(self, loss: ManifoldLoss, n_features: int) -> None:
         if loss.row_shape is not None and n_features != int(np.prod(loss.row_shape)):

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from veilspan.curator.silence import quiet
 from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.manifold.base import LARGEST_CLIP, ManifoldEstimator
 from veilspan.estimators.manifold.points import (
@@ -23,7 +24,6 @@ from veilspan.estimators.validation import own_numbers, validate_table
 from veilspan.geometry import Ball, Manifold
 from veilspan.ledger.dataset import Dataset
 from veilspan.losses.manifold import FrechetLoss
-from veilspan.privacy.noise import NoiseSource
 from veilspan.privacy.plan import Plan
 from veilspan.solvers.base import Outcome
 from veilspan.solvers.manifold.base import ManifoldSolver
@@ -195,8 +195,9 @@ class FrechetMean(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ManifoldEst
             "high) for positive definite matrices."
         )
 
-    def _rows_for_curator(self, table: Any, targets: Any, source: NoiseSource) -> Any:
-        return rows_on_manifold(table, self.manifold, self.ball)
+    def _rows_for_curator(self, table: Any, targets: Any) -> Any:
+        with quiet():
+            return rows_on_manifold(table, self.manifold, self.ball)
 
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         self.mean_ = outcome.result.point

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from veilspan._scales import check_scale
+from veilspan.curator.silence import quiet
 from veilspan.estimators.manifold.base import LARGEST_CLIP, ManifoldEstimator
 from veilspan.estimators.manifold.points import flat_rows, rows_on_manifold
 from veilspan.geometry import Ball
 from veilspan.ledger.dataset import Dataset
 from veilspan.losses.manifold import FrechetLoss, ManifoldLoss
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.noise import NoiseSource
 from veilspan.privacy.plan import Plan
 from veilspan.privacy.statement import PrivacyStatement
 from veilspan.solvers.base import Outcome, Prepared
@@ -128,10 +128,11 @@ class ManifoldMinimizer(ManifoldEstimator):
             "Riemannian gradient may have (longer ones are shortened), chosen without the rows."
         )
 
-    def _rows_for_curator(self, table: Any, targets: Any, source: NoiseSource) -> Any:
-        if isinstance(self.loss, FrechetLoss):  # refused here, not in the middle of a run
+    def _rows_for_curator(self, table: Any, targets: Any) -> Any:
+        if not isinstance(self.loss, FrechetLoss):
+            return super()._rows_for_curator(table, targets)
+        with quiet():  # points that are none are refused here, not in the middle of a run
             return rows_on_manifold(table, self.loss.manifold)
-        return super()._rows_for_curator(table, targets, source)
 
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         self.result_ = outcome.result

@@ -52,15 +52,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from veilspan._scales import check_scale
+from veilspan.curator.silence import quiet
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.charging import open_charge
 from veilspan.estimators.stream.private_stream import PrivateStream, publish
 from veilspan.estimators.validation import check_count, check_privacy_parameters
 from veilspan.ledger.claims import ending_claims
+from veilspan.ledger.session import dataset_of
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import NotPrivateWarning, PrivacyError, WeakGuaranteeWarning
 from veilspan.privacy.events import with_count
-from veilspan.privacy.noise import NoiseSource, noise_source
+from veilspan.privacy.neighbors import Neighbors
+from veilspan.privacy.noise import noise_source
 from veilspan.privacy.plan import Plan
 from veilspan.privacy.statement import PrivacyStatement
 from veilspan.queries.stream.touching_moment import complete_rows
@@ -117,17 +120,18 @@ class BlockRelease(PrivateEstimator):
     ) -> tuple[Plan, Prepared[Belief, BlockResult]]:
         """The plan was made with the stream; only what is believed is new."""
         plan = self.block_plan
-        return plan, self._prepare(plan.budget, plan.n_rows, plan.n_features)
+        return plan, self._prepare(plan.budget, plan.neighbors, plan.n_rows, plan.n_features)
 
     def _prepare(
-        self, budget: Budget, n_rows: int | None, n_features: int
+        self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
     ) -> Prepared[Belief, BlockResult]:
-        return self.release.prepare(self.belief, budget, self.block_plan.neighbors)
+        return self.release.prepare(self.belief, budget, neighbors)
 
-    def _rows_for_curator(self, table: Any, targets: Any, source: NoiseSource) -> Any:
+    def _rows_for_curator(self, table: Any, targets: Any) -> Any:
         ridge = 1.0 if self.belief.basis is None else self.belief.ridge
-        rows = complete_rows(table, self.belief.basis, self.release.row_norm, ridge)
-        return super()._rows_for_curator(rows, targets, source)
+        with quiet():
+            rows = complete_rows(table, self.belief.basis, self.release.row_norm, ridge)
+        return super()._rows_for_curator(rows, targets)
 
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         self.belief_ = outcome.result.belief
@@ -200,7 +204,10 @@ def release_blocks(tracker: Any, X: Any) -> Any:
     rows = tracker._table(X, reset=first)
     plan = stream_plan(tracker, rows.shape[1])
     # Asked on every call, so that a dataset that never covers this stream takes no row of it.
-    charge = open_charge(tracker, plan, noise_source(tracker.random_state))
+    dataset = dataset_of(tracker.ledger)
+    charge = None
+    if dataset is not None:
+        charge = open_charge(dataset, tracker, plan, noise_source(tracker.random_state))
     if first:
         stream = PrivateStream(plan, Belief(basis=_find_public_start(tracker, rows.shape[1])))
     else:

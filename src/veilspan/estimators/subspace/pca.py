@@ -7,7 +7,7 @@ from typing import Any
 
 from veilspan.estimators.subspace.base import SubspaceEstimator
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.neighbors import check_neighbors
+from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.plan import Plan
 from veilspan.solvers.base import Outcome, Prepared
 from veilspan.solvers.subspace.analyze_gauss import AnalyzeGauss, PrincipalComponents
@@ -83,10 +83,10 @@ class PCA(SubspaceEstimator):
     center: Any = None
 
     def _prepare(
-        self, budget: Budget, n_rows: int | None, n_features: int
+        self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
     ) -> Prepared[SubspaceProblem, PrincipalComponents]:
         problem = self._problem(n_rows, n_features)
-        return AnalyzeGauss(self.row_norm).prepare(problem, budget, check_neighbors(self.neighbors))
+        return AnalyzeGauss(self.row_norm).prepare(problem, budget, neighbors)
 
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         found: PrincipalComponents = outcome.result

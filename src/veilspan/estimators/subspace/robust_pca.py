@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,8 +12,7 @@ from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.subspace.base import SubspaceEstimator
 from veilspan.privacy.accounting import epsilon_spent
 from veilspan.privacy.budget import LEAST_EPSILON, Budget
-from veilspan.privacy.neighbors import check_neighbors
-from veilspan.privacy.noise import NoiseSource
+from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.plan import Plan
 from veilspan.solvers.base import Outcome, Prepared
 from veilspan.solvers.subspace.base import SubspaceProblem, SubspaceResult
@@ -90,6 +89,7 @@ class RobustPCA(SubspaceEstimator):
     """
 
     _center_words: ClassVar[tuple[str, ...]] = ("private", "pairs")
+    _solver_label: ClassVar[str] = " ({0.solver.__class__.__name__})"
 
     n_components: int | None = None
     _: KW_ONLY
@@ -113,44 +113,38 @@ class RobustPCA(SubspaceEstimator):
         length = np.linalg.norm(rows, axis=1)
         return residual / np.where(length > 0, length, 1.0)
 
-    def _asked_rows(self, n_samples: int | None) -> int | None:
-        return n_samples // 2 if self._center_is("pairs") and n_samples else n_samples
-
     def _prepare(
-        self, budget: Budget, n_rows: int | None, n_features: int
+        self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
     ) -> Prepared[SubspaceProblem, SubspaceResult]:
-        problem = self._problem(n_rows, n_features)
         if self._center_is("pairs"):
             if n_rows is None:
                 raise ValueError('center="pairs" needs neighbors="replace-one".')
-            if n_rows < 2:  # pairs
+            if n_rows < 4:
                 raise ValueError('center="pairs" needs at least 4 rows.')
+            return replace(
+                self._prepare_solver(budget, neighbors, n_rows // 2, n_features), paired=True
+            )
+        return self._prepare_solver(budget, neighbors, n_rows, n_features)
+
+    def _prepare_solver(
+        self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
+    ) -> Prepared[SubspaceProblem, SubspaceResult]:
+        problem = self._problem(n_rows, n_features)
         solver = subspace_solver(self.solver)
         if self.noise_std is None:
-            return solver.prepare(problem, budget, check_neighbors(self.neighbors))
+            return solver.prepare(problem, budget, neighbors)
         std = check_scale(self.noise_std, "noise_std")
         if not isinstance(solver, SubspaceDescent) or n_rows is None or self._center_is("private"):
             raise ValueError(
                 "noise_std is for the solvers of the paper (ggd, sggd, reaper-...) under "
                 "replace-one, without a private centre."
             )
-        return solver.prepare_with_noise(problem, budget, std)
-
-    def _planned_budget(self, prepared: Prepared[SubspaceProblem, SubspaceResult]) -> Budget:
-        """What the plan may cost: the budget that was given, or what a given noise comes to."""
-        budget = super()._planned_budget(prepared)
-        if self.noise_std is None:
-            return budget
+        prepared = solver.prepare_with_noise(problem, budget, std)
+        # The plan costs what the given noise comes to. A trifle more, for the rounding of another
+        # machine; 0 if delta alone covers it all.
         spent = epsilon_spent(prepared.events, budget.delta, neighbors="replace-one")
-        # A trifle more, for the rounding of another machine; 0 if delta alone covers it all.
-        return Budget(max(spent * (1 + 1e-9), LEAST_EPSILON), budget.delta)
-
-    def _method(self, prepared: Prepared[SubspaceProblem, SubspaceResult]) -> str:
-        return f"{type(self).__name__} ({type(prepared.solver).__name__})"
-
-    def _rows_for_curator(self, table: Any, targets: Any, source: NoiseSource) -> Any:
-        rows = super()._rows_for_curator(table, targets, source)
-        return rows.paired(source.coins("pairs")) if self._center_is("pairs") else rows
+        cost = Budget(max(spent * (1 + 1e-9), LEAST_EPSILON), budget.delta)
+        return replace(prepared, budget=cost)
 
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         found: SubspaceResult = outcome.result

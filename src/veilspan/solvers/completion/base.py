@@ -51,6 +51,11 @@ class CompletionProblem:
     n_components: int | None = None
 
     @property
+    def n_rows(self) -> int | None:
+        """Rows of the table: users."""
+        return self.n_users
+
+    @property
     def typical_deviation(self) -> float:
         """A public guess of how far a rating lies from its user's mean: a quarter of the range.
 

@@ -56,6 +56,7 @@ from veilspan.solvers.linear.base import (
     LinearProblem,
     LinearResult,
     LinearSolver,
+    moved_lengths,
 )
 
 QUIET, LOUD = 0.004, 0.1  # of nu: below the first one release, above the second a warning
@@ -91,18 +92,6 @@ class LinearChoice:
         )
 
 
-def noise_of_a_gradient(
-    problem: LinearProblem, budget: Budget, neighbors: Neighbors
-) -> float | None:
-    """Noise nu = a sqrt(p) / (n mu); ``None`` if no number of rows may be used."""
-    if not budget.is_private:
-        return 0.0
-    rows = problem.planned_rows
-    if rows is None:
-        return None
-    return _pairs(neighbors) * math.sqrt(math.prod(problem.shape)) / (rows * budget.mu)
-
-
 @dataclass(frozen=True)
 class AutoLinear(Clips):
     """Choose by the loss, the penalty and nu; see the top of this module.
@@ -119,7 +108,7 @@ class AutoLinear(Clips):
 
     def choose(self, problem: LinearProblem, budget: Budget, neighbors: Neighbors) -> LinearChoice:
         """The solver with its settings, by public facts."""
-        nu = noise_of_a_gradient(problem, budget, neighbors)
+        nu = problem.noise_of_a_gradient(budget, neighbors)
         if not budget.is_private and _objective_fits(problem) and problem.penalty.name == "none":
             # Hundreds of times faster than descent. (A penalty would hold the intercept as well.)
             return LinearChoice(_exact_minimum(problem), "without noise: the minimum itself", nu)
@@ -164,10 +153,11 @@ class AutoLinear(Clips):
         shown: dict[str, Any] = {"chosen solver": repr(solver), "because": chosen.reason}
         if chosen.nu:
             shown["noise of a mean gradient (nu)"] = float(f"{chosen.nu:.3g}")
-        if chosen.warning is not None:
-            shown["warning"] = chosen.warning
+        warning = chosen.warning
+        if warning is not None:
+            shown["warning"] = warning
         prepared = solver.prepare(problem, budget, neighbors)
-        return replace(prepared, decisions=shown, asked=self.name, warning=chosen.warning)
+        return replace(prepared, decisions=shown, asked=self.name, warning=warning)
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Choose by the curator's plan, and run what was chosen.
@@ -176,11 +166,6 @@ class AutoLinear(Clips):
         """
         ready = self.prepare(problem, curator.plan.budget, curator.plan.neighbors)
         return ready.solver.run(curator, problem)
-
-
-def _pairs(neighbors: Neighbors) -> float:
-    """Sensitivity of a sum of vectors over their largest length."""
-    return 2.0 if neighbors == "replace-one" else 1.0
 
 
 def _objective_fits(problem: LinearProblem) -> bool:
@@ -194,11 +179,11 @@ def _objective(problem: LinearProblem, budget: Budget, neighbors: Neighbors) -> 
     from veilspan.privacy.objective import least_lam
     from veilspan.solvers.linear.objective_perturbation import OBJECTIVE, ObjectivePerturbation
 
-    nu = noise_of_a_gradient(problem, budget, neighbors)
+    nu = problem.noise_of_a_gradient(budget, neighbors)
     cap = OBJECTIVE_CLIP if nu is None else min(max(UNCAPPED / nu, OBJECTIVE_CLIP), 1.0)
     clip = cap * problem.loss.slope_bound
     event = objective_event(problem.loss, lam=1.0, clip=clip, name=OBJECTIVE)
-    noise = _pairs(neighbors) * clip / budget.mu * math.sqrt(problem.n_features)
+    noise = moved_lengths(neighbors) * clip / budget.mu * math.sqrt(problem.n_features)
     own = problem.penalty.strong_convexity * (problem.planned_rows or 0)
     lam = max(own, noise / OBJECTIVE_REACH, least_lam(event, CURVATURE * budget.epsilon))
     return ObjectivePerturbation(lam=lam, clip=clip)

@@ -11,6 +11,7 @@ the same loss with its slope capped at clip / |x_i|, a convex function again (se
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -19,9 +20,8 @@ import numpy as np
 from veilspan.losses.linear import LinearLoss
 from veilspan.losses.penalties import Penalty
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.events import Event
 from veilspan.privacy.neighbors import Neighbors
-from veilspan.solvers.base import Prepared, Result, Solver, calibrate_events
+from veilspan.solvers.base import Prepared, Result, Solver
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,19 @@ class LinearProblem:
     def planned_rows(self) -> int | None:
         """Number of rows that defaults may be chosen by."""
         return self.n_rows if self.n_rows is not None else self.expected_rows
+
+    def noise_of_a_gradient(self, budget: Budget, neighbors: Neighbors) -> float | None:
+        """Noise nu = a sqrt(p) / (n mu) of a mean of unit gradients that takes the whole budget.
+
+        a is 1 under add-remove and 2 under replace-one; ``None`` if no number of rows may be used.
+        """
+        if not budget.is_private:
+            return 0.0
+        rows = self.n_rows if self.n_rows is not None else self.expected_rows
+        if rows is None:
+            return None
+        size = self.n_features * self.loss.n_outputs
+        return moved_lengths(neighbors) * math.sqrt(size) / (rows * budget.mu)
 
     def prox(self, theta: np.ndarray, step: float) -> np.ndarray:
         """Proximal step of the penalty, sparing the intercept."""
@@ -154,17 +167,9 @@ def require(solver: str, needs: Needs, problem: LinearProblem) -> None:
         raise ValueError(f'solver="{solver}" needs {missing}; use {needs.instead}.')
 
 
-def prepare_events(
-    solver: LinearSolver,
-    problem: LinearProblem,
-    budget: Budget,
-    neighbors: Neighbors,
-    events: tuple[Event, ...],
-    shares: tuple[float, ...],
-) -> LinearPrepared:
-    """A solver ready to run, with the noise of its events (and of a count where n is private)."""
-    noisy = calibrate_events(budget, neighbors, problem.n_rows, events, shares)
-    return Prepared(solver, problem, budget, noisy)
+def moved_lengths(neighbors: Neighbors) -> float:
+    """Sensitivity of a sum of vectors over the longest of them: a in the formulas of solvers."""
+    return 2.0 if neighbors == "replace-one" else 1.0
 
 
 def shorten(vector: np.ndarray, longest: float) -> np.ndarray:

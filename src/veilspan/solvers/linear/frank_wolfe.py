@@ -15,15 +15,13 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.slope_gradient import SlopeGradient
-from veilspan.solvers.base import check_steps, count_rows, planned_event
-from veilspan.solvers.linear.auto import noise_of_a_gradient
+from veilspan.solvers.base import check_steps, count_rows, planned_event, prepare_events
 from veilspan.solvers.linear.base import (
     Clips,
     LinearPrepared,
     LinearProblem,
     LinearResult,
     Needs,
-    prepare_events,
     require,
 )
 from veilspan.solvers.linear.gradient_descent import check_descent_settings, clip_bound
@@ -155,7 +153,7 @@ class FrankWolfe(Clips):
     def _default_steps(self, problem: LinearProblem, budget: Budget, neighbors: Neighbors) -> int:
         if not budget.is_private:
             return EXACT_STEPS
-        nu = noise_of_a_gradient(problem, budget, neighbors)
+        nu = problem.noise_of_a_gradient(budget, neighbors)
         if nu is None:
             return MOST_STEPS
         size = math.prod(problem.shape)

@@ -15,13 +15,12 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import GaussianEvent, SampledGaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.slope_gradient import SlopeGradient
-from veilspan.solvers.base import check_rate, check_steps, count_rows, planned_event
+from veilspan.solvers.base import check_rate, check_steps, count_rows, planned_event, prepare_events
 from veilspan.solvers.linear.base import (
     Clips,
     LinearPrepared,
     LinearProblem,
     LinearResult,
-    prepare_events,
     shorten,
 )
 from veilspan.solvers.steps import STEP

@@ -34,14 +34,12 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.slope_gradient import SlopeGradient
-from veilspan.solvers.base import check_steps, count_rows, planned_event
-from veilspan.solvers.linear.auto import noise_of_a_gradient
+from veilspan.solvers.base import check_steps, count_rows, planned_event, prepare_events
 from veilspan.solvers.linear.base import (
     Clips,
     LinearPrepared,
     LinearProblem,
     LinearResult,
-    prepare_events,
     shorten,
 )
 from veilspan.solvers.linear.gradient_descent import (
@@ -288,7 +286,7 @@ class AcceleratedMirror(Clips):
         space = self._geometry(problem)
         if not budget.is_private:
             return EXACT_STEPS
-        nu = noise_of_a_gradient(problem, budget, neighbors)
+        nu = problem.noise_of_a_gradient(budget, neighbors)
         if nu is None:
             return MOST_STEPS
         noise = nu * clip_bound(problem.loss, budget, self.clip) * space.noise_share

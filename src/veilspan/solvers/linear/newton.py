@@ -16,14 +16,13 @@ from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.slope_gradient import SlopeGradient
 from veilspan.queries.moments import SecondMoment
-from veilspan.solvers.base import check_steps, count_rows, planned_event
+from veilspan.solvers.base import check_steps, count_rows, planned_event, prepare_events
 from veilspan.solvers.linear.base import (
     Clips,
     LinearPrepared,
     LinearProblem,
     LinearResult,
     Needs,
-    prepare_events,
     require,
     shorten,
 )

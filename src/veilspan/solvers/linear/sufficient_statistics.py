@@ -13,14 +13,13 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.regression_moments import RegressionMoments, best_weight
-from veilspan.solvers.base import count_rows
+from veilspan.solvers.base import count_rows, prepare_events
 from veilspan.solvers.linear.base import (
     LinearPrepared,
     LinearProblem,
     LinearResult,
     Needs,
     NeverClips,
-    prepare_events,
     require,
 )
 from veilspan.solvers.linear.quadratic import eigenvalues_mapped, minimise_quadratic

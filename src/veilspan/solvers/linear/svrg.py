@@ -14,14 +14,12 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import GaussianEvent, SampledGaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.slope_gradient import GradientChange, SlopeGradient
-from veilspan.solvers.base import check_rate, check_steps, count_rows, planned_event
-from veilspan.solvers.linear.auto import noise_of_a_gradient
+from veilspan.solvers.base import check_rate, check_steps, count_rows, planned_event, prepare_events
 from veilspan.solvers.linear.base import (
     Clips,
     LinearPrepared,
     LinearProblem,
     LinearResult,
-    prepare_events,
     shorten,
 )
 from veilspan.solvers.linear.gradient_descent import (
@@ -145,7 +143,7 @@ class SVRG(Clips):
         """As many as noise allows: 1 / nu, between 4 and 40 (see the class)."""
         if not budget.is_private:
             return EXACT_EPOCHS
-        nu = noise_of_a_gradient(problem, budget, neighbors)
+        nu = problem.noise_of_a_gradient(budget, neighbors)
         return MOST_EPOCHS if nu is None else int(min(max(1.0 / nu, 4.0), MOST_EPOCHS))
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
