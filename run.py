@@ -29,7 +29,7 @@ MAX_WORKERS = 8
 USAGE = """\
 usage: python3 run.py COMMAND [ARGUMENTS]
 
-  demo [ARGUMENTS]   set up, then `veilspan demo`
+  demo [ARGUMENTS]   set up with matplotlib, then `veilspan demo`
   test [ARGUMENTS]   set up with the test tools, then pytest in parallel
   lint               set up with the linters, then ruff (lint and format) and mypy
   docs               set up with Sphinx, then build build/site; warnings are errors
@@ -276,14 +276,14 @@ def workers(arguments):
 
 
 def demo(arguments):
-    """Run the demonstration where the caller stands."""
-    set_up([])
+    """Run the demonstration where the caller stands, with what draws its picture."""
+    set_up(["plots"])
     return call([program("veilspan"), "demo", *arguments], venv_environ())
 
 
 def test(arguments):
     """Run the test suite."""
-    set_up(["test"])
+    set_up(["plots", "test"])
     command = [program("python"), "-m", "pytest", *workers(arguments), *arguments]
     return call(command, venv_environ(), str(ROOT))
 

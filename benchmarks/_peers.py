@@ -7,16 +7,11 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-try:
-    from veilspan.cli.experiments import experiment
-except ImportError:  # inside an environment of another library, which needs none of this
-    pass
-else:
-    _environments = experiment("environments")
-    PeerUnavailable = _environments.PeerUnavailable
-    peer_python, peer_environ = _environments.peer_python, _environments.peer_environ
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where the experiments lie
+from experiments.environments import PeerUnavailable, peer_environ, peer_python  # noqa: F401
 
 # Imports stay inside the functions, because each environment holds one library.
 

@@ -27,7 +27,7 @@ from _limits import Limits
 from _limits import measure as measure_limits
 from _peers import PeerUnavailable
 from _report import met, note, ratio, save, say, seconds, show
-from veilspan.cli.experiments import experiment
+from experiments.erm.peers import logistic_fits
 from veilspan.estimators.linear.classification import LogisticRegression
 from veilspan.solvers.linear.gradient_descent import GradientDescent
 
@@ -72,7 +72,7 @@ def peer_times(table: sparse.csr_array, signs: np.ndarray, repeats: int) -> dict
     """Least CPU seconds of diffprivlib at each epsilon, on dense rows inside the unit ball."""
     rows = np.hstack([table.toarray(), np.ones((table.shape[0], 1))]) / np.sqrt(ATTRIBUTES + 1)
     try:
-        fits = experiment("erm.peers").logistic_fits(rows, signs, EPSILONS, [1.0] * repeats, 0)
+        fits = logistic_fits(rows, signs, EPSILONS, [1.0] * repeats, 0)
     except PeerUnavailable as reason:
         say(f"without {PEER}: {reason}")
         return {}

@@ -2,8 +2,10 @@
 
 ``registry.py`` lists them. Each is one module with a function ``run(job)``; ``job.py`` is all that
 it needs of the outside: how much to do, where rows come from, progress, finished parts, and how
-results are written. ``style.py`` gives all pictures one look.
+results are written. ``records.py`` reads those results back, ``page.py`` makes a page of them, and
+``style.py`` gives all pictures one look.
 
-The folder is the package ``veilspan_experiments``, loaded by ``veilspan.cli.experiments`` from a
-checkout or from an installed wheel: modules import each other relatively.
+The package is part of the repository and of no wheel. It imports veilspan, never its command line:
+``veilspan reproduce`` looks for it in a checkout and calls it, and ``import experiments`` works
+where the checkout is on the path.
 """

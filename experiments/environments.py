@@ -1,7 +1,7 @@
 """Other libraries, each in an environment of its own, so that their pins never touch ours.
 
-An environment lies under ``.venvs/peers/`` in a checkout, else in the user's cache folder. It is
-made by uv if there is one, else by venv and pip, and made again when the list of packages changes.
+An environment lies under ``.venvs/peers/`` in the checkout. It is made by uv if there is one, else
+by venv and pip, and made again when the list of packages changes.
 """
 
 import json
@@ -24,12 +24,8 @@ class PeerUnavailable(Exception):
 
 
 def peers_folder() -> Path:
-    """Where environments lie."""
-    root = Path(__file__).resolve().parents[1]
-    if (root / "pyproject.toml").is_file():  # a checkout
-        return root / ".venvs" / "peers"
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "veilspan" / "peers"
+    """Return the folder of the environments, in the checkout."""
+    return Path(__file__).resolve().parents[1] / ".venvs" / "peers"
 
 
 def ask(

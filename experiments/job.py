@@ -12,20 +12,23 @@ import json
 import platform
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+from threadpoolctl import threadpool_limits
 
 from veilspan import __version__
 from veilspan._files import write_whole
-from veilspan.cli.reproduce import read_record
 
 from .cells import Cells, code_digest
 from .cpu import cpu_time
+from .records import SCHEMA, read_record
 from .registry import Item
 from .values import plain
 
-SCHEMA = 1
 SCALES = ("tiny", "quick", "full")  # tiny shows nothing: for tests, seconds
 
 
@@ -185,6 +188,32 @@ class Job:
         words += ["--data DIR"] if self.data is not None and self.item.uses else []
         words += ["--no-peers"] if self.full and self.item.peers and not self.peers else []
         return " ".join(words)
+
+
+def run_item(item: Item, **options: Any) -> dict[str, Any]:
+    """Run one item and return its record.
+
+    One BLAS thread, so that CPU times mean the same everywhere.
+    """
+    module = _module_of(item)
+    job = Job(item, **options)
+    with threadpool_limits(1):
+        getattr(module, item.call)(job)
+    record = read_record(job.file("json"))
+    if record is None:
+        raise RuntimeError(f"{item.name} ended without a result: this is a bug.")
+    return record
+
+
+def _module_of(item: Item) -> ModuleType:
+    try:
+        return import_module(f"{__package__}.{item.module}")
+    except ModuleNotFoundError as error:
+        if error.name != "matplotlib":
+            raise
+        raise ImportError(
+            'the experiments draw with matplotlib: pip install "veilspan[plots]" brings it.'
+        ) from error
 
 
 def write_csv(path: Path, rows: list[dict[str, Any]]) -> None:

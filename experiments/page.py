@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from veilspan._files import write_whole
-from veilspan.cli.reproduce import read_record
 
 from .job import SCALES
+from .records import read_record
 from .registry import ITEMS, PAPERS, Paper
 
 Record = dict[str, Any]

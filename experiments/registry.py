@@ -101,7 +101,7 @@ ITEMS = (
 )  # fmt: skip
 
 
-def chosen(names: list[str]) -> list[Item]:
+def choose(names: list[str]) -> list[Item]:
     """Items by name, by paper, or all of them; in the order of the list, none twice."""
     known = {item.name for item in ITEMS} | {paper.key for paper in PAPERS} | {"all"}
     unknown = [name for name in names if name not in known]

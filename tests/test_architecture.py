@@ -58,6 +58,21 @@ def test_imports_point_downwards(path):
             assert LAYERS.index(other) >= LAYERS.index(own), f"{own} must not import {other}"
 
 
+def test_the_experiments_stand_above_the_library():
+    """They import veilspan, never its command line; veilspan looks for them in a checkout."""
+    folder = SOURCE.parents[1] / "experiments"
+    if not folder.is_dir():
+        pytest.skip("the experiments are part of the repository, not of the package")
+    for path in folder.rglob("*.py"):
+        assert "cli" not in set(imported_packages(path)), path
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module]
+            assert all(name.partition(".")[0] != "experiments" for name in names), path
+
+
 def test_every_package_has_its_place():
     packages = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()}
     assert packages <= set(LAYERS)
@@ -88,6 +103,29 @@ def test_importing_loads_nothing_heavy():
         "print(sorted(heavy & set(sys.modules)))"
     )
     assert python(code) == "[]"
+
+
+def test_nothing_of_the_package_needs_matplotlib():
+    """It is an extra: every module is imported where there is none, and an estimator is fitted."""
+    code = (
+        "import sys; sys.modules['matplotlib'] = None;"
+        "import importlib, pkgutil, numpy, veilspan;"
+        "found = [m.name for m in pkgutil.walk_packages(veilspan.__path__, 'veilspan.')];"
+        "[importlib.import_module(name) for name in found if name != 'veilspan.__main__'];"
+        "[getattr(veilspan, name) for name in veilspan.__all__];"
+        "veilspan.PCA(1).fit(numpy.eye(50, 3));"
+        "print(len(found) > 100)"
+    )
+    assert python(code) == "True"
+
+
+def test_using_the_package_never_imports_matplotlib():
+    code = (
+        "import sys, numpy, veilspan; [getattr(veilspan, name) for name in veilspan.__all__];"
+        "veilspan.PCA(1).fit(numpy.eye(50, 3));"
+        "print('matplotlib' in sys.modules)"
+    )
+    assert python(code) == "False"
 
 
 def test_the_command_line_starts_without_numpy():

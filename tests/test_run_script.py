@@ -138,8 +138,8 @@ class TestArguments:
 class TestRecord:
     def test_first_run_installs_editable_and_records(self, machine):
         assert machine.run("demo") == (0, [*FRESH, "veilspan demo"])
-        assert machine.command("install pip")[-2:] == ["--editable", "."]
-        assert json.loads(machine.script.stamp().read_text())["extras"] == []
+        assert machine.command("install pip")[-2:] == ["--editable", ".[plots]"]
+        assert json.loads(machine.script.stamp().read_text())["extras"] == ["plots"]
 
     def test_second_run_installs_nothing(self, machine):
         machine.run("demo")
@@ -149,7 +149,7 @@ class TestRecord:
         machine.run("demo")
         assert machine.run("test") == (0, ["install pip", "pytest"])
         assert machine.run("lint")[1][0] == "install pip"
-        assert machine.command("install pip")[-1] == ".[lint,test]"
+        assert machine.command("install pip")[-1] == ".[lint,plots,test]"
         assert machine.run("test") == (0, ["pytest"])
         assert machine.run("demo") == (0, ["veilspan demo"])
 
@@ -157,7 +157,7 @@ class TestRecord:
         machine.run("test")
         machine.pyproject.write_text("[project]\nname = 'other'\n")
         assert machine.run("demo") == (0, ["install pip", "veilspan demo"])
-        assert machine.command("install pip")[-1] == ".[test]"
+        assert machine.command("install pip")[-1] == ".[plots,test]"
 
     def test_changed_version_installs_again(self, machine):
         machine.run("demo")

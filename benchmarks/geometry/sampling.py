@@ -1,11 +1,15 @@
 """Time one tangent Gaussian at the sizes of Figure 1, by us and by the paper's methods."""
 
+import sys
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from cases import BUILD, SAMPLER_SIZES
-from paper_samplers import METHODS
 from timing import interleaved
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))  # where the experiments lie
+from experiments.riemannian.paper_samplers import METHODS
 
 #: Bases of more entries than this are not built: at Stiefel(1000, 20) they would take 3 GB.
 LARGEST_BASIS = 30_000_000

@@ -10,7 +10,6 @@ import warnings
 from pathlib import Path
 
 from veilspan import NotPrivateWarning
-from veilspan.cli.experiments import experiment
 
 HERE = Path(__file__).resolve().parent
 NAMES = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in {"draw"})
@@ -18,9 +17,10 @@ NAMES = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in {"dra
 
 def main(chosen: list[str]) -> None:
     """Draw the chosen pictures, or all."""
-    sys.path.insert(0, str(HERE))
+    sys.path[:0] = [str(HERE), str(HERE.parents[1])]  # the pictures, and the experiments' style
+    from experiments import style
+
     warnings.simplefilter("ignore", NotPrivateWarning)  # simulations, with seeds
-    style = experiment("style")
     for name in chosen or NAMES:
         figure = importlib.import_module(name).draw(style)
         target = HERE.parent / "images" / f"{name}.png"

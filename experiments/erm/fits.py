@@ -99,7 +99,7 @@ def private(data, solver, epsilon, seed, neighbors="add-remove", penalty=None, i
         neighbors=neighbors,
         n_rows=problem.n_rows,
         n_features=problem.n_features,
-        events=solver.events(problem, budget, neighbors),
+        events=solver.prepare(problem, budget, neighbors).events,
     )
     curator = Curator(Rows(data.rows, data.signs), plan, noise_source(seed))
     with warnings.catch_warnings():

@@ -4,55 +4,29 @@ A sampler is a linear map A of standard normals. It draws the tangent Gaussian i
 A A^T = I in coordinates that are orthonormal for the metric. The mean eigenvalue of A A^T is the
 **noise energy** E|u|^2 / (d sigma^2); the least one, v, is what a release is worth: along that
 direction noise that claims mu gives mu / sqrt(v). All of it is computed by one-hot normals
-(``veilspan.audit.zoo_samplers``), nothing is drawn.
+(``printed_samplers.py``), nothing is drawn.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from veilspan.audit.zoo_samplers import (
-    printed_bures,
-    printed_log_euclidean,
-    printed_poincare,
-    weakest_variance,
-)
 from veilspan.geometry import SPD, Lorentz, PoincareBall, Sphere
 from veilspan.privacy.gdp import epsilon_of, mu_of
 
 from ..job import Claim, Cost
+from .printed_samplers import (
+    find_variance_range,
+    printed_affine,
+    printed_bures,
+    printed_log_euclidean,
+    printed_lorentz,
+    printed_poincare,
+    printed_sphere,
+)
 
 CLAIMED, DELTA = 1.0, 1e-6  # of one release, for the costs
 EXACT = 1e-9
-
-
-def printed_affine(w, normals):
-    """Algorithm 3: W^(1/2) S W^(1/2)."""
-    values, p = np.linalg.eigh(w)
-    root = (p * np.sqrt(values)) @ p.T
-    return root @ ((normals + normals.T) / 2) @ root
-
-
-def printed_lorentz(w, normals):
-    """Algorithm 7 with the transport of appendix A.1, which has a minus where a plus is right."""
-    u = np.concatenate([[0.0], normals])
-    apex = np.eye(len(w))[0]
-    return u - (w[1:] @ normals) / (1 + w[0]) * (apex + w)
-
-
-def printed_sphere(w, normals):
-    """Algorithm 8 with the transport of appendix A.1, which divides by |v| instead of |v|^2.
-
-    Our coordinates on the sphere are all of R^m; the paper's are the last m - 1 of them.
-    """
-    pole = np.eye(len(w))[0]
-    u = np.concatenate([[0.0], normals[1:]])
-    gap = w - pole
-    across = gap - (pole @ gap) * pole
-    v = np.arccos(w[0]) * across / np.linalg.norm(across)
-    length = np.linalg.norm(v)
-    turn = (np.cos(length) - 1) * v * (v @ u) - np.sin(length) * pole * (v @ u)
-    return u + turn / length
 
 
 @dataclass(frozen=True)
@@ -87,7 +61,7 @@ PRINTED = (
 def noise_of(printed):
     """Least, mean and largest variance along unit directions, and whether vectors are tangent."""
     manifold, w = printed.manifold, printed.point
-    least, largest = weakest_variance(printed.sampler, manifold, w)
+    least, largest = find_variance_range(printed.sampler, manifold, w)
     count = int(np.prod(manifold.coordinate_shape))
     one_hot = np.eye(count).reshape(count, *manifold.coordinate_shape)
     images = np.stack([printed.sampler(w, z) for z in one_hot])

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import dis
 
-_OURS = ("veilspan", "veilspan_experiments")
-
 
 def raised_by_us(error: BaseException) -> bool:
-    """Whether an error comes from a ``raise`` of this package, whose messages quote no row.
+    """Whether an error comes from a ``raise`` of this package, whose messages quote no row."""
+    return raised_by(error, "veilspan")
 
-    That the innermost line is ours is not enough: an error of compiled code (``float("a name")``)
-    has no line of its own. So the instruction that was running must be a ``raise``.
+
+def raised_by(error: BaseException, package: str) -> bool:
+    """Whether an error comes from a ``raise`` in a module of a package.
+
+    That the innermost line is the package's is not enough: an error of compiled code
+    (``float("a name")``) has no line of its own. So the instruction that was running must be a
+    ``raise``.
     """
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
@@ -19,5 +23,5 @@ def raised_by_us(error: BaseException) -> bool:
     if trace is None:
         return False
     frame = trace.tb_frame
-    ours = str(frame.f_globals.get("__name__", "")).partition(".")[0] in _OURS
-    return ours and frame.f_code.co_code[trace.tb_lasti] == dis.opmap["RAISE_VARARGS"]
+    inside = str(frame.f_globals.get("__name__", "")).partition(".")[0] == package
+    return inside and frame.f_code.co_code[trace.tb_lasti] == dis.opmap["RAISE_VARARGS"]

@@ -15,8 +15,8 @@ from audit import (
     test_query_games,
     test_release_games,
 )
+from audit.zoo.specimens import SPECIMENS
 from veilspan.audit import meter
-from veilspan.audit.zoo import SPECIMENS
 
 SIX_SIGMA = 2e-9  # both tails
 

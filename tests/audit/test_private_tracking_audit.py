@@ -1,6 +1,7 @@
 """Audits of a private stream: nothing but answers leaves, and broken copies are caught."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from veilspan.estimators.stream.private_tracker import BlockRelease, stream_plan
 from veilspan.estimators.stream.subspace_tracker import SubspaceTracker
 from veilspan.privacy import plan
 from veilspan.privacy.events import with_count
+from veilspan.solvers.stream import block_release
+from veilspan.solvers.stream.block_release import StreamRelease
 
 WIDTH, RANK, SIZE, BLOCKS = 6, 2, 40, 6
 AXES = np.eye(WIDTH)
@@ -126,7 +129,7 @@ def test_noise_for_one_block_where_three_are_allowed_is_caught(monkeypatch):
     rows = np.zeros((SIZE * BLOCKS, WIDTH))
     places = SIZE * np.arange(3) + 7
     one, two = (exchanged(rows, places, AXES[axis]) for axis in (0, 1))
-    monkeypatch.setattr(private_tracker, "calibrate_noise", too_little)
+    monkeypatch.setattr(block_release, "calibrate_noise", too_little)
     with pytest.raises(BudgetExceededError, match="more than its budget"):
         tracker(**settings).partial_fit(one)
     monkeypatch.setattr(plan, "within", lambda *_: True)  # let it pass, and see who else catches it
@@ -153,14 +156,19 @@ def test_a_count_of_gaps_that_leaves_is_caught(monkeypatch):
 
 
 def test_a_row_norm_taken_from_the_rows_is_caught(monkeypatch):
-    genuine = BlockRelease._rows_for_curator
+    genuine, run = BlockRelease._rows_for_curator, StreamRelease.run
+    found = []
 
-    def peeks(self, table, source):
-        largest = float(np.nanmax(np.abs(table)))
-        self.release = private_tracker.replace(self.release, row_norm=largest)
-        return genuine(self, table, source)
+    def peeks(self, table, targets, source):
+        found.append(float(np.nanmax(np.abs(table))))
+        self.release = replace(self.release, row_norm=found[-1])
+        return genuine(self, table, targets, source)
+
+    def uses_it(self, curator, problem):
+        return run(replace(self, row_norm=found[-1]), curator, problem)
 
     monkeypatch.setattr(BlockRelease, "_rows_for_curator", peeks)
+    monkeypatch.setattr(StreamRelease, "run", uses_it)
     rows = stream()
     report = replay(follow(), rows, exchanged(rows, 3, EXTREME_ROWS["long"]))
     assert any("bound" in finding for finding in report.findings)
@@ -170,7 +178,7 @@ def test_gaps_filled_from_other_peoples_rows_are_caught(monkeypatch):
     def fills_with_means(rows, basis, row_norm, ridge):
         return np.where(np.isnan(rows), np.nanmean(rows, axis=0), rows)
 
-    monkeypatch.setattr(private_tracker, "completed_rows", fills_with_means)
+    monkeypatch.setattr(private_tracker, "complete_rows", fills_with_means)
     rows = stream(gaps=0.5)
     report = replay(follow(), rows, exchanged(rows, 3, EXTREME_ROWS["long"]))
     assert any("sensitivity" in finding for finding in report.findings)

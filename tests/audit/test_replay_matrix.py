@@ -39,7 +39,7 @@ def dealt(pairs, count, place):
 
 
 @pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPrivateWarning")
-@pytest.mark.filterwarnings("ignore::veilspan.solvers.linear.auto.LoudNoiseWarning")
+@pytest.mark.filterwarnings("ignore::veilspan.LoudNoiseWarning")
 @pytest.mark.filterwarnings("ignore:R has 2 rows:UserWarning")
 @pytest.mark.parametrize(("cell", "relation", "place"), MATRIX)
 def test_nothing_but_answers_leaves(cell, relation, place):

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from audit.replay_cells import CELLS
-from veilspan.audit import zoo_noise
+from audit.zoo import noise
+from audit.zoo.samplers import BALL, BURES, FAR_POINT, exact_bures
+from audit.zoo.specimens import SPECIMENS, examine
+from experiments.riemannian.printed_samplers import find_variance_range
 from veilspan.audit.replay import replay
-from veilspan.audit.zoo import SPECIMENS, examine
-from veilspan.audit.zoo_samplers import BALL, BURES, FAR_POINT, exact_bures, weakest_variance
 from veilspan.curator import memory
 from veilspan.curator.curator import Curator
 from veilspan.curator.query import RowQuery
@@ -29,6 +30,11 @@ def test_the_broken_one_is_flagged(name):
 @pytest.mark.parametrize("name", SPECIMENS)
 def test_the_repaired_one_passes(name):
     assert examine(name, repaired=True) == ()
+
+
+def test_a_finding_says_what_was_seen_on_which_tables():
+    found = examine("len(X) as a divisor")
+    assert found[0] == "n = 2, huge: output is not a function of the answers alone."
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -50,12 +56,12 @@ def test_every_specimen_says_what_is_wrong():
 def test_wishart_noise_gives_itself_away_as_often_as_computed():
     """P[M - A' not PSD] = 1 - exp(-epsilon/3) for a row that was added (6 standard errors)."""
     runs, rng = 8000, np.random.default_rng(5)
-    table, other = zoo_noise.WISHART_PAIR
-    scores = zoo_noise.below_second_table(zoo_noise.wishart_moment(table, runs, rng))
+    table, other = noise.WISHART_PAIR
+    scores = noise.below_second_table(noise.wishart_moment(table, runs, rng))
     expected = 1 - np.exp(-1 / 3)
     assert abs(np.mean(scores < -1e-12) - expected) < 6 * np.sqrt(expected / runs)
-    under_second = zoo_noise.wishart_moment(other, 500, rng)
-    assert np.all(zoo_noise.below_second_table(under_second) > -1e-12)
+    under_second = noise.wishart_moment(other, 500, rng)
+    assert np.all(noise.below_second_table(under_second) > -1e-12)
 
 
 def test_tiny_tables_are_what_finds_early_stops():
@@ -67,9 +73,9 @@ def test_covariances_of_samplers():
     def doubled(w, normals):
         return 2 * exact_bures(w, normals)
 
-    assert weakest_variance(exact_bures, BURES, np.diag([3.0, 0.1])) == pytest.approx((1, 1))
-    assert weakest_variance(doubled, BURES, np.eye(2)) == pytest.approx((4, 4))
-    assert weakest_variance(BALL.from_coordinates, BALL, FAR_POINT) == pytest.approx((1, 1))
+    assert find_variance_range(exact_bures, BURES, np.diag([3.0, 0.1])) == pytest.approx((1, 1))
+    assert find_variance_range(doubled, BURES, np.eye(2)) == pytest.approx((4, 4))
+    assert find_variance_range(BALL.from_coordinates, BALL, FAR_POINT) == pytest.approx((1, 1))
 
 
 # ---------------------------------------------------------------- the same faults in our own code
@@ -136,8 +142,8 @@ def test_a_number_of_rows_that_is_not_asked_for_is_seen(monkeypatch):
     """Under add-remove a curator that tells the number of rows tells it exactly."""
     (cell,) = cells_named("PCA")
     monkeypatch.setattr(
-        "veilspan.estimators.subspace.pca.PCA._rows_and_center",
-        lambda self, curator: (float(curator._executor._rows.n_rows), None),
+        "veilspan.solvers.subspace.base.count_rows",
+        lambda curator: float(curator._executor._rows.n_rows),
     )
     assert flagged(cell, "add-remove")
 

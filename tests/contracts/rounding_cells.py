@@ -112,6 +112,44 @@ def unit_rows(x):
     return x / np.linalg.norm(x, axis=1, keepdims=True)
 
 
+def thin_rows(width, share=0.0):
+    """Sparse rows of one entry; two in a few of them, and so large a share of all in the others.
+
+    Without the others a table is just thin enough to be multiplied entry by entry: with one full
+    row more its blocks are written out.
+    """
+
+    def crowd(rng, count):
+        chance = np.where(rng.random((count, 1)) < share, 0.5, 0.0)
+        keep = rng.random((count, width)) < chance
+        first = rng.integers(width, size=count)
+        keep[np.arange(count), first] = True
+        some = rng.random(count) < 0.07
+        keep[some, (first[some] + 1) % width] = True
+        x = rng.standard_normal((count, width)) * keep
+        return Block(sparse.csr_array(x))
+
+    return crowd
+
+
+def thin_odd_rows(width):
+    """Odd rows in CSR: full ones, and the same with two entries each."""
+
+    def odd(rng):
+        x = odd_rows(width)(rng).x
+        few = np.zeros_like(x)
+        few[:, [0, width - 1]] = x[:, [0, width - 1]]
+        return Block(sparse.csr_array(np.concatenate([x, few])))
+
+    return odd
+
+
+def thin(query, contribution, share=0.0):
+    make = with_targets if isinstance(query, RegressionMoments) else lambda rows: rows
+    odd, crowd = thin_odd_rows(THIN_WIDTH), thin_rows(THIN_WIDTH, share)
+    return Cell(lambda relation: query, contribution, THIN_WIDTH, None, make(odd), make(crowd))
+
+
 def frame(width, size, seed=5):
     return np.linalg.qr(np.random.default_rng(seed).standard_normal((width, size)))[0]
 
@@ -178,6 +216,7 @@ def rating_rows(items):
     return odd, lambda rng, count: Block(table(rng, rng.integers(0, items, count)))
 
 
+THIN_WIDTH = 24
 NARROW = frame(5, 2)
 WIDE = frame(20, 2)
 RELAXED = np.diag([0.9, 0.6, 0.4, 0.1]) + 0.05
@@ -337,9 +376,13 @@ CELLS = {
         lambda rng: Block(odd_rows(4)(rng).x + 1e6),
         lambda rng, count: Block(usual_rows(4)(rng, count).x + 1e6),
     ),
+    "second moment, thin": thin(SecondMoment(1.0), exact.second_moment),
+    "second moment, half full": thin(SecondMoment(1.0), exact.second_moment, 1.0),
     "row sum": simple(RowSum(1.0), exact.row_sum, 5),
     "row count": simple(RowCount(), exact.count, 3),
     "spherical moment": simple(SphericalMoment(), exact.spherical, 5),
+    "spherical moment, thin": thin(SphericalMoment(), exact.spherical),
+    "spherical moment, half full": thin(SphericalMoment(), exact.spherical, 1.0),
     "whitened blocks, s=1e-4": whitened(1e-4, 1),
     "whitened blocks, s=1e-7": whitened(1e-7, 2, rows=7000),
     "touching moment, s=1e-6": touching(1e-6, rows=7000),
@@ -391,6 +434,8 @@ CELLS = {
         (THETAS[0], THETAS[0] * (1 + 1e-9)),
     ),
     "regression moments": labelled(RegressionMoments(0.7), exact.regression(0.7), None),
+    "regression moments, thin": thin(RegressionMoments(0.7), exact.regression(0.7)),
+    "regression moments, half full": thin(RegressionMoments(0.7), exact.regression(0.7), 1.0),
     "candidate gains": labelled(CandidateGains(Logistic(), 3), exact.gains, THETAS),
     "column histograms": simple(
         ColumnHistograms(4, np.array([-1.0, 0.0, 2.0])), exact.histogram([-1.0, 0.0, 2.0]), 4

@@ -10,7 +10,7 @@ from scipy import sparse
 from contracts.rounding_cells import BIAS, HISTORY, ITEMS, RULE, rating_rows, systems
 from veilspan.curator.memory import clip_weights
 from veilspan.curator.row_maps import row_dots, row_lengths
-from veilspan.curator.rows import LARGEST_VALUE, Block
+from veilspan.curator.rows import LARGEST_VALUE, Block, _join_parts
 from veilspan.estimators.linear.classifier import _codes
 from veilspan.estimators.linear.feature_bounds import FeatureBounds
 from veilspan.estimators.linear.regression import _scaled
@@ -36,8 +36,8 @@ from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.row_scaling import RowScaling
 from veilspan.queries.linear.slope_gradient import targets, unit_factors
 from veilspan.queries.moments import squared_norms
-from veilspan.queries.stream.touching_moment import completed_rows
-from veilspan.queries.subspace.sphered import to_rays, to_sphere
+from veilspan.queries.stream.touching_moment import complete_rows
+from veilspan.queries.subspace.sphered import to_rays, to_sparse_rays, to_sphere
 
 
 @dataclass(frozen=True)
@@ -147,6 +147,20 @@ def thin(make, share=0.5):
         return sparse.csr_array(x)
 
     return sparse_rows
+
+
+def in_parts(make):
+    """Sparse rows, each with its entries backwards and stored in three parts that cancel."""
+
+    def split_rows(rng):
+        x = make(rng)
+        places = [np.arange(a, b)[::-1] for a, b in zip(x.indptr[:-1], x.indptr[1:])]
+        order = np.concatenate([np.repeat(place, 3) for place in places])
+        part = np.tile([1.0, -1.0, 0.0], len(x.data))
+        data = np.where(part == 0, x.data[order], 1e20 * part)
+        return sparse.csr_array((data, x.indices[order], 3 * x.indptr), shape=x.shape)
+
+    return split_rows
 
 
 def gappy(make):
@@ -312,10 +326,11 @@ MAPS = {
     "squared norms, sparse": Map(QUERIES + "moments.squared_norms", thin(hard(7)), squared_norms),
     "squared lengths": Map(None, hard(7), as_block(lambda block: block.squared_lengths)),
     "squared lengths, sparse": Map(
-        "veilspan.curator.rows._sparse_squares",
+        "veilspan.curator.rows.sparse_squares",
         thin(hard(7)),
         as_block(lambda block: block.squared_lengths),
     ),
+    "joined parts": Map("veilspan.curator.rows._join_parts", in_parts(thin(hard(7))), _join_parts),
     **scaling_cells(
         "row scaling", QUERIES + "linear.row_scaling.RowScaling.__call__", SCALING, THIN_SCALING
     ),
@@ -336,24 +351,24 @@ MAPS = {
         LENGTHS.map_for(6, True),
     ),
     "completed rows": Map(
-        QUERIES + "stream.touching_moment.completed_rows",
+        QUERIES + "stream.touching_moment.complete_rows",
         gappy(hard(6)),
-        lambda x: completed_rows(x, BASIS, 1e9, 1e-6),
+        lambda x: complete_rows(x, BASIS, 1e9, 1e-6),
     ),
     "completed rows, by columns": Map(
-        QUERIES + "stream.touching_moment.completed_rows",
+        QUERIES + "stream.touching_moment.complete_rows",
         columnwise(gappy(hard(6))),
-        lambda x: completed_rows(x, BASIS, 1e-9, 1.0),
+        lambda x: complete_rows(x, BASIS, 1e-9, 1.0),
     ),
     "completed rows, no basis": Map(
-        QUERIES + "stream.touching_moment.completed_rows",
+        QUERIES + "stream.touching_moment.complete_rows",
         gappy(hard(6)),
-        lambda x: completed_rows(x, None, 1e60, 1.0),
+        lambda x: complete_rows(x, None, 1e60, 1.0),
     ),
     "completed rows, wide": Map(
-        QUERIES + "stream.touching_moment.completed_rows",
+        QUERIES + "stream.touching_moment.complete_rows",
         gappy(hard(9000, usual=6)),
-        lambda x: completed_rows(x, WIDE_BASIS, 1.0, 1e-6),
+        lambda x: complete_rows(x, WIDE_BASIS, 1.0, 1e-6),
     ),
     "unit factors": Map(
         QUERIES + "linear.slope_gradient.unit_factors", hard(6), as_block(unit_factors)
@@ -368,6 +383,7 @@ MAPS = {
     "rays, centred": Map(
         QUERIES + "subspace.sphered.to_rays", hard(6), as_block(lambda b: to_rays(b, CENTER))
     ),
+    "sparse rays": Map(QUERIES + "subspace.sphered.to_sparse_rays", thin(hard(6)), to_sparse_rays),
     "sphere": Map(
         QUERIES + "subspace.sphered.to_sphere", hard(6), as_block(lambda b: to_sphere(b, None))
     ),

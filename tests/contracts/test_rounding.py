@@ -24,9 +24,10 @@ from contracts.package import all_of
 from contracts.rounding_cells import CELLS, lorentz, touching, whitened
 from veilspan import FrechetLoss
 from veilspan.curator import memory
-from veilspan.curator.memory import GROUP, MemoryExecutor
+from veilspan.curator.memory import GROUP, MemoryExecutor, block_rows
 from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Block, Rows
+from veilspan.curator.weighted_gram import is_thin
 from veilspan.geometry import Lorentz
 from veilspan.privacy.grid import float_slack
 from veilspan.queries.manifold.tangent_gradient import TangentGradient
@@ -53,9 +54,9 @@ def test_every_query_derives_its_sensitivity_for_both_relations():
         assert "*replace-one*" in kind.__doc__, kind
 
 
-def slack(query, point, width, rows, moved):
+def slack(query, point, width, rows, moved, is_sparse):
     """What the query declares for a table of so many rows."""
-    blocks = MemoryExecutor(Rows(np.zeros((2, width)))).block_rows(query, point)
+    blocks = block_rows(query, point, width, sparse=is_sparse)
     roundoff = query.roundoff(width, point)
     return float_slack(rows, query.bound, blocks, GROUP, roundoff=roundoff, moved_rows=moved)
 
@@ -114,7 +115,8 @@ class Contract:
         return error, distance
 
     def allowed(self, rows, moved):
-        return slack(self.query, self.cell.point, self.cell.width, rows, moved)
+        is_sparse = self.cell.odd(np.random.default_rng(0)).is_sparse
+        return slack(self.query, self.cell.point, self.cell.width, rows, moved, is_sparse)
 
 
 def take(block, rows):
@@ -151,6 +153,14 @@ def test_neighbours_are_no_further_apart_than_declared(name, relation):
     error, distance = contract.worst_neighbours(np.random.default_rng(1), some_pairs)
     assert error <= 1.0
     assert distance <= 1.0
+
+
+def test_a_row_decides_how_its_table_is_multiplied():
+    """Else the cells of thin rows would not hold both ways against each other."""
+    cell, rng = CELLS["second moment, thin"], np.random.default_rng(1)
+    odd, crowd = cell.odd(rng), cell.crowd(rng, cell.rows)
+    ways = {is_thin(inserted(crowd, take(odd, [i]), 0).x) for i in range(odd.n_rows)}
+    assert ways == {True, False}
 
 
 # Broken twins: the forms that were released before, each caught by the contract.

@@ -128,7 +128,7 @@ def test_maps_that_look_at_other_rows_are_seen(name):
         assert moved_rows(TWINS[name], np.random.default_rng(0)) > 0
 
 
-def old_completed_rows(x, row_norm=1e9):
+def old_complete_rows(x, row_norm=1e9):
     known = np.nan_to_num(x)
     largest = np.maximum(np.abs(known).max(axis=1), 1e-300)
     lengths = largest * np.linalg.norm(known / largest[:, None], axis=1)
@@ -140,7 +140,7 @@ def old_shortening(x):
         return x / np.maximum(np.sqrt(np.einsum("ij,ij->i", x, x)), 1.5)[:, None]
 
 
-@pytest.mark.parametrize("twin", [old_completed_rows, old_shortening])
+@pytest.mark.parametrize("twin", [old_complete_rows, old_shortening])
 def test_maps_that_speak_are_seen(twin):
     with strictest(), pytest.raises(FloatingPointError):
         twin(hard(6)(np.random.default_rng(1)))
@@ -152,7 +152,7 @@ def test_a_row_of_gaps_makes_no_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(RuntimeWarning):
-            old_completed_rows(rows)
+            old_complete_rows(rows)
 
 
 def test_a_ball_far_away_takes_any_point_of_the_sphere():

@@ -35,7 +35,7 @@ from veilspan.estimators.stream import private_tracker
 from veilspan.geometry import Ball, Lorentz, Sphere
 from veilspan.privacy.errors import FormError, LoudNoiseWarning, NotPrivateWarning
 from veilspan.queries.moments import SecondMoment
-from veilspan.queries.stream.touching_moment import completed_rows
+from veilspan.queries.stream.touching_moment import complete_rows
 from veilspan.solvers.completion.frank_wolfe import FrankWolfeCompletion
 
 #: Said for public reasons, before any row is read.
@@ -356,13 +356,13 @@ def test_a_solver_that_fails_for_one_row_is_caught(monkeypatch):
 @pytest.mark.parametrize("twin", [warns, divides])
 def test_without_the_second_net_a_map_is_heard(twin, monkeypatch):
     """What the context is for: a user's settings would turn these into errors."""
-    whole = completed_rows
+    whole = complete_rows
 
     def telling(rows, *more):
         twin(Block(np.nan_to_num(rows)))
         return whole(rows, *more)
 
-    monkeypatch.setattr(private_tracker, "completed_rows", telling)
+    monkeypatch.setattr(private_tracker, "complete_rows", telling)
     (cell,) = (cell for cell in CELLS if cell.owner == "SubspaceTracker")
     kept = complaints(cell, "replace-one", Listener(monkeypatch))
     assert not any("Error" in each for each in kept)

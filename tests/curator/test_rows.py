@@ -5,6 +5,10 @@ import pytest
 from scipy import sparse
 
 from veilspan.curator.rows import Block, Rows
+from veilspan.losses.linear import Logistic
+from veilspan.queries.linear.regression_moments import RegressionMoments
+from veilspan.queries.linear.slope_gradient import SlopeGradient
+from veilspan.queries.moments import RowSum, SecondMoment
 
 
 def test_blocks_cover_the_table_in_order_without_copying():
@@ -101,3 +105,33 @@ def test_an_entry_in_two_parts_changes_no_other_row():
     assert not split.has_canonical_format
     one, two = (Block(sparse.csr_array(x)).squared_lengths for x in (whole, split))
     np.testing.assert_array_equal(one, two)
+
+
+QUERIES = {
+    "row sum": (RowSum(1.0), None),
+    "second moment": (SecondMoment(1.0), None),
+    "slope gradient": (SlopeGradient(Logistic(), 1.0), np.zeros(1)),
+    "regression moments": (RegressionMoments(1.0), None),
+}
+
+
+@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_an_entry_in_two_parts_does_not_undo_other_rows(name, dtype):
+    """1e30 and -1e30 are a zero; added one after the other they swallow every row before."""
+    query, point = QUERIES[name]
+    space = query.space(1, point)
+
+    def clipped_sum(last):
+        data = np.concatenate([np.full(50, 0.5), last]).astype(dtype)
+        starts = np.append(np.arange(51), len(data))
+        x = sparse.csr_array((data, np.zeros(len(data), dtype=np.int32), starts), shape=(51, 1))
+        return Rows(x, np.ones(51)).executor().clipped_sum(query, point, space)
+
+    np.testing.assert_array_equal(clipped_sum([1e30, -1e30]), clipped_sum([0.0]))
+
+
+def test_parts_of_whole_numbers_are_joined_beyond_their_type():
+    parts = np.array([100, 100, 1], dtype=np.int8)
+    x = sparse.csr_array((parts, [0, 0, 0], [0, 2, 3]), shape=(2, 1))
+    np.testing.assert_array_equal(next(Rows(x).blocks(5)).dense(), [[200.0], [1.0]])

@@ -111,7 +111,7 @@ def test_a_lam_below_rounding_is_refused_by_public_numbers():
     check_certifiable(event, tolerance_of(event, 10, 10, radius=1e9))
     problem = LinearProblem(Logistic(), NoPenalty(), 10, None)
     with pytest.raises(ValueError, match="Choose at least"):
-        ObjectivePerturbation(lam=3e-5, radius=1e-3).events(
+        ObjectivePerturbation(lam=3e-5, radius=1e-3).prepare(
             problem, Budget(1e5, 1e-6), "add-remove"
         )
 

@@ -1,10 +1,8 @@
-"""Make ``veilspan_experiments`` importable and give tests a small job."""
+"""A small job for the tests of the experiments."""
 
 import pytest
 
-from veilspan.cli.experiments import experiment
-
-experiment()
+from experiments import job, registry
 
 
 @pytest.fixture
@@ -12,8 +10,8 @@ def tiny_job(tmp_path):
     """Make a job of the smallest scale for an item: ``tiny_job("grouse-fig1")``."""
 
     def make(name, **options):
-        items = {item.name: item for item in experiment("registry").ITEMS}
+        items = {item.name: item for item in registry.ITEMS}
         settings = {"scale": "tiny", "quiet": True, "peers": False, **options}
-        return experiment("job").Job(items[name], tmp_path, **settings)
+        return job.Job(items[name], tmp_path, **settings)
 
     return make

@@ -8,13 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.attacks import __main__ as main
+from experiments.attacks import flips, floats, malicious, pages, processes, rows, table
 from veilspan import PCA
-from veilspan.cli.experiments import experiment
 
-flips, floats, pages, processes, rows, table, main = (
-    experiment(f"attacks.{name}")
-    for name in ("flips", "floats", "pages", "processes", "rows", "table", "__main__")
-)
 ROOT = Path(__file__).parents[2]
 
 
@@ -232,6 +229,6 @@ def test_what_gave_way_is_printed():
 
 
 def test_the_evil_object_is_evil(tmp_path):
-    evil = experiment("attacks.malicious").Evil(tmp_path / "ran")
+    evil = malicious.Evil(tmp_path / "ran")
     pickle.loads(pickle.dumps(evil)).close()
     assert (tmp_path / "ran").exists()

@@ -7,8 +7,9 @@ import sys
 
 import numpy as np
 import pytest
-from veilspan_experiments.environments import PeerUnavailable
-from veilspan_experiments.erm import (
+
+from experiments.environments import PeerUnavailable
+from experiments.erm import (
     complexity,
     costs,
     fits,
@@ -20,8 +21,7 @@ from veilspan_experiments.erm import (
     table3,
     tables,
 )
-from veilspan_experiments.job import Cost
-
+from experiments.job import Cost
 from veilspan.privacy.accounting import epsilon_spent
 from veilspan.privacy.events import GaussianEvent
 

@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from veilspan_experiments.erm import (
+
+from experiments.erm import (
     complexity,
     regression,
     table1,
@@ -13,7 +14,7 @@ from veilspan_experiments.erm import (
     tables,
     verdicts,
 )
-from veilspan_experiments.job import Cost
+from experiments.job import Cost
 
 
 def test_powers_are_slopes_of_logarithms():

@@ -2,16 +2,13 @@
 
 import json
 import math
+from importlib import import_module
 
 import numpy as np
 import pytest
 
-from veilspan.cli.experiments import NAME, experiment, experiments_folder
-
-registry = experiment("registry")
-values = experiment("values")
-cells = experiment("cells")
-jobs = experiment("job")
+from experiments import cells, registry, style, values
+from experiments import job as jobs
 
 FIGURES = {
     "robust-pca": [f"fig{k}" for k in range(1, 10)],
@@ -30,15 +27,15 @@ def test_every_figure_and_table_is_listed():
 
 @pytest.mark.parametrize("item", registry.ITEMS, ids=lambda item: item.name)
 def test_every_item_has_its_function(item):
-    assert callable(getattr(experiment(item.module), item.call))
+    assert callable(getattr(import_module(f"experiments.{item.module}"), item.call))
 
 
 def test_choosing_by_name_paper_and_all():
-    assert registry.chosen(["all"]) == list(registry.ITEMS)
-    grouse = registry.chosen(["grouse", "grouse-fig1"])
+    assert registry.choose(["all"]) == list(registry.ITEMS)
+    grouse = registry.choose(["grouse", "grouse-fig1"])
     assert [item.paper for item in grouse] == ["grouse"] * 4
     with pytest.raises(ValueError, match="nothing to reproduce is called fig99"):
-        registry.chosen(["fig99"])
+        registry.choose(["fig99"])
 
 
 def test_plain_values_are_json_for_every_reader():
@@ -106,7 +103,6 @@ def test_a_job_writes_whole_results_and_forgets_its_parts(tiny_job, tmp_path):
 
 
 def test_pictures_are_the_same_files_each_time(tiny_job, tmp_path):
-    style = experiment("style")
     found = []
     for _ in range(2):
         figure, axes = style.panels(1, 2)
@@ -115,11 +111,6 @@ def test_pictures_are_the_same_files_each_time(tiny_job, tmp_path):
         tiny_job("grouse-fig2").picture(figure)
         found.append([(tmp_path / f"grouse-fig2.{s}").read_bytes() for s in ("png", "svg")])
     assert found[0] == found[1]
-
-
-def test_the_folder_is_found_and_loaded_once():
-    assert experiment().__name__ == NAME
-    assert (experiments_folder() / "registry.py").is_file()
 
 
 def test_a_line_without_its_end_is_not_glued_to_the_next(tmp_path):

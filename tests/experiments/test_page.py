@@ -5,12 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from veilspan.cli.experiments import experiment
+from experiments import job as jobs
+from experiments import page, registry, style
 
-page = experiment("page")
-jobs = experiment("job")
-registry = experiment("registry")
-style = experiment("style")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 

@@ -5,9 +5,10 @@ import sys
 
 import numpy as np
 import pytest
-from veilspan_experiments import cells
-from veilspan_experiments.environments import PeerUnavailable
-from veilspan_experiments.peers import (
+
+from experiments import cells
+from experiments.environments import PeerUnavailable
+from experiments.peers import (
     audits,
     measure,
     run,
@@ -16,8 +17,7 @@ from veilspan_experiments.peers import (
     verdicts,
     work,
 )
-from veilspan_experiments.peers.measure import Found, Metric, Table, Task, Way
-
+from experiments.peers.measure import Found, Metric, Table, Task, Way
 from veilspan.audit.bounds import error_rates
 
 NONE, PRIVATE = "none", "1-DP"

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib")
-pytest.importorskip("veilspan_experiments")  # the source distribution may hold none
 
-from veilspan_experiments.recommend import (
+from experiments import job as job_module
+from experiments import registry
+from experiments.recommend import (
     crossover,
     data,
     fig2,
@@ -25,11 +26,9 @@ from veilspan_experiments.recommend import (
 @pytest.fixture(scope="module")
 def figure(tmp_path_factory):
     """The record of a tiny Fig. 2 and its rows."""
-    from veilspan.cli.experiments import experiment
-
-    items = {item.name: item for item in experiment("registry").ITEMS}
+    items = {item.name: item for item in registry.ITEMS}
     out = tmp_path_factory.mktemp("fig2")
-    job = experiment("job").Job(items["recommend-fig2"], out, scale="tiny", quiet=True, peers=False)
+    job = job_module.Job(items["recommend-fig2"], out, scale="tiny", quiet=True, peers=False)
     return job, fig2.run(job)
 
 

@@ -5,8 +5,8 @@ import lzma
 
 import numpy as np
 import pytest
-from veilspan_experiments.riemannian import data, embeddings
 
+from experiments.riemannian import data, embeddings
 from veilspan.geometry import SPD, PoincareBall
 
 

@@ -6,9 +6,9 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from veilspan_experiments.riemannian import fig2 as figure
-from veilspan_experiments.riemannian import rsvrg_costs as fig2
 
+from experiments.riemannian import fig2 as figure
+from experiments.riemannian import rsvrg_costs as fig2
 from veilspan.privacy.accounting import CERTIFY, epsilon_spent
 
 alphas = st.floats(0.01, 0.99)

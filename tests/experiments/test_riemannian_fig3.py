@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from veilspan_experiments.riemannian import fig3, fig3_problems, tuned, verdicts
 
+from experiments.riemannian import fig3, fig3_problems, tuned, verdicts
 from veilspan import RGD, RSGD, RSVRG, FrechetLoss, GaussianEvent
 from veilspan.geometry import SPD
 

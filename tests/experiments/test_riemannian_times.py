@@ -4,7 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from veilspan_experiments.riemannian import fig1, metropolis, printed_noise, table2, timing
+
+from experiments.riemannian import fig1, metropolis, printed_noise, table2, timing
 
 
 def made_rows(basis, ours=1.0, last=None):

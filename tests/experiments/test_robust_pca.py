@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from veilspan_experiments.robust_pca import (
+from experiments.robust_pca import (
     common,
     costs,
     fig1,

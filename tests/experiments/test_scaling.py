@@ -6,11 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from veilspan.cli.experiments import experiment
-
-run = experiment("scaling.run")
-fits = experiment("scaling.fits")
-sweeps = experiment("scaling.sweeps")
+from experiments.scaling import fits, run, sweeps
 
 SIZES = np.geomspace(10, 1000, 9)
 

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
+from experiments.riemannian.paper_samplers import METHODS
 from geometry.cases import FAMILIES, rng
 from geometry.definitions import DEFINITIONS, orthonormal_basis
-from veilspan.cli.experiments import experiment
-
-METHODS = experiment("riemannian.paper_samplers").METHODS
 
 
 class OneHot:

@@ -9,7 +9,7 @@ from geometry.cases import WITH_LOG, rng, tangent
 from veilspan.estimators.manifold.points import as_points, flat_on_manifold
 from veilspan.geometry import SPD, Ball, Grassmann, Lorentz, PoincareBall, Sphere
 from veilspan.geometry import _linalg as linalg
-from veilspan.geometry._rowwise import or_nan
+from veilspan.geometry._rowwise import apply_or_nan
 
 CASES = {
     **WITH_LOG,
@@ -83,7 +83,7 @@ def test_matrices_are_halved_to_three_quarters(norm):
 def test_a_member_that_fails_fails_alone():
     m = SPD(3)
     stack = np.stack([np.eye(3), -np.eye(3), 2 * np.eye(3), np.full((3, 3), np.nan), 3 * np.eye(3)])
-    found = or_nan(lambda y: m.log_coordinates(np.eye(3), y), stack, (3, 3))
+    found = apply_or_nan(lambda y: m.log_coordinates(np.eye(3), y), stack, (3, 3))
     assert np.isfinite(found[[0, 2, 4]]).all()
     assert np.isnan(found[1]).all()
     for i in (0, 2, 4):

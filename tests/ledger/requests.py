@@ -3,7 +3,7 @@
 from privacy.affordable import budget_for
 from veilspan import Budget, GaussianEvent, Plan, SampledGaussianEvent
 from veilspan.ledger import Request
-from veilspan.privacy.accounting import within
+from veilspan.privacy.accounting import fits_budget
 
 SAMPLED = SampledGaussianEvent("step", 0.05, noise_multiplier=3.0, count=10)
 
@@ -17,7 +17,7 @@ def plan_of(epsilon=1.0, delta=1e-6, events=None, neighbors="replace-one", **mor
     if events is None:
         events = (GaussianEvent("release", 1 / budget.mu if budget.is_private else 0.0),)
     elif all(event.noise_multiplier for event in events):
-        fits = within(tuple(events), budget, neighbors)
+        fits = fits_budget(tuple(events), budget, neighbors)
         budget = budget if fits else budget_for(events, neighbors, delta)
     return Plan(
         method="Test",

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ledger.requests import request
 from veilspan.ledger import Head, Ledger, LedgerError, TamperError
 from veilspan.ledger.records import Entry
-from veilspan.ledger.seal.chain import FIRST, digest, is_sealed, sealed
+from veilspan.ledger.seal.chain import FIRST, digest, is_sealed, seal
 from veilspan.ledger.seal.keys import VARIABLE, key_path, read_or_make_key
 
 KEY = bytes(range(32))
@@ -34,7 +34,7 @@ entries = st.builds(
 
 @given(entries, entries, st.binary(min_size=32, max_size=32))
 def test_every_field_is_under_the_seal(entry, other, key):
-    written = sealed(entry, FIRST, key)
+    written = seal(entry, FIRST, key)
     assert is_sealed(written, FIRST, key)
     for name in ("seq", "dataset", "kind", "time", "key", "about", "body"):
         changed = replace(written, **{name: getattr(other, name)})

@@ -178,7 +178,7 @@ def test_a_real_bind_mount_of_the_file_is_refused(ledger, tmp_path, how):
 
 
 def test_a_mounted_file_is_refused_where_the_kernel_only_has_its_table(ledger, monkeypatch):
-    monkeypatch.setattr(one_path, "_asked_of_the_kernel", lambda path: None)
+    monkeypatch.setattr(one_path, "_ask_kernel", lambda path: None)
     handle = ledger.dataset("trial")
     handle.charge(request())
     for ending in ("", "-wal", "-shm"):
@@ -203,15 +203,15 @@ def test_the_table_of_mounts_is_read_as_the_kernel_writes_it(tmp_path):
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks the kernel of Linux")
 def test_the_kernel_and_its_table_agree(tmp_path):
     (tmp_path / "file").touch()
-    asked = one_path._asked_of_the_kernel(str(tmp_path / "file"))
-    assert one_path._asked_of_the_kernel(str(tmp_path / "none")) is None
+    asked = one_path._ask_kernel(str(tmp_path / "file"))
+    assert one_path._ask_kernel(str(tmp_path / "none")) is None
     assert "/proc" in one_path.mount_points()
     if asked is None:
         pytest.skip("this kernel only has its table")
     truth = os.stat(tmp_path / "file")
     assert asked[:4] == (truth.st_mode, truth.st_nlink, truth.st_dev, truth.st_ino)
     assert not asked.mounted
-    assert one_path._asked_of_the_kernel("/proc").mounted
+    assert one_path._ask_kernel("/proc").mounted
 
 
 def test_a_file_that_was_moved_while_it_was_open_is_found_again(ledger, tmp_path):

@@ -249,7 +249,7 @@ def test_a_filter_that_is_full_stays_closed(file_ledger, adaptive):
     def asked(epsilon):
         return Request(plan_of(epsilon, events=events, adaptive=adaptive), "q")
 
-    _, _, rules = data._opened()
+    _, _, rules = data._open()
     data.charge(asked(data.left()))
     state = data.spent().account
     (least, *_) = cost_of(asked(1e-4).plan, rules)
@@ -268,7 +268,7 @@ def test_a_filter_that_is_full_stays_closed(file_ledger, adaptive):
 
 def test_the_smallest_release_costs_something(file_ledger):
     """Else infinitely many would fit."""
-    _, _, rules = file_ledger.dataset("d", 1, 1e-6)._opened()
+    _, _, rules = file_ledger.dataset("d", 1, 1e-6)._open()
     tiny = plan_of(events=(GaussianEvent("e", 1e150),))
     assert min(cost_of(tiny, rules)) >= 1
 

@@ -12,7 +12,7 @@ from veilspan.privacy.discrete import (
     Coins,
     add_discrete_noise,
     discrete_gaussian,
-    rounded_shift,
+    shift_and_round,
 )
 from veilspan.privacy.grid import Scale, noise_scale
 from veilspan.privacy.noise import SeededNoise
@@ -60,8 +60,8 @@ def test_coins_fall_with_probability_exp_minus(exponent):
 @pytest.mark.parametrize("bits", [0, 1, 3, 60])
 def test_rounding_to_a_coarser_grid_is_exact_and_fair(bits):
     for number in [*range(-40, 41), 2**70 + 2**59, -(2**70) - 2**59 - 1, 3 * 2**59, -3 * 2**59]:
-        assert rounded_shift(number, bits) == round(Fraction(number, 2**bits))
-        assert rounded_shift(-number, bits) == -rounded_shift(number, bits)
+        assert shift_and_round(number, bits) == round(Fraction(number, 2**bits))
+        assert shift_and_round(-number, bits) == -shift_and_round(number, bits)
 
 
 def test_released_numbers_lie_on_the_grid_with_the_right_spread():

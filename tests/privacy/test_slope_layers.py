@@ -72,7 +72,7 @@ def exact(knots, slopes, epsilon):
     return hockey_stick(one, none, epsilon), hockey_stick(none, one, epsilon)
 
 
-def worst_removed(a, rate, epsilon, layers=400):
+def worst_bound_removal(a, rate, epsilon, layers=400):
     """The slope of the lower bound: each layer falls at full rate where it costs most."""
     top = -math.expm1(-math.log1p(rate))
     gap = epsilon - math.log1p(rate)
@@ -99,7 +99,7 @@ def ramp(a, rate, start, low):
 @pytest.mark.parametrize("sides", [1, 2])
 def test_some_loss_costs_what_the_layers_say(a, rate, epsilon, sides):
     claimed = tail_delta(Layers(a, rate, sides), epsilon)
-    met, _ = exact(*worst_removed(a, rate, epsilon), epsilon)
+    met, _ = exact(*worst_bound_removal(a, rate, epsilon), epsilon)
     assert 0.96 * claimed <= met <= claimed
 
 
@@ -226,7 +226,7 @@ def test_exact_divergences_catch_bounds_that_are_too_small(claim, caught):
     for a, rate, epsilon in settings_:
         slopes = [(np.array([-9.0, 9.0]), np.full(2, a)), ramp(a, rate, 0.0, -a)]
         if epsilon >= math.log1p(rate) + 0.1 and a < 0.4:
-            slopes.append(worst_removed(a, rate, epsilon))
+            slopes.append(worst_bound_removal(a, rate, epsilon))
         exacts = [exact(*slope, epsilon)[0] for slope in slopes]
         found |= max(exacts) > claim(a, rate, epsilon)
     assert found == caught
@@ -335,7 +335,7 @@ def test_recorded_events_cost_no_more_than_before(shape, monkeypatch):
         )
 
     now = costs()
-    monkeypatch.setattr(objective, "_removed", before)
+    monkeypatch.setattr(objective, "_bound_removal", before)
     old = costs()
     monkeypatch.undo()
     objective.loss_masses.cache_clear()

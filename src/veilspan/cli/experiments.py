@@ -1,42 +1,42 @@
-"""The folder of experiments as a package, from a checkout or from an installed wheel."""
+"""Where ``veilspan reproduce`` finds the experiments.
+
+They are a package of the repository, ``experiments``, which imports veilspan and not the other way
+round; no wheel holds them. So they are looked for in a checkout: the one that veilspan is installed
+from (in editable mode), or else the current directory.
+"""
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
 
-NAME = "veilspan_experiments"
-_PACKAGE = Path(__file__).resolve().parents[1]
-#: where it may lie: beside ``src`` in a checkout, inside the package in a wheel
-_PLACES = (_PACKAGE.parents[1] / "experiments", _PACKAGE / "_experiments")
+#: The checkout, if this file lies in one: <checkout>/src/veilspan/cli/experiments.py.
+_INSTALLED_FROM = Path(__file__).resolve().parents[3]
 
 
-def experiments_folder() -> Path:
-    """Return the folder with the experiments."""
-    for place in _PLACES:
-        if (place / "registry.py").is_file():
-            return place
+def find_checkout() -> Path:
+    """Return the checkout whose experiments match this library, or else the current directory.
+
+    Raises
+    ------
+    FileNotFoundError
+        If neither is a checkout; the text says how to get one.
+    """
+    for root in (_INSTALLED_FROM, Path.cwd()):
+        # Both are asked for, so that somebody else's folder of this name is not run.
+        if (root / "experiments" / "registry.py").is_file() and (root / "src/veilspan").is_dir():
+            return root
     raise FileNotFoundError(
-        "the experiments are not installed: install veilspan from a wheel, or work in a checkout."
+        "the experiments are in veilspan's repository, not in the installed package: clone the "
+        "repository and run `veilspan reproduce` in its folder."
     )
 
 
-def experiment(module: str = "") -> ModuleType:
+def import_experiments(module: str) -> ModuleType:
     """Import a module of the experiments, such as ``"registry"`` or ``"robust_pca.fig1"``."""
-    if NAME not in sys.modules:
-        _load(experiments_folder())
-    return importlib.import_module(f"{NAME}.{module}" if module else NAME)
-
-
-def _load(folder: Path) -> None:
-    spec = importlib.util.spec_from_file_location(
-        NAME, folder / "__init__.py", submodule_search_locations=[str(folder)]
-    )
-    if spec is None or spec.loader is None:
-        raise ImportError(f"cannot load the experiments in {folder}.")
-    package = importlib.util.module_from_spec(spec)
-    sys.modules[NAME] = package
-    spec.loader.exec_module(package)
+    root = str(find_checkout())
+    if root not in sys.path:
+        sys.path.insert(0, root)  # first: another package may be called experiments
+    return importlib.import_module(f"experiments.{module}")

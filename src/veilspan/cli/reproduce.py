@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from veilspan._errors import raised_by
 from veilspan._printable import printable
 from veilspan.cli.console import say
-from veilspan.cli.experiments import experiment
-
-SCHEMA = 1
+from veilspan.cli.experiments import import_experiments
 
 
 def show_list(out: Path, *, as_json: bool) -> None:
     """Print every item with what its last run in ``out`` found."""
-    registry = experiment("registry")
-    rows = [{**_facts(item), **status(out, item.name)} for item in registry.ITEMS]
+    registry, records = import_experiments("registry"), import_experiments("records")
+    rows = [{**_facts(item), **records.read_status(out, item.name)} for item in registry.ITEMS]
     if as_json:
         say(json.dumps(rows, indent=1))
         return
@@ -42,29 +43,6 @@ def show_list(out: Path, *, as_json: bool) -> None:
         "[--quick | --full] [--data DIR]",
         markup=False,
     )
-
-
-def status(out: Path, name: str) -> dict[str, Any]:
-    """What is known of an item from an earlier run, in words and numbers."""
-    record = read_record(out / f"{name}.json")
-    if any((out / f"{name}.{scale}.cells.jsonl").exists() for scale in ("quick", "full")):
-        return {"status": "interrupted: run it again to go on", "scale": None}
-    if record is None:
-        return {"status": "not run", "scale": None}
-    judged = [claim for claim in record["claims"] if claim["holds"] is not None]
-    held = sum(claim["holds"] for claim in judged)
-    text = f"{record['scale']}: {held} of {len(judged)} claims hold" if judged else record["scale"]
-    return {"status": text, "scale": record["scale"], "hold": held, "claims": len(judged)}
-
-
-def read_record(path: Path) -> dict[str, Any] | None:
-    """The JSON of a finished run, or ``None`` where there is none that can be read."""
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    known = isinstance(record, dict) and record.get("schema") == SCHEMA
-    return record if known else None
 
 
 def _facts(item: Any) -> dict[str, Any]:
@@ -90,13 +68,17 @@ def run_items(
         )
     if data is not None and not data.is_dir():
         raise ValueError(f"there is no folder {data}; --data names the folder with the files.")
-    items = experiment("registry").chosen(names)
+    with _trusted_words():
+        items = import_experiments("registry").choose(names)
     records, failures = [], []
     for count, item in enumerate(items, start=1):
         place = f"[{count}/{len(items)}] " if len(items) > 1 else ""
         say(f"{place}{item.name}: {item.label}, {item.title} ({scale})", error=True)
         try:
-            record = run_item(item, scale=scale, data=data, out=out, fresh=fresh, peers=peers)
+            with _trusted_words():
+                record = import_experiments("job").run_item(
+                    item, scale=scale, data=data, out=out, fresh=fresh, peers=peers
+                )
         except Exception as error:  # whatever it is, the others are run
             if len(items) == 1:
                 raise
@@ -113,17 +95,21 @@ def run_items(
         raise typer.Exit(1)
 
 
-def run_item(item: Any, **options: Any) -> dict[str, Any]:
-    """Run one item with one BLAS thread, so that CPU times mean the same everywhere."""
-    from threadpoolctl import threadpool_limits
+@contextmanager
+def _trusted_words() -> Iterator[None]:
+    """Let the command print what an error of the experiments says.
 
-    job = experiment("job").Job(item, **options)
-    with threadpool_limits(1):
-        getattr(experiment(item.module), item.call)(job)
-    record = read_record(job.file("json"))
-    if record is None:
-        raise RuntimeError(f"{item.name} ended without a result: this is a bug.")
-    return record
+    Only texts that a ``raise`` of veilspan wrote are printed, because another text could quote a
+    row. Those of the experiments keep to the same rule. They are trusted here, where the package is
+    known to be ours, and nowhere else: other people have packages of this name.
+    """
+    try:
+        yield
+    except (ValueError, TypeError, RuntimeError, ImportError) as error:
+        if not raised_by(error, "experiments"):
+            raise
+        kind = ValueError if isinstance(error, (ValueError, TypeError)) else RuntimeError
+        raise kind(str(error)) from error
 
 
 def show_record(record: dict[str, Any], out: Path) -> None:
@@ -142,5 +128,5 @@ def show_record(record: dict[str, Any], out: Path) -> None:
 
 def write_page(out: Path, page: Path) -> None:
     """Write the results in ``out`` as a page of Markdown with its pictures beside it."""
-    taken = experiment("page").publish(out, page)
+    taken = import_experiments("page").publish(out, page)
     say(f"{page}: {len(taken)} results taken over from {out}", error=True)

@@ -149,7 +149,7 @@ class _Checker:
         self._close(sums[2], sums[0] + 2 * sums[1], "weighted_sum is not linear in weights", scale)
         self._close(sums[3], 0 * sums[3], "weighted_sum of zero weights is not zero")
         # Rounding may leave a sum a hair beside the space, relative to all that was added up.
-        nearest = self.space.within(sums[0].copy())
+        nearest = self.space.nearest_coordinates(sums[0].copy())
         size = float(u @ np.linalg.norm(single, axis=1))
         self._close(nearest, sums[0], "a sum lies outside of its answer space", size)
 

@@ -22,6 +22,13 @@ had brought them; the source of these stays inside, and neither it, the plan nor
 can be changed from outside. The number of rows is given out only under replace-one, where it is
 public. []
 
+*Stages.* A fit may ask first how rows are to be prepared and then ask the prepared rows
+(:meth:`Curator.mapped`), or give parts of its plan to several solvers (:meth:`Curator.part`). Both
+return the same door: one meter, one source of noise, one tape. The map of a later stage is a
+function of earlier answers and public numbers and looks at one row at a time, so given these
+answers related tables stay related, and (1) holds for what is asked of the mapped rows. (2) speaks
+of the one meter, whatever view a question came through.
+
 :meth:`Curator.minimum` is a second kind of answer, the minimum of a tilted objective. It takes the
 place of (1) with the theorem of ``docs/objective_perturbation.md``; (2) and (3) stay as they are.
 """
@@ -29,16 +36,18 @@ place of (1) with the theorem of ``docs/objective_perturbation.md``; (2) and (3)
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
 from veilspan.curator.memory import Executor, Sampling
 from veilspan.curator.query import RowQuery
-from veilspan.curator.rows import Rows
-from veilspan.curator.silence import Silence
+from veilspan.curator.rows import Block, Rows
+from veilspan.curator.silence import Silence, quiet
 from veilspan.curator.tape import Question, current_tape, fingerprint
+from veilspan.privacy.budget import Budget
 from veilspan.privacy.discrete import add_discrete_noise
 from veilspan.privacy.errors import PrivacyError
 from veilspan.privacy.events import Event, ObjectiveEvent, SampledGaussianEvent
@@ -46,7 +55,7 @@ from veilspan.privacy.grid import MAX_ROWS, Scale, add_noise, noise_scale
 from veilspan.privacy.meter import GaussianFilter, meter_for
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.noise import NoiseSource
-from veilspan.privacy.plan import Plan
+from veilspan.privacy.plan import Plan, PlanPart
 from veilspan.privacy.spaces import AnswerSpace
 
 if TYPE_CHECKING:
@@ -101,16 +110,66 @@ class Curator:
             raise PrivacyError("under add-remove a plan cannot know the number of rows.")
         if plan.n_rows is None and rows.n_rows > MAX_ROWS:
             raise ValueError(f"under add-remove at most {MAX_ROWS:,} rows are supported.")
-        self._plan = plan
+        self._plan: Plan | PlanPart = plan
         self._source = source
         self._noise = noise
         self._meter = meter_for(plan)
+        self._rows = rows
         self._executor: Executor = rows.executor()
+        self._suffix = ""
+
+    def mapped(self, row_map: Callable[[Block], Block], n_features: int) -> Self:
+        """The same door over rows taken through a map: the next stage of a fit.
+
+        Parameters
+        ----------
+        row_map : callable
+            From a block to a block with the same rows in the same order. It looks at one row at a
+            time, and is a function of public numbers and of answers that this fit was given.
+        n_features : int
+            Columns after the map.
+        """
+        view = self._view(replace(self._plan_part(), n_features=n_features))
+        with quiet():  # the form of the rows was checked; the rest is theirs alone
+            view._rows = self._rows.mapped(row_map, n_features)
+            view._executor = view._rows.executor()
+        return view
+
+    def part(self, budget: Budget, events: tuple[Event, ...], suffix: str = "") -> Self:
+        """The same door for one of several solvers of a fit: its events, and what it decides by.
+
+        Parameters
+        ----------
+        budget : Budget
+            What the solver may take for its budget when it chooses steps and scales. It charges
+            nothing: the plan's meter does.
+        events : tuple of events
+            Those of the plan that are the solver's, without the suffix.
+        suffix : str
+            What their names end with in the plan, and what keeps the solver's coins apart.
+        """
+        view = self._view(replace(self._plan_part(), budget=budget, events=events))
+        view._suffix = suffix + self._suffix
+        return view
+
+    def _plan_part(self) -> PlanPart:
+        return self._plan.whole() if isinstance(self._plan, Plan) else self._plan
+
+    def _view(self, plan: PlanPart) -> Self:
+        view = object.__new__(type(self))
+        vars(view).update(vars(self))  # the meter and the source are shared, not copied
+        view._plan = plan
+        return view
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> Plan | PlanPart:
         """What may be asked."""
         return self._plan
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the table is stored sparse, which is part of its public form."""
+        return self._rows.is_sparse
 
     @property
     def noise(self) -> NoiseKind:
@@ -128,7 +187,7 @@ class Curator:
         purpose : str
             What they are for. The same purpose gets the same stream again, from its beginning.
         """
-        return self._source.coins(purpose)
+        return self._source.coins(purpose + self._suffix)
 
     @property
     def n_rows(self) -> int:
@@ -178,11 +237,12 @@ class Curator:
         event : str
             Name of the planned event that pays for it.
         noise_multiplier : float, optional
-            Only under an adaptive plan: noise std over sensitivity.
+            Noise std over sensitivity, of a question that an adaptive plan does not name. What the
+            plan names has the noise that the plan says.
         """
         _check_bounds(query, self.plan.neighbors)
         space = query.space(self.n_features, point)
-        charged = self._meter.charge(event, noise_multiplier)
+        charged = self._charge(event, noise_multiplier)
         if isinstance(charged, ObjectiveEvent):
             raise PrivacyError(f"{event!r} pays for a minimum, not for a sum.")
         sampling, step = None, self._source.next_step()
@@ -217,6 +277,9 @@ class Curator:
 
         self._source.next_step()
         return Answer(*minimum(self, loss, event, output, radius))
+
+    def _charge(self, event: str, noise_multiplier: float | None = None) -> Event:
+        return self._meter.charge(event + self._suffix, noise_multiplier)
 
     def _scale(self, query: RowQuery, point: Any, space: AnswerSpace, charged: Event) -> Scale:
         """Noise of one answer, from public numbers only."""

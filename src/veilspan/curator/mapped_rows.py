@@ -14,7 +14,7 @@ KEPT_BYTES = 64_000_000
 _ROWS_AT_ONCE = 4096
 
 
-def scaled_rows(rows: Rows, row_map: Callable[[Block], Block], n_features: int) -> Rows:
+def map_rows(rows: Rows, row_map: Callable[[Block], Block], n_features: int) -> Rows:
     """The rows after a public map that looks at one row at a time.
 
     Neighbouring tables stay neighbouring: whoever exchanges, adds or removes one row before the map
@@ -39,13 +39,22 @@ def scaled_rows(rows: Rows, row_map: Callable[[Block], Block], n_features: int) 
 
 
 class MappedRows(Rows):
-    """Rows seen through a map, block by block, each time anew."""
+    """Rows seen through a map, block by block, each time anew.
+
+    The rows may be mapped ones themselves: a map of each row after a map of each row is one.
+    """
 
     def __init__(self, rows: Rows, row_map: Callable[[Block], Block], n_features: int) -> None:
         self._x, self._y = rows._x, rows._y
         self._views = None
+        self._before = rows
         self._map = row_map
         self._width = n_features
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows: a map leaves none out."""
+        return self._before.n_rows
 
     @property
     def n_features(self) -> int:
@@ -54,7 +63,7 @@ class MappedRows(Rows):
 
     def blocks(self, rows_per_block: int) -> Iterator[Block]:
         """Yield mapped blocks."""
-        for block in super().blocks(rows_per_block):
+        for block in self._before.blocks(rows_per_block):
             yield self._map(block)
 
     def bytes_if_kept(self) -> int:

@@ -79,10 +79,15 @@ class Executor(Protocol):
         """Sum of ``part`` over blocks."""
 
 
-def block_rows(query: RowQuery, point: Any, n_features: int) -> int:
-    """Rows per block: a public number, from the width of the table and the query."""
+def block_rows(query: RowQuery, point: Any, n_features: int, *, sparse: bool) -> int:
+    """Rows per block: a public number, from the form of the table, its width and the query.
+
+    How full a sparse table is must not enter: the noise covers a rounding error that grows with the
+    rows of a block, so its scale would tell.
+    """
     floats = max(1, query.row_floats(n_features, point))
-    return int(np.clip(BLOCK_BYTES // (8 * floats), 1, MOST_BLOCK_ROWS))
+    rows = int(np.clip(BLOCK_BYTES // (8 * floats), 1, MOST_BLOCK_ROWS))
+    return max(rows, query.sparse_block_rows(point)) if sparse else rows
 
 
 @row_map
@@ -124,8 +129,8 @@ class MemoryExecutor:
         return 0
 
     def block_rows(self, query: RowQuery, point: Any) -> int:
-        """Rows per block: a public number, from the width of the table and the query."""
-        return block_rows(query, point, self.n_features)
+        """Rows per block: a public number, from the form of the table and the query."""
+        return block_rows(query, point, self.n_features, sparse=self._rows.is_sparse)
 
     def rounding_slack(
         self, query: RowQuery, point: Any, neighbors: Neighbors, *, sampled: bool = False

@@ -71,6 +71,14 @@ class RowQuery(ABC):
         """Numbers that the query keeps per row while it works; sets the size of blocks."""
         return 2 * n_features
 
+    def sparse_block_rows(self, point: Any) -> int:
+        """Rows that a block of a sparse table has at least, where the query keeps them sparse.
+
+        Blocks of one row or more are the default: their size is then that of dense rows, for
+        queries that write sparse rows out.
+        """
+        return 1
+
     def roundoff(self, n_features: int, point: Any) -> float:
         """Rounding error of one computed contribution, in units of 2^-53 times the bound.
 

@@ -20,7 +20,8 @@ LARGEST_VALUE = 1e140
 class Block:
     """Some rows: features ``x`` (float64, dense or CSR) and, where the method has them, targets.
 
-    Dense blocks may be views of the user's array; they are read-only.
+    Dense blocks may be views of the user's array; they are read-only. CSR blocks of a table have
+    every entry stored once, the columns of a row in order (see ``_join_parts``).
     """
 
     x: Any
@@ -45,7 +46,7 @@ class Block:
         """Squared length of each row, computed once; the same bits in a block of any size."""
         if not self.is_sparse:
             return row_dots(self.x, self.x)
-        return _sparse_squares(self.x)
+        return sparse_squares(self.x)
 
     def take(self, mask: np.ndarray) -> Block:
         """Return the rows where ``mask`` is true."""
@@ -85,6 +86,11 @@ class Rows:
         """Number of columns."""
         return int(self._x.shape[1])
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether blocks are CSR: public, as the form of the table is."""
+        return not isinstance(self._x, np.ndarray)
+
     def blocks(self, rows_per_block: int) -> Iterator[Block]:
         """Yield the table as float64 blocks of at most ``rows_per_block`` rows, in order.
 
@@ -111,10 +117,10 @@ class Rows:
         return MemoryExecutor(self)
 
     def mapped(self, row_map: Callable[[Block], Block], n_features: int) -> Rows:
-        """The rows after a public map of each (see ``scaled_rows``)."""
-        from veilspan.curator.mapped_rows import scaled_rows
+        """The rows after a public map of each (see ``map_rows``)."""
+        from veilspan.curator.mapped_rows import map_rows
 
-        return scaled_rows(self, row_map, n_features)
+        return map_rows(self, row_map, n_features)
 
     @classmethod
     def checked_before(cls, x: Any, y: Any = None) -> Rows:
@@ -152,6 +158,11 @@ class _PairedRows(Rows):
         """Number of pairs."""
         return len(self._first)
 
+    @property
+    def is_sparse(self) -> bool:
+        """Differences are dense."""
+        return False
+
     def blocks(self, rows_per_block: int) -> Iterator[Block]:
         """Yield differences as dense float64 blocks."""
         for start in range(0, self.n_rows, rows_per_block):
@@ -164,15 +175,28 @@ class _PairedRows(Rows):
 
 
 @row_map
-def _sparse_squares(x: Any) -> np.ndarray:
+def sparse_squares(x: Any) -> np.ndarray:
     """Squared length of each sparse row, its entries added up one after the other."""
-    # An entry may be stored in parts, whose squares do not add up to its square. They are joined
-    # and put in order, row by row: other rows keep their bits, which another formula would change.
-    if not x.has_canonical_format:
-        x = x.copy()
-        x.sum_duplicates()
+    x = _join_parts(x)
     squares = type(x)((x.data**2, x.indices, x.indptr), shape=x.shape)
     return np.asarray(squares @ np.ones(x.shape[1]))
+
+
+@row_map
+def _join_parts(x: Any) -> Any:
+    """CSR rows with every entry stored once and in order; ``x`` itself if that is how it is.
+
+    An entry may be stored in several parts, 1e30 and -1e30 for a zero, say. The squares of the
+    parts do not add up to its square, so it would be clipped by a wrong length; and in a sum over
+    rows the first part would swallow what other rows have added before the second takes it off
+    again: one row would undo all of them. Parts are joined and put in order row by row, so other
+    rows keep their bits.
+    """
+    if x.has_canonical_format:
+        return x
+    x = x.copy()
+    x.sum_duplicates()
+    return x
 
 
 def _rows_of(x: Any, part: slice) -> Any:
@@ -199,7 +223,8 @@ def _as_float(part: Any) -> Any:
             block = block.view()
             block.flags.writeable = False
         return block
-    return part if part.dtype == np.float64 else part.astype(np.float64)
+    # Joined as float64: parts of whole numbers may add up to more than their type holds.
+    return _join_parts(part if part.dtype == np.float64 else part.astype(np.float64))
 
 
 def _check_features(x: Any) -> Any:

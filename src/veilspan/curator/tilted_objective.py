@@ -33,7 +33,6 @@ Cholesky factor exists: at the latest when the multiple dominates H.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -41,6 +40,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veilspan.curator.rows import Block
+from veilspan.curator.weighted_gram import weighted_gram
 from veilspan.privacy.events import ObjectiveEvent
 from veilspan.privacy.grid import UNIT_ROUNDOFF
 
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from veilspan.curator.objective_door import RowLoss, Tolerance
 
 WIDEST_HESSIAN = 2000  # columns: beyond, H is only multiplied by vectors
-SPARSE_GAIN = 200.0  # time of a product of stored entries over one of a dense block
 CAUTION = 1 - 1e-9  # rows and slopes stay this much inside their bounds, for rounding
 EXACT_STEPS = 1000  # of a minimisation without privacy
 SHORTEST = 40.0  # a Newton step is shortened to |g| / (40 K) at most
@@ -147,12 +146,7 @@ class TiltedObjective:
     def _hessian(
         self, block: Block, shrink: np.ndarray, cap: np.ndarray, theta: np.ndarray
     ) -> np.ndarray:
-        weights = self._curvatures(block, shrink, cap, theta)
-        stored = block.x.nnz / max(1, block.n_rows) if block.is_sparse else math.inf
-        if SPARSE_GAIN * stored**2 >= self.shape[0] ** 2:
-            x = block.dense() * np.sqrt(weights)[:, None]
-            return np.asarray(x.T @ x)  # which NumPy sees to be symmetric: half of the work
-        return np.asarray((block.x.T @ block.x.multiply(weights[:, None]).tocsr()).toarray())
+        return weighted_gram(block.x, np.sqrt(self._curvatures(block, shrink, cap, theta)))
 
     def _times(self, theta: np.ndarray, v: np.ndarray) -> np.ndarray:
         """H v."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,17 +13,19 @@ from sklearn.base import BaseEstimator
 from veilspan._version import __version__
 from veilspan.curator.curator import Curator
 from veilspan.curator.dask.table import DaskTable
-from veilspan.curator.rows import Block, Rows
+from veilspan.curator.rows import Rows
 from veilspan.curator.silence import Discretion, quiet
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
 from veilspan.estimators.publishing import Kept
 from veilspan.estimators.validation import check_privacy_parameters, validate_table
 from veilspan.ledger.claims import ending_claims
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.errors import NotPrivateWarning, WeakGuaranteeWarning
+from veilspan.privacy.errors import LoudNoiseWarning, NotPrivateWarning, WeakGuaranteeWarning
+from veilspan.privacy.neighbors import check_neighbors
 from veilspan.privacy.noise import NoiseSource, noise_source
 from veilspan.privacy.plan import Plan
 from veilspan.privacy.statement import PrivacyStatement
+from veilspan.solvers.base import Outcome, Prepared
 
 PUBLIC_FORM = (
     "parameters (bounds, centre, number of components, budget) were chosen without the rows; the "
@@ -47,8 +48,9 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     """Base of all private estimators.
 
     A subclass keeps ``epsilon``, ``delta``, ``neighbors``, ``noise``, ``random_state`` and
-    ``ledger`` among its parameters, plans in :meth:`_plan` and learns in :meth:`_run`, where it
-    sees a curator, never rows.
+    ``ledger`` among its parameters. :meth:`_prepare` chooses the solver and its events from public
+    facts; plan, charge and run follow from it, and :meth:`_keep` takes what was learned. A subclass
+    never sees rows, nor a curator.
 
     From the charge on a fit says nothing of rows: what fails while they are read is one
     :class:`~veilspan.WithheldError`, the same whatever happened (see ``curator.silence``).
@@ -77,12 +79,12 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     privacy_: PrivacyStatement
 
     @abstractmethod
-    def _plan(self, budget: Budget, n_rows: int | None, n_features: int) -> Plan:
-        """Decide from public facts what to ask. Checks the subclass's own parameters."""
+    def _prepare(self, budget: Budget, n_rows: int | None, n_features: int) -> Prepared[Any, Any]:
+        """Check the subclass's own parameters, and decide from public facts who runs on what."""
 
     @abstractmethod
-    def _run(self, curator: Curator) -> None:
-        """Ask the curator, set the fitted attributes."""
+    def _keep(self, outcome: Outcome, plan: Plan) -> None:
+        """Set the fitted attributes from what was learned."""
 
     def plan(self, n_samples: int | None, n_features: int) -> Plan:
         """What a fit to a table of this shape would ask and spend: a dry run without data.
@@ -94,12 +96,40 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         n_features : int
             Number of columns.
         """
+        return self._draft(n_samples, n_features)[0]
+
+    def _draft(self, n_samples: int | None, n_features: int) -> tuple[Plan, Prepared[Any, Any]]:
+        """Prepare, once, and make the plan of it: the fit runs what is prepared here."""
         check_privacy_parameters(self)
-        known = n_samples if self.neighbors == "replace-one" else None
-        if self.neighbors == "replace-one" and (n_samples is None or n_samples < 2):
+        neighbors = check_neighbors(self.neighbors)
+        if neighbors == "replace-one" and (n_samples is None or n_samples < 2):
             raise ValueError("a plan under replace-one needs the number of rows, at least 2.")
+        n_rows = self._asked_rows(n_samples) if neighbors == "replace-one" else None
         with np.errstate(all="ignore"):  # tails of losses underflow, whatever np.seterr says
-            return self._plan(Budget(self.epsilon, self.delta), known, n_features)
+            prepared = self._prepare(Budget(self.epsilon, self.delta), n_rows, n_features)
+            plan = Plan(
+                method=self._method(prepared),
+                budget=self._planned_budget(prepared),
+                neighbors=neighbors,
+                n_rows=n_rows,
+                n_features=n_features,
+                events=prepared.all_events,
+                adaptive=prepared.adaptive,
+                decisions=prepared.decisions,
+            )
+        return plan, prepared
+
+    def _asked_rows(self, n_samples: int | None) -> int | None:
+        """Number of rows that the curator will hold, of so many that are given."""
+        return n_samples
+
+    def _planned_budget(self, prepared: Prepared[Any, Any]) -> Budget:
+        """What the plan may cost: the budget that was given."""
+        return Budget(self.epsilon, self.delta)
+
+    def _method(self, prepared: Prepared[Any, Any]) -> str:
+        """Who asks, as plans and statements call it."""
+        return type(self).__name__
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from the rows of ``X`` within the budget.
@@ -117,63 +147,33 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     def _learn(self, table: Any, targets: Any = None) -> Self:
         """Plan, charge, run, record: the one way from a checked table to fitted attributes."""
         source = noise_source(self.random_state)
-        plan = self._plan_of_fit(table.shape[0], table.shape[1])
+        plan, prepared = self._draft(table.shape[0], table.shape[1])
         charge = open_charge(self, plan, source) if self._charges else None
-        _warn(plan, source)
+        _warn(plan, source, prepared.warning)
         # No row goes to a curator before the charge is on the disk; its form was checked.
         receipt = None if charge is None else charge.commit()
         if receipt is not None and give_again(self, receipt):
             return self
         with Discretion(not source.secure):
-            curators = self._consult(table, targets, plan, source)
+            with quiet():  # while rows are mapped: their form was checked, the rest is theirs alone
+                rows = self._rows_for_curator(table, targets, source)
+            curator = Curator(rows, plan, source, noise=self.noise)  # type: ignore[arg-type]
+            self._keep(prepared.run(curator), plan)
         self.plan_ = plan
         on_cluster = (ON_A_CLUSTER,) if isinstance(table, DaskTable) else ()
         rests_on = (*self._rests_on(), *on_cluster)
-        self.privacy_ = _statement(plan, curators, source, rests_on, self._unit)
+        self.privacy_ = _statement(plan, curator, source, rests_on, self._unit)
         if receipt is not None:
             record(self, receipt)
         return self
-
-    def _consult(
-        self, table: Any, targets: Any, plan: Plan, source: NoiseSource
-    ) -> tuple[Curator, ...]:
-        """Open the door and run; the curators that were asked, in order.
-
-        Most fits need one. Where a first answer says how rows are to be mapped, a second curator
-        over the mapped rows follows, each with its part of the plan's events.
-        """
-        with quiet():  # while rows are mapped: their form was checked, the rest is theirs alone
-            rows = self._rows_for_curator(table, source)
-        curator = Curator(rows, plan, source, noise=self.noise)  # type: ignore[arg-type]
-        self._run(curator)
-        return (curator,)
-
-    def _mapped_curator(
-        self,
-        table: Any,
-        targets: Any,
-        plan: Plan,
-        source: NoiseSource,
-        row_map: Callable[[Block], Block] | None = None,
-    ) -> Curator:
-        """A curator over the table and its targets, rows taken through a public map of each row."""
-        with quiet():
-            rows = rows_of(table, targets)
-            if row_map is not None:
-                rows = rows.mapped(row_map, plan.n_features)
-        return Curator(rows, plan, source, noise=self.noise)  # type: ignore[arg-type]
 
     def _rests_on(self) -> tuple[str, ...]:
         """What the promise rests on beyond what all estimators assume."""
         return self._assumptions
 
-    def _plan_of_fit(self, n_rows: int, n_features: int) -> Plan:
-        """What a fit follows: the plan of the dry run."""
-        return self.plan(n_rows, n_features)
-
-    def _rows_for_curator(self, table: Any, source: NoiseSource) -> Rows:
-        """What goes to the curator: the table's rows."""
-        return rows_of(table)
+    def _rows_for_curator(self, table: Any, targets: Any, source: NoiseSource) -> Rows:
+        """What goes to the curator: the table's rows and their targets."""
+        return rows_of(table, targets)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -190,9 +190,11 @@ def rows_of(table: Any, targets: Any = None) -> Any:
     return Rows(table, targets)
 
 
-def _warn(plan: Plan, source: NoiseSource) -> None:
+def _warn(plan: Plan, source: NoiseSource, loud: str | None) -> None:
     if not plan.budget.is_private:
         return
+    if loud is not None:
+        warnings.warn(loud, LoudNoiseWarning, stacklevel=4)
     if not source.secure:
         warnings.warn(
             "random_state is an int, so this is a simulation: whoever knows the seed can take the "
@@ -211,12 +213,11 @@ def _warn(plan: Plan, source: NoiseSource) -> None:
 
 def _statement(
     plan: Plan,
-    curators: Sequence[Curator],
+    curator: Curator,
     source: NoiseSource,
     extra: tuple[str, ...],
     unit: str,
 ) -> PrivacyStatement:
-    curator = curators[-1]
     reasons = [
         text
         for holds, text in (
@@ -233,7 +234,7 @@ def _statement(
         epsilon=plan.epsilon,
         delta=plan.budget.delta,
         neighbors=plan.neighbors,
-        events=tuple(event for each in curators for event in each.spent),
+        events=curator.spent,
         assumptions=(PUBLIC_FORM, *extra, randomness, noise, TIMING),
         private=not reasons,
         why_not_private="; ".join(reasons),

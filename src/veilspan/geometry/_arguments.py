@@ -1,4 +1,4 @@
-"""Check what callers pass, with one wording."""
+"""Checks of what callers pass to a manifold, so that every manifold complains in the same words."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 Size = int | tuple[int, ...] | None
 
 
-def axes(size: Size) -> tuple[int, ...]:
-    """Return leading axes as a tuple."""
+def leading_axes(size: Size) -> tuple[int, ...]:
+    """Return numpy's ``size`` argument as a tuple: () for None, (n,) for a number n."""
     if size is None:
         return ()
     return (size,) if isinstance(size, int | np.integer) else tuple(size)

@@ -12,28 +12,30 @@ from numpy.typing import NDArray
 #: An array of float64; numpy types linear algebra too loosely to say so to a checker.
 FloatArray = NDArray[Any]
 
-#: Entries of a block of matrices: half a megabyte.
+#: Entries of a block of matrices: half a megabyte, so that a block and its powers stay in the
+#: cache. It decides speed only: every matrix gets the same bits in any block.
 _BLOCK = 2**16
 #: Below this size one LAPACK call beats a chain of small products, unless there is a batch of them.
+#: Either way is as accurate; the size was chosen for speed.
 _SMALL = 20
-#: Entries that einsum adds up in one go.
+#: Entries that einsum adds up in one go; numpy's buffer holds 8192, and half of it is safe.
 _WIDE = 4096
 
 
 def transpose(a: FloatArray) -> FloatArray:
-    """Transpose the last two axes."""
+    """Return a view with the last two axes exchanged, so a stack is transposed matrix by matrix."""
     return a.swapaxes(-1, -2)
 
 
 def sym(a: FloatArray) -> FloatArray:
-    """Symmetric part."""
+    """Return (A + A^T) / 2, the nearest symmetric matrix; exactly symmetric, bit for bit."""
     out: FloatArray = a + a.swapaxes(-1, -2)
     out *= 0.5
     return out
 
 
 def skew(a: FloatArray) -> FloatArray:
-    """Skew-symmetric part."""
+    """Return (A - A^T) / 2, the nearest skew-symmetric matrix; its diagonal is exactly 0."""
     out: FloatArray = a - a.swapaxes(-1, -2)
     out *= 0.5
     return out
@@ -58,12 +60,15 @@ def dot(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def _vectors_in_order(a: FloatArray) -> FloatArray:
-    """A stack whose vectors lie in one piece: einsum goes along the shortest stride."""
+    """Return the stack with the entries of each vector side by side in memory.
+
+    einsum adds along the shortest stride; another layout would be summed in another order.
+    """
     return a if a.strides[-1] == a.itemsize else np.ascontiguousarray(a)
 
 
 def drop(a: FloatArray) -> FloatArray:
-    """Remove the axis that `dot` kept."""
+    """Remove the last axis, which `dot` kept for multiplying; a scalar stays as it is."""
     return a[..., 0] if np.ndim(a) else a
 
 
@@ -76,7 +81,7 @@ def frobenius(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def scale_columns(a: FloatArray, s: FloatArray) -> FloatArray:
-    """Return A diag(s)."""
+    """Return A diag(s): column j times s_j, without forming the diagonal matrix."""
     return a * s[..., None, :]
 
 
@@ -112,6 +117,7 @@ def cholesky(x: FloatArray) -> FloatArray:
     """
     if x.ndim > 2:
         return np.linalg.cholesky(x)
+    # x is symmetric, so its transpose is the same matrix in the column order that LAPACK wants.
     low, info = _lapack().dpotrf(x.T, lower=1, clean=1)
     if info:
         raise np.linalg.LinAlgError("Matrix is not positive definite")
@@ -119,7 +125,10 @@ def cholesky(x: FloatArray) -> FloatArray:
 
 
 def inverse_lower(low: FloatArray) -> FloatArray:
-    """Inverse of lower triangular matrices with a positive diagonal."""
+    """Inverse of lower triangular matrices with a positive diagonal.
+
+    LAPACK's triangular inverse takes one matrix only, so a stack goes through the general one.
+    """
     if low.ndim > 2:
         return np.linalg.inv(low)
     return _lapack().dtrtri(low, lower=1)[0]
@@ -131,6 +140,7 @@ def inverse_root(g: FloatArray) -> FloatArray:
     return scale_columns(p, 1 / np.sqrt(lam)) @ transpose(p)
 
 
+#: Coefficients 1/k! of the exponential series up to the degree that `_expm` needs.
 _TAYLOR = np.array([1 / math.factorial(k) for k in range(17)])
 
 

@@ -1,4 +1,4 @@
-"""Functions of a stack that fail for one member: done for the others all the same."""
+"""Apply a function to a stack although it fails for some members, without failing the others."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from veilspan.geometry._linalg import FloatArray
 
 
-def or_nan(
+def apply_or_nan(
     function: Callable[[FloatArray], FloatArray], stack: FloatArray, shape: tuple[int, ...]
 ) -> FloatArray:
-    """``function`` of a stack, NaN for those members that arithmetic fails for.
+    """Apply ``function`` to a stack and put NaN where it fails for a member.
 
     LAPACK refuses a whole stack for one matrix that has no factor. Where it does, the stack is
     halved until the culprits are alone, so that the outcome of a member depends on that member
@@ -33,4 +33,6 @@ def or_nan(
         if len(stack) <= 1:
             return np.full((len(stack), *shape), np.nan)
     middle = len(stack) // 2
-    return np.concatenate([or_nan(function, s, shape) for s in (stack[:middle], stack[middle:])])
+    return np.concatenate(
+        [apply_or_nan(function, s, shape) for s in (stack[:middle], stack[middle:])]
+    )

@@ -20,7 +20,10 @@ def two_sum(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def split(a: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return two halves of at most 26 bits each, whose sum is a."""
+    """Return two halves of at most 26 bits each, whose sum is a (Veltkamp's splitting).
+
+    The order of the subtractions is the algorithm: what looks like it cancels is the rounding of c.
+    """
     c = _SPLITTER * a
     high = c - (c - a)
     return high, a - high

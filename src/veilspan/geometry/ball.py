@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from veilspan._scales import check_scale
 from veilspan.geometry._linalg import FloatArray, dot, drop
-from veilspan.geometry._rowwise import or_nan
+from veilspan.geometry._rowwise import apply_or_nan
 from veilspan.geometry._spd import SPDBase
 from veilspan.geometry.base import Manifold
 from veilspan.geometry.euclidean import Euclidean
@@ -18,8 +18,11 @@ from veilspan.geometry.lorentz import Lorentz
 from veilspan.geometry.poincare import PoincareBall
 from veilspan.geometry.spd_bures import SPDBuresWasserstein
 
-#: How far inside the boundary moved points are put: a hair, so that pulling in again changes
-#: nothing, and more for those that rounding leaves outside.
+#: How far inside the boundary a moved point is put, as a share of the radius, tried in this order.
+#: The first is a hair, so that pulling in again changes nothing. The others are for points that
+#: rounding still leaves outside, which happens far from the apex of hyperbolic space and for nearly
+#: singular matrices; a point that fails them all goes to the centre. Where the first one works, as
+#: nearly always, the others have no influence.
 _MARGINS = (1e-12, 1e-9, 1e-6, 1e-3, 0.5)
 
 
@@ -86,7 +89,10 @@ class Ball:
             ``low`` is the ridge and ``high`` the largest possible total variance.
         """
         if not isinstance(manifold, SPDBase):
-            raise TypeError(f"eigenvalues describe positive definite matrices, not {manifold}.")
+            raise TypeError(
+                f"eigenvalues describe positive definite matrices, not {manifold}; use an SPD "
+                "manifold, or give the ball its centre and radius."
+            )
         if not 0 < low < high < math.inf:
             raise ValueError(f"eigenvalues need 0 < low < high; got {low} and {high}.")
         if isinstance(manifold, SPDBuresWasserstein):
@@ -121,11 +127,13 @@ class Ball:
         elif isinstance(manifold, Euclidean):
             radius = largest
         else:
-            raise TypeError(f"a norm does not describe a ball of {manifold}; give its centre.")
+            raise TypeError(
+                f"a norm does not describe a ball of {manifold}; give its centre and radius."
+            )
         return cls(manifold, manifold.reference_point, radius)
 
     def contains(self, x: ArrayLike) -> np.ndarray:
-        """Whether points lie in the ball."""
+        """Tell for each point whether it lies in the ball; False for what is not a number."""
         points = self.manifold._arg(x)
         lead = points.shape[: points.ndim - len(self.manifold.point_shape)]
         return self._inside(self._stack(points)).reshape(lead)
@@ -147,20 +155,23 @@ class Ball:
         if not outside.any():
             return points
         result = stack.copy()
-        result[outside] = self._moved(stack[outside])
+        result[outside] = self._move_to_boundary(stack[outside])
         return result.reshape(points.shape)
 
-    def _moved(self, stack: FloatArray) -> FloatArray:
-        """Points at the boundary in the directions of others; the centre where there is none.
+    def _move_to_boundary(self, stack: FloatArray) -> FloatArray:
+        """Move points to the boundary along their own directions from the centre.
 
-        Each attempt goes a little further inside, for those points only that need it.
+        A point without a direction in float64 goes to the centre. Each attempt aims a little
+        further inside than the one before, for those points only that still need it.
         """
         m, shape = self.manifold, self.manifold.point_shape
         result = np.tile(self.center, (len(stack), *(1 for _ in shape)))
         with np.errstate(all="ignore"):
-            seen = or_nan(lambda y: m.log_coordinates(self.center, y), stack, m.coordinate_shape)
+            seen = apply_or_nan(
+                lambda y: m.log_coordinates(self.center, y), stack, m.coordinate_shape
+            )
             flat = seen.reshape(len(seen), -1)
-            # By the vector's own length: far out, rounding may part it from the distance.
+            # Not by the distance: far out, rounding makes it differ from the vector's own length.
             lengths = np.sqrt(drop(dot(flat, flat)))
             left = np.flatnonzero(np.isfinite(lengths))
             for margin in _MARGINS:
@@ -168,20 +179,23 @@ class Ball:
                     break
                 factor = self.radius * (1 - margin) / lengths[left]
                 shorter = seen[left] * _as_factor(factor, seen)
-                ends = or_nan(lambda c: m.exp_coordinates(self.center, c), shorter, shape)
+                ends = apply_or_nan(lambda c: m.exp_coordinates(self.center, c), shorter, shape)
                 there = self._inside(ends)
                 result[left[there]] = ends[there]
                 left = left[~there]
         return result
 
     def _inside(self, stack: FloatArray) -> np.ndarray:
-        """Whether points are measurably within the radius; what is not a number is not."""
+        """Tell which points of a stack lie within the radius as computed; NaN counts as outside."""
         with np.errstate(all="ignore"):
-            distances = or_nan(lambda y: self.manifold.dist(self.center, y), stack, ())
+            distances = apply_or_nan(lambda y: self.manifold.dist(self.center, y), stack, ())
         return np.asarray(distances <= self.radius)
 
     def _stack(self, points: FloatArray) -> FloatArray:
-        """Points along one axis, each in one piece: another layout would be rounded otherwise."""
+        """Put points along one axis, each in one piece of memory.
+
+        Another layout would be summed in another order, and the same point rounded differently.
+        """
         return np.ascontiguousarray(points.reshape((-1, *self.manifold.point_shape)))
 
     def __repr__(self) -> str:
@@ -192,4 +206,5 @@ class Ball:
 
 
 def _as_factor(numbers: np.ndarray, like: FloatArray) -> np.ndarray:
+    """Give numbers trailing axes of length 1, so that each one multiplies one member of a stack."""
     return numbers.reshape(numbers.shape + (1,) * (like.ndim - numbers.ndim))

@@ -1,4 +1,4 @@
-"""What every manifold can do, in one vocabulary."""
+"""The base class of all manifolds: which operations there are and what each promises."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from veilspan.geometry._arguments import Size, axes, shape_message
+from veilspan.geometry._arguments import Size, leading_axes, shape_message
 from veilspan.geometry._linalg import FloatArray, dot, drop
 from veilspan.geometry.errors import UnavailableOperationError
 
@@ -81,7 +81,7 @@ class Manifold(ABC):
         return self._at(base, self._norm(base, self._arg(u)))
 
     def dist(self, x: ArrayLike, y: ArrayLike) -> FloatArray:
-        """Geodesic distance of x and y."""
+        """Length of the shortest geodesic between x and y."""
         return self._dist(self._arg(x), self._arg(y))
 
     def pairwise(self, xs: ArrayLike, ys: ArrayLike) -> FloatArray:
@@ -177,7 +177,7 @@ class Manifold(ABC):
         if not 0 <= sigma < math.inf:
             raise ValueError(f"{self}.random_tangent: sigma must be finite and not negative")
         lead = base.shape[: base.ndim - self._ndim]
-        normals = rng.standard_normal(axes(size) + lead + self.coordinate_shape)
+        normals = rng.standard_normal(leading_axes(size) + lead + self.coordinate_shape)
         if sigma != 1:
             normals *= sigma
         return self._from_coordinates(base, normals)
@@ -195,7 +195,7 @@ class Manifold(ABC):
 
     def random_point(self, rng: np.random.Generator, size: Size = None) -> FloatArray:
         """Draw a random point, or an array of them with leading axes `size`."""
-        return self._random_point(rng, axes(size))
+        return self._random_point(rng, leading_axes(size))
 
     def contains(self, x: ArrayLike, atol: float = 1e-9) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Tell whether x lies on the manifold, up to atol relative to the size of x."""
@@ -242,6 +242,7 @@ class Manifold(ABC):
     # ------------------------------------------------------------------ may be improved
 
     def _norm(self, x: FloatArray, u: FloatArray) -> FloatArray:
+        # In a metric that subtracts, rounding may leave <u, u> a little below 0.
         return np.sqrt(np.maximum(self._inner(x, u, u), 0))
 
     def _dist(self, x: FloatArray, y: FloatArray) -> FloatArray:
@@ -263,6 +264,7 @@ class Manifold(ABC):
         return x
 
     def _reference_point(self) -> FloatArray:
+        # Any fixed point is as good as another here, as long as every machine names the same one.
         return self._random_point(np.random.default_rng(0), ())
 
     def _retract(self, x: FloatArray, u: FloatArray) -> FloatArray:
@@ -318,6 +320,7 @@ class Manifold(ABC):
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def __eq__(self, other: object) -> bool:
+        # The repr names every parameter, in a product those of the factors too.
         return type(self) is type(other) and repr(self) == repr(other)
 
     def __hash__(self) -> int:

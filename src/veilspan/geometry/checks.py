@@ -1,4 +1,7 @@
-"""A contract suite for manifolds, ours and yours."""
+"""``check_manifold``: whether a manifold, ours or a user's, keeps the contract of its base class.
+
+Every property is a residual that should be 0; :class:`ManifoldReport` lists them all.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,16 @@ from veilspan.geometry._linalg import FloatArray
 from veilspan.geometry.base import Manifold
 from veilspan.geometry.errors import UnavailableOperationError
 from veilspan.geometry.report import CheckResult, ManifoldCheckError, ManifoldReport
+
+#: Step of the central differences: their error is of order h^2 = 1e-10 by truncation and
+#: 2^-53 / h = 1e-11 by rounding, both well below the tolerance sqrt(tol) that they get.
+_STEP = 1e-5
+#: What rounding may leave of a difference of two points of size 1.
+_ROUNDING = 1e-13
+#: Norm below which a random tangent vector counts as 0, as it does on manifolds of dimension 0.
+_NO_DIRECTION = 1e-10
+#: Eigenvalues below this share of the largest one count as 0 when the rank is found.
+_RANK = 1e-10
 
 
 def check_manifold(
@@ -87,15 +100,14 @@ class _Case:
     def _direction(self, length: float) -> FloatArray:
         u = self.m.project(self.x, self.rng.standard_normal(self.x.shape))
         norm = self.m.norm(self.x, u)
-        return u * self._wide(
-            length / np.where(norm < 1e-10, 1, norm)
-        )  # dimension 0 has no direction
+        # On a manifold of dimension 0 every vector is 0: there is no direction to scale.
+        return u * self._wide(length / np.where(norm < _NO_DIRECTION, 1, norm))
 
     def _wide(self, s: FloatArray) -> FloatArray:
         return np.asarray(s).reshape(np.shape(s) + (1,) * len(self.m.point_shape))
 
     def gap(self, x: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
-        """Metric length of u - v at x."""
+        """Length of u - v in the metric at x: how far two tangent vectors are apart."""
         return self.m.norm(x, u - v)
 
 
@@ -140,17 +152,18 @@ def _geodesics(c: _Case) -> Iterator[tuple[str, Residual]]:
     yield "exp goes as far as its vector", lambda: m.dist(x, m.exp(x, u)) - m.norm(x, u)
 
     def speed() -> FloatArray:
-        h, end = 1e-5, m.exp(x, u)
+        h, end = _STEP, m.exp(x, u)
         velocity = (m.exp(x, (1 + h) * u) - m.exp(x, (1 - h) * u)) / (2 * h)
         return m.norm(end, m.project(end, velocity)) - m.norm(x, u)
 
     yield "exp keeps its speed, by a finite difference", speed
 
     def order() -> FloatArray:
-        # |retract(tu) - exp(tu)| = O(t^(order+1)): halving t must gain that factor.
+        # |retract(tu) - exp(tu)| = O(t^(order+1)): halving t must gain that factor. Terms of higher
+        # order are allowed half as much again; an order too low would miss by a factor of 2.
         coarse, fine = (m.separation(m.retract(x, t * u), m.exp(x, t * u)) for t in (1.0, 0.5))
         bound = coarse / 2 ** (m.retraction_order + 1)
-        return np.maximum(fine - 1.5 * bound - 1e-13, 0) / np.maximum(coarse, 1e-13)
+        return np.maximum(fine - 1.5 * bound - _ROUNDING, 0) / np.maximum(coarse, _ROUNDING)
 
     yield "retract has its declared order", order
 
@@ -159,10 +172,10 @@ def _transports(c: _Case) -> Iterator[tuple[str, Residual]]:
     m, x, u, v, y = c.m, c.x, c.u, c.v, c.y
     kind = m.transport_kind
 
-    def moved(a: FloatArray) -> FloatArray:
+    def carry(a: FloatArray) -> FloatArray:
         return m.transport(x, y, a)
 
-    yield "transport is linear", lambda: c.gap(y, moved(u - 2 * v), moved(u) - 2 * moved(v))
+    yield "transport is linear", lambda: c.gap(y, carry(u - 2 * v), carry(u) - 2 * carry(v))
     yield "transport to the same point", lambda: c.gap(x, m.transport(x, x, u), u)
     if kind == "non-expansive":
         yield "transport lengthens nothing", lambda: np.maximum(_stretch(c).max(initial=1) - 1, 0)
@@ -171,7 +184,7 @@ def _transports(c: _Case) -> Iterator[tuple[str, Residual]]:
     if kind == "parallel":
         yield (
             "transport of log(x, y) is -log(y, x)",
-            lambda: c.gap(y, moved(m.log(x, y)), -m.log(y, x)),
+            lambda: c.gap(y, carry(m.log(x, y)), -m.log(y, x)),
         )
 
 
@@ -262,7 +275,9 @@ def _orthonormal_basis(m: Manifold, x: FloatArray) -> FloatArray:
     span = m.project(x, np.eye(n).reshape((n, *m.point_shape)))
     gram = m.inner(x, span[:, None], span[None])
     lam, p = np.linalg.eigh((gram + gram.T) / 2)
-    keep = lam > max(1e-10 * lam[-1], 1e-20)
+    # The projected ambient basis spans the tangent space and no more: what it has beyond the
+    # dimension are eigenvalues of the size of rounding, well apart from the others.
+    keep = lam > max(_RANK * lam[-1], _RANK**2)
     return np.tensordot((p[:, keep] / np.sqrt(lam[keep])).T, span, 1)
 
 
@@ -272,7 +287,7 @@ def _gradient_gap(c: _Case) -> FloatArray:
     The squared separation from a point is smooth on every manifold, quotients included; its
     Euclidean gradient comes from differences in the ambient space.
     """
-    m, x, u, h = c.m, c.x[0], c.u[0], 1e-5
+    m, x, u, h = c.m, c.x[0], c.u[0], _STEP
     z = m.random_point(c.rng)
 
     def difference(forward: FloatArray, backward: FloatArray) -> FloatArray:

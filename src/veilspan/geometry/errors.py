@@ -1,4 +1,4 @@
-"""What a manifold says when it cannot do something."""
+"""The error of a manifold that has no implementation of an operation; it names an alternative."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flat space."""
+"""Flat space, in which every operation is an addition: the manifold to compare others with."""
 
 from __future__ import annotations
 

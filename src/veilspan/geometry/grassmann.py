@@ -1,4 +1,4 @@
-"""Subspaces, held as orthonormal bases."""
+"""The Grassmann manifold: subspaces of one dimension, each held as an orthonormal basis."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from veilspan.geometry._linalg import (
     transpose,
 )
 from veilspan.geometry.base import Manifold, TransportKind
-from veilspan.geometry.stiefel import orthonormal, random_frame
+from veilspan.geometry.stiefel import has_orthonormal_columns, random_frame
 
 
 class Grassmann(Manifold):
@@ -71,6 +71,8 @@ class Grassmann(Manifold):
     def _log(self, x: FloatArray, y: FloatArray) -> FloatArray:
         v, _, cos, b = _principal(x, y)
         sin = _lengths(b)
+        # S / sin S tends to 1; below this S and sin S have long been the same float64, and the
+        # squares under the root in `_lengths` are about to underflow.
         tiny = sin < 1e-150
         factor = np.where(tiny, 1.0, np.arctan2(sin, cos) / np.where(tiny, 1.0, sin))
         return b @ transpose(scale_columns(v, factor))
@@ -109,7 +111,7 @@ class Grassmann(Manifold):
         return np.eye(self.n, self.p)
 
     def _contains(self, x: FloatArray, atol: float) -> Any:
-        return orthonormal(x, atol)
+        return has_orthonormal_columns(x, atol)
 
 
 def _principal(
@@ -122,4 +124,5 @@ def _principal(
 
 
 def _lengths(b: FloatArray) -> FloatArray:
+    """Lengths of the columns of a matrix or of a stack of matrices."""
     return np.sqrt(np.einsum("...ij,...ij->...j", b, b))

@@ -13,6 +13,12 @@ from veilspan.geometry.base import Manifold, TransportKind
 
 #: Entries of a block of points: 64 kilobytes, a dozen of which stay in the cache.
 _ENTRIES = 2**13
+#: Two points count as distant where q exceeds this share of the product of their first entries:
+#: there q is no small difference of large numbers, and the direct formula has all its digits. The
+#: place hardly matters: from 0.025 to 0.4, 1,500 random pairs had the same errors of `dist`.
+_DISTANT = 0.1
+#: |x'|^2 below which x is the apex up to rounding, far above where squares underflow.
+_AT_APEX = 1e-200
 
 
 class Lorentz(Manifold):
@@ -28,7 +34,7 @@ class Lorentz(Manifold):
     * log, dist: from q = <y - x, y - x>_L = 4 sinh(dist / 2)^2, without cancellation.
     * parallel transport: u + <y, u>_L / (1 - <x, y>_L) (x + y).
     * coordinates of log: asinh(|v|) v / |v| with v the boost of y that takes x to the apex
-      (`_boosted`), to a few roundings at any distance from the apex below 35. The entries of log
+      (`_boost`), to a few roundings at any distance from the apex below 35. The entries of log
       itself are up to e^r times longer, and coordinates made of them lose as many digits.
 
     Parameters
@@ -66,7 +72,7 @@ class Lorentz(Manifold):
     def _log_coordinates(self, x: FloatArray, y: FloatArray) -> FloatArray:
         if x.ndim > 1 or y.ndim > 2:
             return super()._log_coordinates(x, y)
-        v = _boosted(x[1:], np.atleast_2d(y)[:, 1:])
+        v = _boost(x[1:], np.atleast_2d(y)[:, 1:])
         length = np.sqrt(dot(v, v))
         v *= np.arcsinh(length) / (length + (length == 0)) + (length == 0)
         return v.reshape((*y.shape[:-1], self.n - 1))
@@ -125,12 +131,12 @@ class Lorentz(Manifold):
 
 
 def head(x: FloatArray) -> FloatArray:
-    """First entry, in the form that `dot` returns."""
+    """First entry x_1, in the form that `dot` returns: a scalar, or with the last axis kept."""
     return x[0] if x.ndim == 1 else x[..., :1]
 
 
 def minkowski(u: FloatArray, v: FloatArray) -> FloatArray:
-    """<u, v>_L, in the form that `dot` returns."""
+    """<u, v>_L, in the form that `dot` returns: a scalar, or with the last axis kept."""
     return dot(u, v) - 2 * head(u) * head(v)
 
 
@@ -148,11 +154,11 @@ def _gap(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     r = tail - along * m
     t2 = mm * (along / head(s)) ** 2
     direct = -2 * (1 + minkowski(x, y))
-    distant = direct > 0.1 * head(x) * head(y)
+    distant = direct > _DISTANT * head(x) * head(y)
     return d, np.where(distant, direct, (dot(r, r) + 4 * t2) / (1 - np.where(distant, 0, t2)))
 
 
-def _boosted(x: FloatArray, y: FloatArray) -> FloatArray:
+def _boost(x: FloatArray, y: FloatArray) -> FloatArray:
     r"""Entries after the first of each y, boosted so that x comes to the apex; |v| = sinh(dist).
 
     Points are given by their entries x', y' after the first alone, which say all. The boost is
@@ -175,7 +181,7 @@ def _boosted(x: FloatArray, y: FloatArray) -> FloatArray:
     function of x and that y alone all the same.
     """
     size = float(dot(x, x))
-    if size < 1e-200:  # at the apex up to rounding
+    if size < _AT_APEX:  # the boost is the identity to first order, and x'/|x'| is not needed
         return y - np.sqrt(1 + dot(y, y)) * x
     out = np.empty(y.shape)
     step = max(1, _ENTRIES // len(x))
@@ -185,14 +191,20 @@ def _boosted(x: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def _boost_block(x: FloatArray, size: float, y: FloatArray) -> FloatArray:
-    """As `_boosted`, for as many points as stay in the cache; points lie along the last axis."""
+    """As `_boost`, for as many points as stay in the cache.
+
+    Inside, points lie along the last axis, so that `_twofold` adds up over the first one. A pair of
+    arrays (value, correction) stands for their sum with twice the digits of float64.
+    """
     base = x[:, None]
     gap, rest = two_sum(np.ascontiguousarray(y.T), -base)
     square = inner(base, base, np.zeros_like(base))
     along = inner(base, gap, rest)
+    # s = along / square to twice the digits: a quotient, and a second one of what it leaves.
     high = along[0] / square[0]
     back, error = two_product(high, square[0])
     low = (((along[0] - back) - error) + along[1] - high * square[1]) / square[0]
+    # w = d - s x', the same way.
     part, error = two_product(base, high)
     total, lost = two_sum(gap, -part)
     w = np.ascontiguousarray((total + (((lost - error) + rest) - low * base)).T)
@@ -200,6 +212,7 @@ def _boost_block(x: FloatArray, size: float, y: FloatArray) -> FloatArray:
     near, far = two_sum(np.ones_like(high), high)
     ratio = (near + (far + low))[:, None]  # 1 + s, which may be far shorter than s
     root, head_x, head_y = np.sqrt(size), np.sqrt(1 + size), np.sqrt(1 + dot(y, y))
+    # The form of t that does not cancel needs 1 + s > 0; behind x, the plain one does not either.
     ahead = ratio > 0
     below = np.where(ahead, ratio * head_x + head_y, 1.0)
     t = np.where(ahead, (s * (2 + s) - dot(w, w)) / below, ratio * head_x - head_y) * root

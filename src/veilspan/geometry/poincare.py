@@ -1,4 +1,4 @@
-"""Hyperbolic space as the unit ball."""
+"""Hyperbolic space as the open unit ball, where points are easy to draw and to bound."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from veilspan.geometry._arguments import check_size
 from veilspan.geometry._linalg import FloatArray, dot, drop
 from veilspan.geometry.base import Manifold, TransportKind
 
-#: Points are kept this far inside the ball: hyperbolic distance about 35 from the centre.
+#: Points are kept this far inside the ball, at hyperbolic distance about 35 from the centre: nine
+#: units in the last place, without which 1 - |x|^2 could round to 0.
 _MARGIN = 1e-15
 
 
@@ -97,6 +98,7 @@ class PoincareBall(Manifold):
 
 
 def _distance(a: FloatArray, b: FloatArray, d: FloatArray) -> FloatArray:
+    """Distance from d = y - x, a = 1 - |x|^2 and b = 1 - |y|^2, accurate for close points too."""
     return 2 * np.arcsinh(np.sqrt(dot(d, d) / (a * b)))
 
 

@@ -1,4 +1,4 @@
-"""Several manifolds side by side."""
+"""Products of manifolds: a point has one part on each, held side by side in one flat vector."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from veilspan.geometry._linalg import FloatArray
 from veilspan.geometry.base import Manifold, TransportKind
 
+#: A product promises of its transport what the weakest of its factors does.
 _WEAKEST_FIRST: tuple[TransportKind, ...] = ("non-expansive", "isometric", "parallel")
 
 
@@ -123,7 +124,7 @@ class Product(Manifold):
         return self._coordinates_side_by_side(self._each("_log_coordinates", x, y))
 
     def _pieces(self, c: FloatArray) -> list[FloatArray]:
-        """Coordinates of each factor."""
+        """Cut flat coordinates into those of each factor, in the factor's own shape."""
         lead = c.shape[:-1]
         return [
             c[..., cut].reshape(lead + f.coordinate_shape)
@@ -157,6 +158,7 @@ class Product(Manifold):
 
 
 def _side_by_side(flat: list[FloatArray]) -> FloatArray:
+    """Join parts along the last axis, after giving them all the same leading axes."""
     lead = np.broadcast_shapes(*(part.shape[:-1] for part in flat))
     return np.concatenate([np.broadcast_to(a, lead + a.shape[-1:]) for a in flat], axis=-1)
 

@@ -1,4 +1,4 @@
-"""What the contract suite reports."""
+"""The report of ``check_manifold``: one line a property, with its residual and tolerance."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ManifoldReport:
 
     @property
     def skipped(self) -> tuple[CheckResult, ...]:
-        """The properties that could not be tested."""
+        """The properties that could not be tested, each with its reason."""
         return tuple(r for r in self.results if r.skipped)
 
     def __repr__(self) -> str:

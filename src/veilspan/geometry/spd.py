@@ -1,4 +1,4 @@
-"""One name for the three geometries of positive definite matrices."""
+"""``SPD(n, metric)``: the three geometries of positive definite matrices under one name."""
 
 from __future__ import annotations
 

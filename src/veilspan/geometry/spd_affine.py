@@ -1,4 +1,4 @@
-"""Positive definite matrices, affine-invariant metric."""
+"""Positive definite matrices with the metric that no change of basis alters."""
 
 from __future__ import annotations
 

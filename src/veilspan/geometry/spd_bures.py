@@ -1,4 +1,4 @@
-"""Positive definite matrices, Bures-Wasserstein metric."""
+"""Positive definite matrices with the Bures-Wasserstein metric of optimal transport."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class SPDBuresWasserstein(SPDBase):
 
 
 def _submerge(low: FloatArray, c: FloatArray) -> FloatArray:
-    """C L^T + L C^T."""
+    """C L^T + L C^T: the differential of L -> L L^T along C."""
     half = c @ transpose(low)
     return half + transpose(half)
 

@@ -1,4 +1,4 @@
-"""Positive definite matrices, Log-Euclidean metric."""
+"""Positive definite matrices with the metric that makes the matrix logarithm an isometry."""
 
 from __future__ import annotations
 

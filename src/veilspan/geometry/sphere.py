@@ -1,4 +1,4 @@
-"""The unit sphere."""
+"""The unit sphere, with formulas that hold for close and for nearly opposite points."""
 
 from __future__ import annotations
 
@@ -10,8 +10,15 @@ from veilspan.geometry._arguments import check_size
 from veilspan.geometry._linalg import FloatArray, dot, drop
 from veilspan.geometry.base import Manifold, TransportKind
 
-#: Cosine of an angle from which two points count as nearly opposite.
-FAR = -0.9
+#: Cosine below which two points count as nearly opposite and get the formulas made for that, which
+#: cost two more inner products. The errors of `log` and `transport` stay below 4e-15 for any value
+#: from -0.45 to -0.95; at -0.9999 they are fifty times as large.
+_NEARLY_OPPOSITE = -0.9
+#: |p|^2 below which y is exactly opposite to x as far as float64 tells.
+_OPPOSITE = 1e-31
+#: Length of the direction that exactly opposite points get: less than half a unit in the last place
+#: of the angle pi, so that it decides the direction and not the distance.
+_UNNOTICED = 1e-16
 
 
 class Sphere(Manifold):
@@ -71,7 +78,7 @@ class Sphere(Manifold):
     def _transport(self, x: FloatArray, y: FloatArray, u: FloatArray) -> FloatArray:
         s = x + y
         cosine = dot(x, y)
-        far = cosine < FAR
+        far = cosine < _NEARLY_OPPOSITE
         if np.any(far):
             p = _near_antipode(x, y - cosine * x, cosine)
             # x + y, free of the rounding in |y|
@@ -109,15 +116,15 @@ def _near_antipode(x: FloatArray, p: FloatArray, cosine: FloatArray) -> FloatArr
     Removes what rounding left of x in it; exactly opposite points get one fixed direction (the
     least entry of x), the same seen from x and from -x, of a length that no angle notices.
     """
-    far = cosine < FAR
+    far = cosine < _NEARLY_OPPOSITE
     if not np.any(far):
         return p
     p = np.where(far, p - dot(x, p) * x, p)
-    lost = (dot(p, p) < 1e-31) & far
+    lost = (dot(p, p) < _OPPOSITE) & far
     if not np.any(lost):
         return p
     fixed = np.zeros(np.broadcast_shapes(x.shape, p.shape))
     np.put_along_axis(fixed, np.abs(x + fixed).argmin(axis=-1)[..., None], 1.0, axis=-1)
     fixed -= dot(x, fixed) * x
-    fixed *= 1e-16 / np.sqrt(dot(fixed, fixed))
+    fixed *= _UNNOTICED / np.sqrt(dot(fixed, fixed))
     return np.where(lost, fixed, p)

@@ -1,4 +1,4 @@
-"""Matrices with orthonormal columns."""
+"""The Stiefel manifold: matrices with orthonormal columns, where the basis itself matters."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class Stiefel(Manifold):
         return np.eye(self.n, self.p)
 
     def _contains(self, x: FloatArray, atol: float) -> Any:
-        return orthonormal(x, atol)
+        return has_orthonormal_columns(x, atol)
 
 
 def _cayley(x: FloatArray, u: FloatArray) -> FloatArray:
@@ -163,7 +163,7 @@ def random_frame(rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray
     return q * np.sign(np.einsum("...ii->...i", r))[..., None, :]
 
 
-def orthonormal(x: FloatArray, atol: float) -> Any:
-    """Tell whether the columns are orthonormal."""
+def has_orthonormal_columns(x: FloatArray, atol: float) -> Any:
+    """Tell whether |X^T X - I| is at most ``atol`` in the Frobenius norm; NaN says no."""
     gap = transpose(x) @ x - np.eye(x.shape[-1])
     return np.sqrt(frobenius(gap, gap)) <= atol

@@ -4,8 +4,8 @@ A key is one release. While the first fit under it runs, a second one, in anothe
 process, must neither run (it would draw other noise) nor be sent away (a new key would be charged
 again). It waits, and gets the stored release. A *claim* says that somebody is at work: it is taken
 before the charge and ends with the release, with the fit that fails, with its receipt, with its
-thread, or with its process, whichever comes first. So nobody waits for the dead; a key that was
-charged, not released, and is claimed by nobody broke off.
+thread, or with its process, whichever comes first. So nobody waits for work that nobody does any
+more. If a key was charged, has no release and nobody claims it, its fit has broken off.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from contextlib import contextmanager
 
 from veilspan.ledger.stores.base import open_store
 
-#: Ledger, dataset and key.
+#: What a claim is about: the ledger, the dataset and the key.
 Place = tuple[str, str, str]
 
-# How often a waiting thread looks whether the other one is alive, in seconds.
+# Seconds after which a waiting thread looks whether the other one is still alive. A thread that
+# ends its claim wakes the others at once; this is for one that died without.
 _LOOK = 0.2
 
 
@@ -34,6 +35,8 @@ class _Work:
         self.let_go: Callable[[], None] | None = None
 
     def end(self) -> None:
+        # Let go before others are told: whoever wakes up must find the store's lock free. That may
+        # wait for the database, so it is done outside of the lock.
         with _CHANGED:
             let_go, self.let_go = self.let_go, None
         if let_go is not None:
@@ -45,7 +48,8 @@ class _Work:
 
 
 _RUNNING: dict[Place, _Work] = {}
-_CHANGED = threading.Condition()  # may be taken again by the thread that has it
+# A condition may be taken again by the thread that has it, as a finaliser may end a claim any time.
+_CHANGED = threading.Condition()
 
 
 class Claim:
@@ -60,7 +64,7 @@ class Claim:
 
 
 def claim(url: str, dataset: str, key: str) -> Claim:
-    """Claim a key, as soon as nobody else is working on it."""
+    """Claim a key; waits until nobody else, in this process or another, is working on it."""
     one = url if "://" in url else os.path.realpath(url)
     work = _Work((one, dataset, key))
     with _CHANGED:
@@ -94,7 +98,7 @@ def ending_claims() -> Iterator[None]:
 
 
 def _forget() -> None:
-    """In the child of a fork: its parent's claims are its parent's."""
+    """Forget all claims in the child of a fork: they are its parent's, and so are their locks."""
     global _CHANGED
     _CHANGED = threading.Condition()
     for work in _RUNNING.values():

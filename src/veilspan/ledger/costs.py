@@ -13,7 +13,7 @@ from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.plan import Plan
 
-#: Quadratures of Rényi divergences are far more accurate than this, relatively and per release.
+#: Added to every Rényi divergence, relatively and per release: far more than its quadrature errs.
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-11
 
 
@@ -24,7 +24,10 @@ def cost_of(plan: Plan, rules: Sequence[Rule]) -> tuple[int, ...]:
     its budget: mu^2, plus the 1e-9 that its own filter may be off by rounding.
     """
     if not plan.budget.is_private:
-        raise LedgerError("without noise (epsilon = inf) a fit has no finite cost.")
+        raise LedgerError(
+            "a fit without noise (epsilon = inf) has no finite cost: give it an epsilon, or "
+            "charge it to a dataset made with test=True."
+        )
     if plan.adaptive:
         whole = Fraction(plan.budget.mu) ** 2 * (1 + Fraction(_RELATIVE))
         return tuple(_gaussian_units(whole, rule) for rule in rules)
@@ -42,12 +45,12 @@ def cost_of_events(
 def _cost(
     events: tuple[Event, ...], rules: tuple[Rule, ...], neighbors: Neighbors
 ) -> tuple[int, ...]:
-    """Full-batch Gaussian events are summed exactly, as fractions.
+    """Add up the events: full-batch Gaussian ones exactly, as fractions.
 
     Others have no mu, and a Rényi divergence that is computed in floats and rounded up generously.
     """
     if any(event.noise_multiplier == 0 for event in events):
-        raise LedgerError("a release without noise has no finite cost.")
+        raise LedgerError("a release without noise has no finite cost: calibrate its noise.")
     gaussian = sum(
         (
             Fraction(event.count) / Fraction(event.noise_multiplier) ** 2

@@ -24,10 +24,10 @@ from veilspan.ledger.receipts import Receipt, Request
 from veilspan.ledger.records import CHARGE, DATASET, RELEASE, Entry, Terms, as_json
 from veilspan.ledger.releases import digest_of, unpack
 from veilspan.ledger.seal.chain import Head
-from veilspan.ledger.seal.journal import Journal, Page, shown
+from veilspan.ledger.seal.journal import Journal, Page, hide_password
 from veilspan.ledger.spending import Spending, refusal
-from veilspan.ledger.terms import opened_as, spending_on, terms_and_rules
-from veilspan.ledger.totals import Charges, charges_so_far, checked_account
+from veilspan.ledger.terms import read_dataset, spending_on, terms_and_rules
+from veilspan.ledger.totals import Charges, charges_so_far, read_account
 
 __all__ = ["Dataset", "Receipt", "Request"]
 
@@ -61,7 +61,7 @@ class Dataset:
 
     @property
     def journal(self) -> Journal:
-        """The ledger's journal."""
+        """The ledger's journal, opened anew by each use; a handle holds no connection."""
         return Journal(self.url, Path(self.key_file))
 
     def with_key(self, key: str) -> Dataset:
@@ -81,21 +81,21 @@ class Dataset:
         return replace(self, idempotency_key=check_name(key, "an idempotency key"))
 
     def terms(self) -> Terms:
-        """What may be spent, for ever."""
-        return self._opened()[1]
+        """What may be spent on the dataset; it was fixed when the dataset was made."""
+        return self._open()[1]
 
-    def _opened(self) -> tuple[Entry, Terms, tuple[Rule, ...]]:
+    def _open(self) -> tuple[Entry, Terms, tuple[Rule, ...]]:
         """The entry of the dataset, which never changes, and what it says."""
         if self._place not in _OPENED:
             with self.journal.reading() as page:
-                entry = opened_as(page, self.name)
+                entry = read_dataset(page, self.name)
             _OPENED[self._place] = (entry, *terms_and_rules(entry))
         return _OPENED[self._place]
 
     @property
     def stored_name(self) -> str:
         """The name as it is spelled in the ledger."""
-        return self._opened()[0].dataset
+        return self._open()[0].dataset
 
     @property
     def _place(self) -> tuple[str, str, str]:
@@ -104,7 +104,7 @@ class Dataset:
     def spent(self) -> Spending:
         """What was spent and what is left, checked against sealed entries, in constant time."""
         with self.journal.reading() as page:
-            return spending_on(page, opened_as(page, self.name))
+            return spending_on(page, read_dataset(page, self.name))
 
     def left(self, delta: float | None = None) -> float:
         """Largest epsilon of a Gaussian fit that still fits, 0 if none.
@@ -131,13 +131,13 @@ class Dataset:
             Only entries before this number: the next page back is before the first of this one.
         """
         with self.journal.reading() as page:
-            name = opened_as(page, self.name).dataset
+            name = read_dataset(page, self.name).dataset
             return page.entries(name, (DATASET, CHARGE, RELEASE), limit=limit, before=before)
 
     def entry(self, number: int) -> Entry | None:
         """One entry of this dataset, its seal checked; None if it is none of them."""
         with self.journal.reading() as page:
-            name = opened_as(page, self.name).dataset
+            name = read_dataset(page, self.name).dataset
             found = page.book.entry(number)
             return None if found is None or found.dataset != name else page.genuine(found)
 
@@ -150,16 +150,16 @@ class Dataset:
 
         Returns once the charge is on the disk. Raises ``BudgetExceededError`` if it does not fit.
         """
-        opened, terms, rules = self._opened()
+        opened, terms, rules = self._open()
         _refuse_unfit(terms, request)
         # Slow for sampled plans, so before the ledger is locked; terms and rules never change.
         costs = (0,) * MOST_RULES if request.test else cost_of(request.plan, rules)
         if self.idempotency_key is None:
-            return self._charged(request, costs)
+            return self._charge(request, costs)
         # Whoever works on this release already is waited for, with nothing locked.
         held = claim(self.url, opened.dataset, self.idempotency_key)
         try:
-            receipt = self._charged(request, costs)
+            receipt = self._charge(request, costs)
         except BaseException:
             held.end()
             raise
@@ -168,26 +168,30 @@ class Dataset:
             return receipt
         return replace(receipt, claim=held)
 
-    def _charged(self, request: Request, costs: tuple[int, ...]) -> Receipt:
-        opened, terms, rules = self._opened()
+    def _charge(self, request: Request, costs: tuple[int, ...]) -> Receipt:
+        """Check, spend and record in one exclusive transaction: all of it stands, or nothing."""
+        opened, terms, rules = self._open()
         name = opened.dataset  # as it is spelled in the ledger
         with self.journal.writing() as page:
             if self.idempotency_key is not None:
                 earlier = page.book.charge_with_key(name, self.idempotency_key)
                 if earlier is not None:
-                    return self._replayed(page, page.genuine(earlier), request)
+                    return self._replay(page, page.genuine(earlier), request)
             if page.book.dataset_entry(name) != opened:
                 _OPENED.pop(self._place, None)
-                raise TamperError(f"the terms of {name!r} are not what they were.")
+                raise TamperError(
+                    f"the terms of {name!r} are not what they were when this process first read "
+                    "them. Nothing was charged; run verify."
+                )
             so_far = charges_so_far(page, name)
-            before = checked_account(page, opened, so_far)
+            before = read_account(page, opened, so_far)
             spent = page.book.spend(name, costs)
-            entry = self._recorded(page, request, costs, so_far) if spent else None
+            entry = self._record(page, request, costs, so_far) if spent else None
         if entry is None:  # what would still fit is searched for when others may write again
             raise refusal(terms, rules, before, costs, request.plan)
         return Receipt(self, entry.seq, Head(entry.seq, entry.mac), bool(request.test))
 
-    def _recorded(
+    def _record(
         self, page: Page, request: Request, costs: tuple[int, ...], so_far: Charges
     ) -> Entry:
         name = self.stored_name
@@ -207,7 +211,7 @@ class Dataset:
         }
         return page.append(CHARGE, name, content, key=self.idempotency_key)
 
-    def _replayed(self, page: Page, charge: Entry, request: Request) -> Receipt:
+    def _replay(self, page: Page, charge: Entry, request: Request) -> Receipt:
         key = self.idempotency_key
         if charge.content["question"] != request.question:
             raise LedgerError(
@@ -232,7 +236,7 @@ class Dataset:
 
     def __repr__(self) -> str:
         key = "" if self.idempotency_key is None else f", key {self.idempotency_key!r}"
-        return f"Dataset({self.name!r} in {shown(self.url)}{key})"
+        return f"Dataset({self.name!r} in {hide_password(self.url)}{key})"
 
 
 def _refuse_unfit(terms: Terms, request: Request) -> None:

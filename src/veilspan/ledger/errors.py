@@ -1,4 +1,4 @@
-"""Errors of the ledger."""
+"""What can go wrong with a ledger: it refuses, it was changed, or it is less well protected."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class LedgerError(PrivacyError):
 
 
 class TamperError(LedgerError):
-    """Entries of the ledger are not what was written."""
+    """Entries, accounts or files beside the key are not what was written; nothing was charged."""
 
 
 class LedgerWarning(UserWarning):

@@ -23,8 +23,8 @@ are chosen on the way. It is used within a fit, whose schedule is fixed beforeha
 Several rules at once
 ---------------------
 A request passes if it fits under *some* rule; every rule counts every charge, and a rule that was
-exceeded is dead for good. Which rule lives longest depends on what is asked, hence on releases, and
-this choice is paid for by splitting delta:
+exceeded never lets anything pass again. Which rule lives longest depends on what is asked, hence on
+releases, and this choice is paid for by splitting delta:
 
 *Proposition.* If rule j alone is a valid filter at (epsilon, delta_j), then the filter above is one
 at (epsilon, sum_j delta_j).
@@ -58,13 +58,19 @@ from typing import Any
 
 from veilspan.privacy import gdp
 
+#: Units to one of mu^2 or of a Rényi divergence.
 UNIT = 10**12
+#: Relative margin for the rounding of a few float64 operations, 1e-16 each.
+_MARGIN = 1e-12
+#: Least Rényi order of a rule. At 1 a divergence does not bound any delta.
+_LEAST_ORDER = 1.05
 #: Twice this still fits into 64 bits with a sign.
 CAP = 4 * 10**18
 ACCOUNTING = ("auto", "gdp", "rdp")
 #: Orders of the Rényi rules, as multiples of the best one for a Gaussian, and their parts of delta.
 #: Sampled releases are mostly at their best below it, tilted objectives above. Gaussian ones lose
-#: 3 to 5 % of the budget (of rho) to the parts of the other two.
+#: 3 to 5 % of the budget (of rho) to the parts of the other two. The rules of a dataset are written
+#: into its entry, so that other numbers here would change new datasets only.
 _ORDERS = ((1.0, 0.6), (0.8, 0.3), (1.5, 0.1))
 MOST_RULES = 1 + len(_ORDERS)
 
@@ -97,9 +103,11 @@ class Rule:
         if not self.active:
             return -1
         if self.order is None:
-            return _down(gdp.mu_of(epsilon, self.delta) ** 2)
+            return _units_below(gdp.mu_of(epsilon, self.delta) ** 2)
         a = self.order
-        return _down(epsilon - math.log1p(-1 / a) + (math.log(self.delta) + math.log(a)) / (a - 1))
+        return _units_below(
+            epsilon - math.log1p(-1 / a) + (math.log(self.delta) + math.log(a)) / (a - 1)
+        )
 
     def epsilon(self, units: int) -> float:
         """Epsilon at the rule's delta after this many units, rounded up; inf from ``CAP`` on."""
@@ -109,10 +117,10 @@ class Rule:
             return 0.0
         amount = units / UNIT
         if self.order is None:
-            return gdp.epsilon_of(math.sqrt(amount) * (1 + 1e-12), self.delta)
+            return gdp.epsilon_of(math.sqrt(amount) * (1 + _MARGIN), self.delta)
         a = self.order
         converted = amount + math.log1p(-1 / a) - (math.log(self.delta) + math.log(a)) / (a - 1)
-        return max(0.0, converted * (1 + 1e-12))
+        return max(0.0, converted * (1 + _MARGIN))
 
     def gaussian_room(self, units: int) -> float:
         """mu^2 of the largest Gaussian release that costs this many units."""
@@ -128,7 +136,7 @@ def rules_for(epsilon: float, delta: float, accounting: str) -> tuple[Rule, ...]
     exact, renyi = {"gdp": (1.0, 1.0), "rdp": (1.0, 1.0), "auto": (0.5, 0.5)}[accounting]
     best = best_order(epsilon, delta * renyi * _ORDERS[0][1])
     orders = (
-        Rule(max(1.05, round(best * factor, 3)), delta * renyi * share, accounting != "gdp")
+        Rule(max(_LEAST_ORDER, round(best * factor, 3)), delta * renyi * share, accounting != "gdp")
         for factor, share in _ORDERS
     )
     return (Rule(None, delta * exact, accounting != "rdp"), *orders)
@@ -140,7 +148,7 @@ def rules_to_list(rules: tuple[Rule, ...]) -> list[dict[str, Any]]:
 
 
 def rules_from_list(records: list[dict[str, Any]]) -> tuple[Rule, ...]:
-    """Rebuild rules from :func:`rules_to_list`."""
+    """Rebuild the rules that :func:`rules_to_list` wrote into the entry of a dataset."""
     return tuple(Rule(**record) for record in records)
 
 
@@ -156,6 +164,7 @@ def best_order(epsilon: float, delta: float) -> float:
         rho = epsilon - math.log1p(-1 / a) + (math.log(delta) + math.log(a)) / (a - 1)
         return 2 * rho / a
 
+    # Orders from 1.02 to a million; where the best lies outside, the end is taken.
     low, high = -4.0, 14.0
     for _ in range(6):
         step = (high - low) / 40
@@ -164,6 +173,9 @@ def best_order(epsilon: float, delta: float) -> float:
     return 1 + math.exp(best)
 
 
-def _down(amount: float) -> int:
-    """Whole units, rounded down by a margin larger than the rounding of floats."""
-    return max(-1, min(CAP - 1, math.floor(amount * (1 - 1e-12) * UNIT) - 1))
+def _units_below(amount: float) -> int:
+    """Whole units, rounded down by a margin larger than the rounding of floats.
+
+    At least -1, which no spending is within, and below ``CAP``, which no allowance may reach.
+    """
+    return max(-1, min(CAP - 1, math.floor(amount * (1 - _MARGIN) * UNIT) - 1))

@@ -1,4 +1,4 @@
-"""The ledger: who may still spend what on which dataset."""
+"""``Ledger``: opens the accounts of datasets in one file or database, and checks its record."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from veilspan.ledger.filters import rules_for, rules_to_list
 from veilspan.ledger.names import check_name
 from veilspan.ledger.records import DATASET, Entry, Terms
 from veilspan.ledger.seal.chain import Head
-from veilspan.ledger.seal.journal import Journal, Page, checked_location, shown
+from veilspan.ledger.seal.journal import Journal, Page, hide_password, resolve_location
 from veilspan.ledger.seal.keys import key_path
 from veilspan.ledger.seal.verification import LedgerReport, verify_ledger
 from veilspan.ledger.session import session
@@ -20,7 +20,7 @@ from veilspan.ledger.spending import Spending
 from veilspan.ledger.terms import (
     dataset_entries,
     find_dataset,
-    opened_as,
+    read_dataset,
     spending_on,
     terms_and_rules,
 )
@@ -57,12 +57,12 @@ class Ledger:
     def __init__(
         self, location: str | os.PathLike[str], key: str | os.PathLike[str] | None = None
     ) -> None:
-        self.url = checked_location(location)
+        self.url = resolve_location(location)
         self.key_file = str(key_path(key))
 
     @property
     def journal(self) -> Journal:
-        """The entries, sealed."""
+        """The ledger's journal: its entries, each sealed, behind its key."""
         from pathlib import Path
 
         return Journal(self.url, Path(self.key_file))
@@ -96,26 +96,29 @@ class Ledger:
         """
         if epsilon is None and delta is None:
             with self.journal.reading() as page:
-                return self._handle(opened_as(page, check_name(name, "the name of a dataset")))
+                return self._handle(read_dataset(page, check_name(name, "the name of a dataset")))
         if epsilon is None or delta is None:
-            raise LedgerError("a dataset's budget is both epsilon and delta.")
+            raise LedgerError(
+                "a dataset's budget is both epsilon and delta: give both, or neither to open one "
+                "that exists."
+            )
         name = check_name(name, "the name of a dataset")
         wanted = Terms(name, float(epsilon), float(delta), neighbors, accounting, test)  # type: ignore[arg-type]
         rules = rules_for(wanted.epsilon, wanted.delta, accounting)
         allowed = [rule.allowance(wanted.epsilon) for rule in rules]
-        opened = self._recorded(wanted) if self.journal.exists() else None
+        opened = self._find(wanted) if self.journal.exists() else None
         if opened is None:
             with self.journal.writing() as page:
-                opened = _with_terms(page, wanted)
+                opened = _find_with_terms(page, wanted)
                 if opened is None:
                     content = {"terms": asdict(wanted), "rules": rules_to_list(rules)}
                     opened = page.append(DATASET, name, {**content, "allowed": allowed})
                     page.book.open_account(name, allowed)
         return self._handle(opened)
 
-    def _recorded(self, wanted: Terms) -> Entry | None:
+    def _find(self, wanted: Terms) -> Entry | None:
         with self.journal.reading() as page:
-            return _with_terms(page, wanted)
+            return _find_with_terms(page, wanted)
 
     def _handle(self, opened: Entry) -> Dataset:
         return Dataset(self.url, opened.dataset, self.key_file)
@@ -129,12 +132,12 @@ class Ledger:
         return session(handle)
 
     def datasets(self) -> list[str]:
-        """Names of all datasets."""
+        """Names of all datasets in the ledger, sorted, as they are spelled there."""
         with self.journal.reading() as page:
             return [entry.dataset for entry in dataset_entries(page)]
 
     def spent(self) -> dict[str, Spending]:
-        """What was spent on each dataset."""
+        """What was spent on each dataset, and what is left, by its name."""
         with self.journal.reading() as page:
             return {entry.dataset: spending_on(page, entry) for entry in dataset_entries(page)}
 
@@ -173,10 +176,10 @@ class Ledger:
         return verify_ledger(self.journal, given)
 
     def __repr__(self) -> str:
-        return f"Ledger({shown(self.url)!r})"
+        return f"Ledger({hide_password(self.url)!r})"
 
 
-def _with_terms(page: Page, wanted: Terms) -> Entry | None:
+def _find_with_terms(page: Page, wanted: Terms) -> Entry | None:
     """The entry of the dataset, if it is there with these terms; other terms are refused."""
     found = find_dataset(page.book, wanted.name)
     if found is None:

@@ -1,11 +1,11 @@
-"""Names of datasets and of keys: one spelling, printable."""
+"""Names of datasets and idempotency keys: one spelling for what looks the same, all printable."""
 
 from __future__ import annotations
 
 import unicodedata
 from typing import Any
 
-#: Letters and signs without ink: joiners and fillers of Hangul and Khmer, an empty Braille cell.
+#: Characters that print as nothing: joiners and fillers of Hangul and Khmer, an empty Braille cell.
 _BLANK = frozenset((0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0))
 #: Marks that choose among pictures of the letter before them.
 _SELECTORS = ((0x180B, 0x180F), (0xFE00, 0xFE0F), (0xE0100, 0xE01EF))
@@ -20,7 +20,7 @@ def check_name(value: Any, what: str) -> str:
     """
     if not isinstance(value, str):
         raise TypeError(f"{what} must be text; got {type(value).__name__}.")
-    name = normalised(value)
+    name = to_nfc(value)
     if not name or len(name) > 200 or not name.isprintable() or name != name.strip():
         raise ValueError(f"{what} must be 1 to 200 printable characters without spaces around.")
     if not name.isascii() and any(_is_blank(letter) for letter in name):
@@ -34,11 +34,11 @@ def _is_blank(letter: str) -> bool:
     return code in _BLANK or any(first <= code <= last for first, last in _SELECTORS)
 
 
-def normalised(name: str) -> str:
-    """The name in NFC."""
+def to_nfc(name: str) -> str:
+    """Return the name in the Unicode normal form NFC, in which each letter is one character."""
     return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
 def spellings(name: str) -> tuple[str, str]:
-    """A name in NFC and in NFD: keys were once kept as they were typed, mostly in one of these."""
-    return normalised(name), unicodedata.normalize("NFD", name)
+    """Return a name in NFC and NFD: older ledgers keep keys as typed, mostly in one of both."""
+    return to_nfc(name), unicodedata.normalize("NFD", name)

@@ -77,7 +77,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Terms:
-    """What may be spent on a dataset, for ever."""
+    """What may be spent on a dataset, and how it is counted; fixed when the dataset is made."""
 
     name: str
     epsilon: float
@@ -89,7 +89,9 @@ class Terms:
     def __post_init__(self) -> None:
         check_name(self.name, "the name of a dataset")
         if not Budget(self.epsilon, self.delta).is_private:
-            raise ValueError("the budget of a dataset must be finite.")
+            raise ValueError(
+                "the budget of a dataset must be finite: give an epsilon that is not inf."
+            )
         check_neighbors(self.neighbors)
         if self.accounting not in ACCOUNTING:
             known = ", ".join(ACCOUNTING)
@@ -98,7 +100,7 @@ class Terms:
             raise TypeError(f"test must be True or False; got {self.test!r}.")
 
     def describe(self) -> str:
-        """The terms in a few words."""
+        """Say the terms in a few words, for messages and tables."""
         kind = ", for tests" if self.test else ""
         return (
             f"epsilon = {self.epsilon:g}, delta = {self.delta:g}, {self.neighbors}, "
@@ -112,5 +114,5 @@ def as_json(content: Any) -> str:
 
 
 def now() -> str:
-    """The time as the clock has it, in UTC."""
+    """Return the time of this machine's clock in UTC, as ISO 8601 with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,4 +1,8 @@
-"""Stored releases: how a fit is recognised, and how its result is kept and given out again."""
+"""Releases that a ledger stores: how a fit is recognised, and how its result is kept.
+
+A fit under an idempotency key is recognised by a digest of what it asks, and its result is a pickle
+that is read back by an unpickler which builds veilspan's own classes and NumPy arrays only.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from typing import Any
 
 from veilspan.ledger.errors import LedgerError
 
+# What NumPy names in a pickle of an array, in its versions 1 and 2.
 _ARRAYS = {"_reconstruct", "scalar", "_frombuffer"}
 _PLAIN = {
     "builtins": {"set", "frozenset", "slice", "complex", "range", "bytearray"},
@@ -40,6 +45,7 @@ def _feed(state: Any, part: Any) -> None:
         state.update(f"array {part.dtype} {part.shape} ".encode())
         _feed(state, part.tolist() if part.dtype.hasobject else part.tobytes())
     elif isinstance(part, Mapping):
+        # Kinds and lengths go in before contents, so that no two values run into the same bytes.
         state.update(f"mapping {len(part)} ".encode())
         for name in sorted(part, key=repr):
             _feed(state, name)
@@ -58,6 +64,7 @@ def _feed(state: Any, part: Any) -> None:
 
 def _feed_object(state: Any, part: Any) -> None:
     kind = part if isinstance(part, type) else type(part)
+    # The name of the class, so that two kinds of objects with equal contents differ.
     state.update(f"object {kind.__module__}.{kind.__qualname__} ".encode())
     if isinstance(part, type):
         return
@@ -84,12 +91,13 @@ def _feed_object(state: Any, part: Any) -> None:
 
 
 def pack(attributes: Mapping[str, Any]) -> bytes:
-    """A release as bytes."""
+    """Return the attributes of a release as bytes; ``LedgerError`` if one cannot be pickled."""
     try:
         return pickle.dumps(dict(attributes), protocol=5)
     except Exception as error:  # whatever an attribute of the user's raises
         raise LedgerError(
-            f"the release cannot be stored under an idempotency key ({type(error).__name__})."
+            f"the release cannot be stored under an idempotency key ({type(error).__name__}): an "
+            "attribute of it cannot be pickled. Fit without a key."
         ) from error
 
 
@@ -116,13 +124,17 @@ class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if name in _PLAIN.get(module, ()):
             return super().find_class(module, name)
+        # Defined there, not merely imported there: a module of ours may import anything.
         if module.startswith("veilspan.") and "." not in name:
             found = super().find_class(module, name)
             if isinstance(found, type) and found.__module__ == module:
                 return found
-        raise LedgerError(f"the stored release holds a {module}.{name}; it is not read.")
+        raise LedgerError(
+            f"the stored release holds a {module}.{name}, neither a class of veilspan nor an array "
+            "of NumPy; it is not read."
+        )
 
 
 def digest_of(payload: bytes) -> str:
-    """Digest of a stored release."""
+    """Return the SHA-256 of a stored release, in hexadecimal; a sealed entry holds it."""
     return hashlib.sha256(payload).hexdigest()

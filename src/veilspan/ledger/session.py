@@ -32,7 +32,7 @@ def current_dataset() -> Dataset | None:
     if len(anywhere) > 1:
         raise LedgerError(
             "sessions of several datasets are open in this process and none of them in this "
-            "thread: say which account is meant by ledger=..."
+            "thread: say which account to charge, by the estimator's ledger=..."
         )
     return next(iter(anywhere), None)
 

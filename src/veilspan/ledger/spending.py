@@ -15,8 +15,12 @@ from veilspan.privacy.errors import BudgetExceededError
 from veilspan.privacy.events import Event, with_noise
 from veilspan.privacy.plan import Plan
 
-#: More noise than 2 to this power is not worth a fit.
+#: The search for what still fits ends at 2 to this power times the planned noise, where a fit would
+#: be nothing but noise; beyond it the message says that nothing is left.
 _MOST_NOISE = 16.0
+#: Relative margin by which "what is left" is rounded down: it covers the roundings of mu_of and
+#: epsilon_of (1e-9) and of a unit in the last place, so that a fit that spends it all passes.
+_MARGIN = 1e-7
 
 
 @dataclass(frozen=True)
@@ -109,8 +113,8 @@ class Spending:
         terms = self.terms
         lines = [
             f"{terms.name}: {self.fraction:.1%} spent of {terms.describe()}",
-            f"  spent      epsilon = {_said(self.epsilon_gdp)} (exact, Gaussian releases), "
-            f"{_said(self.epsilon_rdp)} (Rényi)",
+            f"  spent      epsilon = {_write(self.epsilon_gdp)} (exact, Gaussian releases), "
+            f"{_write(self.epsilon_rdp)} (Rényi)",
             f"  left       one Gaussian fit with epsilon = {self.left():.4g} at delta = "
             f"{terms.delta:g}",
             f"  charges    {self.charges}, {self.released} released, {self.tests} tests",
@@ -119,12 +123,11 @@ class Spending:
 
 
 def largest_epsilon(room: float, delta: float) -> float:
-    """Epsilon of the largest Gaussian fit within mu^2 = ``room``, a trifle less."""
+    """Epsilon of the largest Gaussian fit within mu^2 = ``room``, less ``_MARGIN``; 0 if none."""
     if not room > 0:
         return 0.0
-    # 1e-7 covers the roundings of mu_of and epsilon_of (1e-9) and of a unit in the last place.
-    mu = math.sqrt(room) * (1 - 1e-7) - 1 / UNIT
-    return gdp.epsilon_of(mu, delta) * (1 - 1e-7) if mu > 0 else 0.0
+    mu = math.sqrt(room) * (1 - _MARGIN) - 1 / UNIT
+    return gdp.epsilon_of(mu, delta) * (1 - _MARGIN) if mu > 0 else 0.0
 
 
 def fitting_epsilon(plan: Plan, rules: tuple[Rule, ...], account: Account, delta: float) -> float:
@@ -174,7 +177,7 @@ def refusal(
     fits = fitting_epsilon(plan, rules, account, plan.budget.delta)
     about = "" if plan.adaptive or gaussian_only(plan.events) else "about "
     still = (
-        f"The largest epsilon that still fits is {about}{_down_text(fits)} at delta = "
+        f"The largest epsilon that still fits is {about}{_round_down(fits)} at delta = "
         f"{plan.budget.delta:g}."
         if fits > 0
         else "Nothing is left."
@@ -186,11 +189,11 @@ def refusal(
     )
 
 
-def _down_text(value: float) -> str:
+def _round_down(value: float) -> str:
     """Six significant digits, rounded down: who types them is not refused."""
     scale = 10.0 ** (5 - math.floor(math.log10(value)))
     return f"{math.floor(value * scale) / scale:.6g}"
 
 
-def _said(epsilon: float) -> str:
+def _write(epsilon: float) -> str:
     return f"{epsilon:.4g}" if math.isfinite(epsilon) else "not defined"

@@ -1,15 +1,15 @@
-"""A dataset's terms and account, read from the journal."""
+"""Read a dataset from the journal: its terms, its rules, and what was spent on it."""
 
 from __future__ import annotations
 
 from veilspan.ledger.errors import LedgerError, TamperError
 from veilspan.ledger.filters import Rule, rules_from_list
-from veilspan.ledger.names import normalised
+from veilspan.ledger.names import to_nfc
 from veilspan.ledger.records import DATASET, Entry, Terms
 from veilspan.ledger.seal.journal import Page
 from veilspan.ledger.spending import Spending
 from veilspan.ledger.stores.base import Book
-from veilspan.ledger.totals import charges_so_far, checked_account, releases_so_far
+from veilspan.ledger.totals import charges_so_far, read_account, releases_so_far
 
 
 def find_dataset(book: Book, name: str) -> Entry | None:
@@ -20,23 +20,25 @@ def find_dataset(book: Book, name: str) -> Entry | None:
     its name. If there are several, the one in NFC is meant, else the oldest; the others stay in
     the record, and are not charged any more.
     """
-    plain = normalised(name)
+    plain = to_nfc(name)
     exact = book.dataset_entry(plain)
     if exact is not None:
         return exact
-    return next((e for e in book.dataset_entries() if normalised(e.dataset) == plain), None)
+    return next((e for e in book.dataset_entries() if to_nfc(e.dataset) == plain), None)
 
 
-def opened_as(page: Page, name: str) -> Entry:
-    """The sealed entry with a dataset's terms."""
+def read_dataset(page: Page, name: str) -> Entry:
+    """Return the entry with a dataset's terms, its seal checked; ``LedgerError`` if none."""
     entry = find_dataset(page.book, name)
     if entry is None:
-        raise LedgerError(f"the ledger has no dataset {name!r}.")
+        raise LedgerError(
+            f"the ledger has no dataset {name!r}: make it by giving its epsilon and delta."
+        )
     return page.genuine(entry)
 
 
 def terms_and_rules(opened: Entry) -> tuple[Terms, tuple[Rule, ...]]:
-    """What the entry of a dataset says."""
+    """Read the terms and the rules from the entry of a dataset."""
     content = opened.content
     return Terms(**content["terms"]), rules_from_list(content["rules"])
 
@@ -57,7 +59,7 @@ def spending_on(page: Page, opened: Entry) -> Spending:
     return Spending(
         terms,
         rules,
-        checked_account(page, opened, so_far),
+        read_account(page, opened, so_far),
         so_far.charges,
         so_far.tests,
         releases_so_far(page, opened.dataset),

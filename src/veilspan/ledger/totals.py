@@ -30,7 +30,7 @@ from veilspan.ledger.seal.journal import Page
 
 @dataclass(frozen=True)
 class Charges:
-    """Units spent under each rule, number of charges, and of tests among them."""
+    """Units spent so far under each rule, the number of charges, and that of tests among them."""
 
     spent: tuple[int, ...] = (0,) * MOST_RULES
     charges: int = 0
@@ -38,7 +38,7 @@ class Charges:
 
 
 def charges_so_far(page: Page, dataset: str) -> Charges:
-    """From the last charge of a dataset, sealed."""
+    """Read the totals from the last charge of a dataset, whose seal is checked."""
     past = page.book.last_of(CHARGE, dataset)
     if past is None:
         return Charges()
@@ -51,7 +51,7 @@ def charges_so_far(page: Page, dataset: str) -> Charges:
 
 
 def releases_so_far(page: Page, dataset: str) -> int:
-    """From the last release of a dataset, sealed."""
+    """Read the number of releases from the last one of a dataset, whose seal is checked."""
     past = page.book.last_of(RELEASE, dataset)
     if past is None:
         return 0
@@ -61,10 +61,13 @@ def releases_so_far(page: Page, dataset: str) -> int:
     return len(page.entries(dataset, (RELEASE,)))
 
 
-def checked_account(page: Page, opened: Entry, so_far: Charges) -> Account:
-    """The account, if it is what the sealed entries say: allowance and spending."""
+def read_account(page: Page, opened: Entry, so_far: Charges) -> Account:
+    """Return the account if its allowance and spending agree with the sealed entries."""
     account = page.book.account(opened.dataset)
     told = (tuple(opened.content["allowed"]), so_far.spent)
     if account is None or (account.allowed, account.spent) != told:
-        raise TamperError(f"the account of {opened.dataset!r} is not what its entries say.")
+        raise TamperError(
+            f"the account of {opened.dataset!r} is not what its entries say. Nothing was charged; "
+            "run verify."
+        )
     return account

@@ -17,7 +17,7 @@ import numpy as np
 from veilspan._scales import check_scale
 from veilspan.curator.query import RowQuery
 from veilspan.geometry import Grassmann, Manifold, Sphere
-from veilspan.geometry._rowwise import or_nan
+from veilspan.geometry._rowwise import apply_or_nan
 from veilspan.queries.moments import SecondMoment
 from veilspan.queries.own_gradient import OWN_ROUNDING
 from veilspan.queries.residuals import residual_roundings
@@ -148,7 +148,7 @@ class FrechetLoss(ManifoldLoss):
     def gradients(self, rows: np.ndarray, point: np.ndarray) -> np.ndarray:
         """-log_w z."""
         shape = self.manifold.point_shape
-        return -or_nan(lambda stack: self.manifold.log(point, stack), rows, shape)
+        return -apply_or_nan(lambda stack: self.manifold.log(point, stack), rows, shape)
 
     def coordinates(self, rows: np.ndarray, point: np.ndarray) -> np.ndarray:
         """-log_w z in coordinates, without the way through the tangent space.
@@ -156,7 +156,7 @@ class FrechetLoss(ManifoldLoss):
         NaN for a row that float64 has no logarithm of; it then contributes nothing.
         """
         shape = self.manifold.coordinate_shape
-        seen = or_nan(lambda stack: self.manifold.log_coordinates(point, stack), rows, shape)
+        seen = apply_or_nan(lambda stack: self.manifold.log_coordinates(point, stack), rows, shape)
         return -seen.reshape(len(rows), math.prod(shape))
 
     def values(self, rows: np.ndarray, point: np.ndarray) -> np.ndarray:

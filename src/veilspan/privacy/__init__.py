@@ -1,4 +1,4 @@
-"""All that a privacy reviewer must read.
+"""What a privacy reviewer reads: promises, their cost, the noise, and the record of a release.
 
 ``neighbors`` and ``budget`` say what is promised; ``gdp``, ``accounting`` and ``renyi`` what a list
 of ``events`` costs; ``calibration`` how much noise a budget needs; ``spaces`` where an answer

@@ -50,16 +50,22 @@ if TYPE_CHECKING:
 # Width of a cell of the discretised privacy loss. Rounding is pessimistic at any width. 1e-4 is
 # within 1e-3 (relative) of the limit unless one step loses less than a cell (about 2 q / z): at
 # q = 1e-5 and a million steps epsilon comes out up to seven times too large, never too small.
+# A plan is searched for at the coarse width, with a tenth of the cells, and certified at the other.
 CERTIFY, SEARCH = 1e-4, 1e-3
 TINY = 0.2  # noise multiplier of a sampled event below which cells grow with its loss
+CELLS_A_LOSS = 1000  # of a sampled event below TINY: rounding costs a permille of its loss
 CELLS = 200_000  # at most, for the losses of one tilted objective
 GAUSSIAN_CELLS = 2_000_000  # at most, for those of all full batches together
+#: Losses matter up to so many standard deviations above their mean: a normal has less than 1e-18
+#: beyond, a thousandth of what the numerical accountant cuts off anyway.
+TAIL = 9
 #: The numerical accountant cuts 1e-15 off a tail and adds it to delta, and its Fourier transforms
 #: round by about as much: a smaller delta is not resolved.
 LEAST_NUMERIC_DELTA = 1e-12
 #: Cells grow with the loss of a tilted objective, and e^cell has to be a number. (Samples are
 #: counted as full batches long before.)
 MOST_OBJECTIVE_EPSILON = 1e7
+#: Widest cell: e^500 is a float64, and so is its product with any probability.
 WIDEST = 500.0
 
 
@@ -90,8 +96,8 @@ def epsilon_spent(
 
 
 @lru_cache(maxsize=512)  # pure, and a plan is made anew for every part of a fit
-def within(events: tuple[Event, ...], budget: Budget, neighbors: Neighbors) -> bool:
-    """Whether events together cost no more than a budget: the test that every plan has to pass.
+def fits_budget(events: tuple[Event, ...], budget: Budget, neighbors: Neighbors) -> bool:
+    """Tell whether events together cost no more than a budget: what every plan has to pass.
 
     There is no tolerance here. ``gdp.delta_of`` is rounded up and the numerical accountant's losses
     are too; it is :func:`veilspan.calibrate_noise` that leaves a margin (1e-9 of mu, or of epsilon)
@@ -110,6 +116,7 @@ def within(events: tuple[Event, ...], budget: Budget, neighbors: Neighbors) -> b
     joined = merge(events)
     if any(event.noise_multiplier == 0 for event in joined):
         return False
+    # Exchanging a row moves a sum by up to twice its norm, to which sampled multipliers refer.
     distance = 2.0 if neighbors == "replace-one" else 1.0
     whole = [_as_full_batch(event, distance) for event in joined]
     if all(whole) and gdp.delta_of(gaussian_mu(filter(None, whole)), budget.epsilon) <= (
@@ -120,7 +127,7 @@ def within(events: tuple[Event, ...], budget: Budget, neighbors: Neighbors) -> b
 
 
 def _as_full_batch(event: Event, distance: float) -> GaussianEvent | None:
-    """A release that costs no less and that all rows take part in; None if there is none."""
+    """Return a release of all rows that costs at least as much; None for a tilted objective."""
     if isinstance(event, SampledGaussianEvent):
         return GaussianEvent(event.name, event.noise_multiplier / distance, event.count)
     return event if isinstance(event, GaussianEvent) else None
@@ -141,25 +148,25 @@ def _fit(
     distance = 2.0 if neighbors == "replace-one" else 1.0
     mu = gaussian_mu(joined)
     if not gaussian_only(joined) and math.isfinite(mu):
-        cell = max(cell, (mu * mu / 2 + 9 * mu) / GAUSSIAN_CELLS)
+        cell = max(cell, (mu * mu / 2 + TAIL * mu) / GAUSSIAN_CELLS)
     kept: list[Event] = []
     for event in joined:
         if isinstance(event, ObjectiveEvent) and event.noise_multiplier > 0:
             cell = max(cell, loss_scale(event, neighbors) / CELLS)
         tiny = isinstance(event, SampledGaussianEvent) and 0 < event.noise_multiplier < TINY
         loss = 1 / (2 * event.noise_multiplier**2) if tiny else 0.0
-        if loss > 5e5:
+        if loss > CELLS_A_LOSS * WIDEST:  # its cells would have to be wider than the widest
             event = _as_full_batch(event, distance) or event
             loss = 0.0
         kept.append(event)
-        cell = max(cell, loss / 1000)
+        cell = max(cell, loss / CELLS_A_LOSS)
     return tuple(kept), min(cell, WIDEST)
 
 
 def delta_spent(
     events: Iterable[Event], epsilon: float, *, neighbors: Neighbors = "replace-one"
 ) -> float:
-    """Smallest delta at ``epsilon`` that all events together guarantee."""
+    """Smallest delta at ``epsilon`` that all events together guarantee; 1 if one has no noise."""
     joined, cell = _fit(merge(events), check_neighbors(neighbors), CERTIFY)
     if gaussian_only(joined):
         return gdp.delta_of(gaussian_mu(joined), epsilon)
@@ -183,7 +190,10 @@ def privacy_curve(
 
     joined, cell = _fit(merge(events), check_neighbors(neighbors), CERTIFY)
     if any(event.noise_multiplier == 0 for event in joined):
-        raise ValueError("without noise there is no curve: delta is 1 at every epsilon.")
+        raise ValueError(
+            "an event without noise has no privacy curve (delta is 1 at every epsilon): calibrate "
+            "the noise first."
+        )
     if epsilons is None:
         epsilons = np.linspace(0, max(_epsilon(joined, 1e-9, neighbors, SEARCH), 1e-6), 101)
     grid = np.asarray(epsilons, dtype=float)
@@ -195,7 +205,7 @@ def privacy_curve(
 
 
 def gaussian_only(events: Iterable[Event]) -> bool:
-    """Whether the exact composition applies."""
+    """Tell whether all events are full-batch Gaussian, so that the exact composition applies."""
     return all(isinstance(event, GaussianEvent) for event in events)
 
 
@@ -228,7 +238,7 @@ def check_numeric_delta(delta: float) -> None:
 
 
 def _loss_distribution(joined: Sequence[Event], neighbors: Neighbors, cell: float) -> Any:
-    """Compose the joint privacy loss distribution (pessimistic)."""
+    """Compose all events into one privacy loss distribution, every loss rounded up to its cell."""
     from dp_accounting import NeighboringRelation
     from dp_accounting.pld import pld_pmf
     from dp_accounting.pld import privacy_loss_distribution as pld

@@ -52,18 +52,20 @@ class Budget:
             if isinstance(value, bool) or not isinstance(value, Real):
                 raise TypeError(f"{name} must be a number; got {type(value).__name__}.")
         if not self.epsilon > 0:
-            raise ValueError(f"epsilon must be positive; got {_said(self.epsilon)}.")
+            raise ValueError(f"epsilon must be positive; got {_describe(self.epsilon)}.")
         if not (LEAST_EPSILON <= self.epsilon <= MOST_EPSILON or self.epsilon == math.inf):
             raise ValueError(
                 f"epsilon must lie between {LEAST_EPSILON:g} and {MOST_EPSILON:g}, or be inf for "
-                f"no privacy at all; got {_said(self.epsilon)}."
+                f"no privacy at all; got {_describe(self.epsilon)}."
             )
         if not 0 < self.delta < 1:
-            raise ValueError(f"delta must lie strictly between 0 and 1; got {_said(self.delta)}.")
+            raise ValueError(
+                f"delta must lie strictly between 0 and 1; got {_describe(self.delta)}."
+            )
         if not LEAST_DELTA <= self.delta <= MOST_DELTA:
             raise ValueError(
                 f"delta must lie between {LEAST_DELTA:g} and {MOST_DELTA:g}; got "
-                f"{_said(self.delta)}."
+                f"{_describe(self.delta)}."
             )
         # Plain floats: whole numbers and fractions mean the same and are written the same.
         object.__setattr__(self, "epsilon", float(self.epsilon))
@@ -85,8 +87,8 @@ class Budget:
         return gdp.mu_of(self.epsilon, self.delta)
 
 
-def _said(value: Any) -> str:
-    """A number for a message, however long it is."""
+def _describe(value: Any) -> str:
+    """Write a number for a message, also an int that no float can hold."""
     try:
         return f"{float(value)!r}"
     except OverflowError:

@@ -1,4 +1,8 @@
-"""How much noise a budget needs."""
+"""``calibrate_noise``: the least noise with which planned events stay within a budget.
+
+Full-batch Gaussian events have a closed form. Anything else is found by root finding on the
+numerical accountant, always ending on the side that keeps the promise.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,12 @@ ACCURACY = 1e-4  # relative, on the noise, from the safe side
 #: ``Budget.mu``. So a plan need not forgive any rounding.
 MARGIN = 1e-9
 MOST_NOISE = 1e12  # as a multiplier: more of it no longer changes what is computed
-REACHABLE = 0.95  # of epsilon: what determinants may cost by themselves, see ``objective``
+#: Of epsilon: what determinants may cost by themselves (see ``objective``). At 1 nothing would be
+#: left for the noise. Nothing but the smallest lam that is accepted depends on it.
+REACHABLE = 0.95
+#: Log epsilon over log noise at the start of the search, between -1 (much noise) and -2 (little).
+#: A wrong one costs an evaluation or two: the slope is measured from the second step on.
+FIRST_SLOPE = -1.2
 
 
 def calibrate_noise(
@@ -72,7 +81,7 @@ def calibrate_noise(
     >>> round(mean.noise_multiplier, 3), round(moment.noise_multiplier, 3)
     (8.449, 4.878)
     """
-    return _calibrated(
+    return _calibrate(
         budget,
         tuple(events),
         check_neighbors(neighbors),
@@ -81,27 +90,30 @@ def calibrate_noise(
 
 
 @lru_cache(maxsize=128)  # pure: the same question has the same answer
-def _calibrated(
+def _calibrate(
     budget: Budget,
     chosen: tuple[Event, ...],
     neighbors: Neighbors,
     weights: tuple[float, ...] | None,
 ) -> tuple[Event, ...]:
     if not chosen:
-        raise ValueError("nothing to calibrate: give at least one event.")
+        raise ValueError("there is nothing to calibrate: give at least one event.")
     if not budget.is_private:
         return tuple(with_noise(event, 0.0) for event in chosen)
     if weights is not None:
-        chosen = _share(budget, chosen, neighbors, weights)
+        chosen = _weigh(budget, chosen, neighbors, weights)
     elif any(event.noise_multiplier == 0 for event in chosen):
-        raise ValueError("relative noise multipliers must be positive.")
+        raise ValueError(
+            "relative noise multipliers must be positive; leave them at 1 for equal noise."
+        )
     factor = _common_factor(budget, chosen, neighbors)
     return tuple(with_noise(event, event.noise_multiplier * factor) for event in chosen)
 
 
-def _share(
+def _weigh(
     budget: Budget, events: tuple[Event, ...], neighbors: Neighbors, weights: Sequence[float]
 ) -> tuple[Event, ...]:
+    """Give each event the noise that it would need alone, divided by the root of its share."""
     if len(weights) != len(events):
         raise ValueError(f"{len(events)} events need {len(events)} weights; got {len(weights)}.")
     if not all(weight > 0 and math.isfinite(weight) for weight in weights):
@@ -109,7 +121,7 @@ def _share(
     total = math.fsum(weights)
     alone = [
         event.noise_multiplier * _common_factor(budget, (event,), neighbors)
-        for event in (with_noise(event, _start(event)) for event in events)
+        for event in (with_noise(event, _first_noise(event)) for event in events)
     ]
     return tuple(
         with_noise(event, noise * math.sqrt(total / weight))
@@ -117,7 +129,8 @@ def _share(
     )
 
 
-def _start(event: Event) -> float:
+def _first_noise(event: Event) -> float:
+    """A multiplier to begin the search at; the factor that is found makes up for any other."""
     if isinstance(event, SampledGaussianEvent):
         return max(0.5, 1e3 * event.sampling_rate)
     return 1.0
@@ -150,7 +163,9 @@ def _common_factor(budget: Budget, events: tuple[Event, ...], neighbors: Neighbo
     target = math.log(budget.epsilon * (1 - MARGIN))
     guess = _central_limit_guess(budget, events, neighbors)
     try:
-        rough, slope = _solve_decreasing(epsilon_at(SEARCH), target, guess, -1.2, tolerance=1e-3)
+        rough, slope = _solve_decreasing(
+            epsilon_at(SEARCH), target, guess, FIRST_SLOPE, tolerance=1e-3
+        )
         fine, _ = _solve_decreasing(epsilon_at(CERTIFY), target, rough, slope, tolerance=ACCURACY)
     except _NoNoiseFoundError:
         raise ValueError(
@@ -229,10 +244,14 @@ def _solve_decreasing(
         value = function(x)
         if previous is not None and x != previous[0]:
             measured = (value - previous[1]) / (x - previous[0])
-            # Too close for a difference of rounded numbers: keep the slope that we have.
+            # Log epsilon falls by between 1 and 2 for a unit of log noise, more steeply where
+            # epsilon is tiny. Anything else is a difference of two points too close for rounded
+            # numbers: keep the slope that we have.
             slope = measured if -20 < measured < -0.2 else slope
         previous = (x, value)
         low, high = (x, high) if value > target else (low, min(high, x))
+        # In units of x: stop within 0.7 of the tolerance, and aim at half of that below, so that
+        # a step that is off by as much either way still ends on the safe side.
         if value <= target and target - value <= 0.7 * tolerance * abs(slope):
             return x, slope
         if high - low <= 0.5 * tolerance:

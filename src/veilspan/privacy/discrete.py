@@ -46,7 +46,7 @@ from veilspan.privacy.grid import Scale
 from veilspan.privacy.noise import NoiseSource
 
 FINE = 90  # the noise is drawn 2^90 steps to a standard deviation, see above
-LARGEST = 20_000  # coordinates; about 30 microseconds each
+LARGEST = 20_000  # coordinates; about 30 microseconds each, and what the guarantee above counts on
 
 
 def add_discrete_noise(value: np.ndarray, scale: Scale, source: NoiseSource) -> np.ndarray:
@@ -63,14 +63,14 @@ def add_discrete_noise(value: np.ndarray, scale: Scale, source: NoiseSource) -> 
     finer = max(0, FINE - floor(spread).bit_length() + 1)  # bits below the grid of the release
     variance = (spread * 2**finer) ** 2
     noise = np.array(
-        [rounded_shift(discrete_gaussian(variance, coins), finer) for _ in range(value.size)],
+        [shift_and_round(discrete_gaussian(variance, coins), finer) for _ in range(value.size)],
         dtype=float,
     )
     return np.asarray((np.rint(value / scale.step) + noise.reshape(value.shape)) * scale.step)
 
 
-def rounded_shift(number: int, bits: int) -> int:
-    """The integer nearest to number / 2^bits; halves go to the even one, so that signs are fair."""
+def shift_and_round(number: int, bits: int) -> int:
+    """Round number / 2^bits to the nearest integer, halves to the even one for either sign."""
     if bits == 0:
         return number
     half, whole = 1 << (bits - 1), number >> bits
@@ -113,13 +113,15 @@ class Coins:
         return self._exp_minus_at_most_one(rest, denominator)
 
     def _exp_minus_at_most_one(self, numerator: int, denominator: int) -> bool:
+        # von Neumann: heads of probability x, x/2, x/3, ... in a row; the chance that the first
+        # tails comes at an odd place is 1 - x + x^2/2! - ... = e^-x.
         k = 1
         while self.happens(numerator, denominator * k):
             k += 1
         return k % 2 == 1
 
     def _draw(self, bits: int) -> int:
-        """Uniform bits, as an integer."""
+        """Return that many uniform bits as an integer; they are drawn 256 bytes at a time."""
         while self._bits < bits:
             self._buffer |= int.from_bytes(self._generator.bytes(256), "big") << self._bits
             self._bits += 2048
@@ -139,6 +141,7 @@ def discrete_laplace(scale: int, coins: Coins) -> int:
         while coins.exp_minus(1):
             multiple += 1
         size = remainder + scale * multiple
+        # Zero has two signs: with one of them it is drawn again, or it would come twice as often.
         negative = coins.below(2) == 1
         if not (negative and size == 0):
             return -size if negative else size

@@ -1,4 +1,4 @@
-"""Errors and warnings that concern the guarantee. Their texts never hold a value of the data."""
+"""Errors and warnings about the guarantee. Their texts never hold a value of the data."""
 
 from __future__ import annotations
 

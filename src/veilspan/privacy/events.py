@@ -107,9 +107,12 @@ class ObjectiveEvent:
         if self.row_length > 1:
             raise ValueError(f"row_length must be at most 1; got {self.row_length}.")
         if self.shape not in ("logistic", "one-sided", "two-sided", "softmax"):
-            raise ValueError(f"unknown shape of a loss: {self.shape!r}.")
+            raise ValueError(
+                f"unknown shape of a loss: {self.shape!r}; it is one of logistic, one-sided, "
+                "two-sided, softmax."
+            )
         if (self.shape == "softmax") != (self.classes > 1):
-            raise ValueError('classes belong to the shape "softmax": two or more, else one.')
+            raise ValueError('classes must be 2 or more for the shape "softmax", and 1 for others.')
 
     @property
     def std(self) -> float:
@@ -121,7 +124,7 @@ Event = Union[GaussianEvent, SampledGaussianEvent, ObjectiveEvent]  # noqa: UP00
 
 
 def with_noise(event: Event, noise_multiplier: float) -> Event:
-    """Return the same event at another noise multiplier."""
+    """Return a copy of the event with another noise multiplier; all else stays as it was."""
     return replace(event, noise_multiplier=float(noise_multiplier))
 
 
@@ -145,7 +148,7 @@ def event_to_dict(event: Event) -> dict[str, Any]:
 
 
 def event_from_dict(record: dict[str, Any]) -> Event:
-    """Rebuild an event from :func:`event_to_dict`."""
+    """Rebuild an event from :func:`event_to_dict`; ValueError for a mechanism unknown here."""
     fields = dict(record)
     mechanism = fields.pop("mechanism", None)
     for kind in (GaussianEvent, SampledGaussianEvent, ObjectiveEvent):

@@ -1,4 +1,4 @@
-r"""Gaussian differential privacy, exactly.
+r"""Gaussian differential privacy: exact composition, and exact conversion to (epsilon, delta).
 
 A full-batch Gaussian release with noise multiplier z (noise std over sensitivity) is mu-GDP with
 mu = 1/z, any adaptive sequence of them is mu-GDP with mu^2 = sum 1/z_t^2 (Dong, Roth & Su 2022,
@@ -45,7 +45,7 @@ LEAST_DELTA = 1e-304
 def delta_of(mu: float, epsilon: float) -> float:
     """Smallest delta for which mu-GDP implies (epsilon, delta)-DP, rounded up."""
     if mu < 0 or math.isnan(mu) or math.isnan(epsilon):
-        raise ValueError("mu must be >= 0 and epsilon a number.")
+        raise ValueError("mu must be at least 0 and epsilon a number; one of them is not.")
     if mu == 0 or epsilon == math.inf:
         return 0.0
     if mu == math.inf:
@@ -61,7 +61,7 @@ def delta_of(mu: float, epsilon: float) -> float:
 
 
 def _mills_difference(t: float, mu: float) -> float:
-    """R(t) - R(t + mu), see the top of this file."""
+    """R(t) - R(t + mu) without cancellation; the top of this file says how."""
     from scipy.special import erfcx
 
     root = math.sqrt(2)
@@ -82,9 +82,12 @@ def _five_nodes() -> tuple[tuple[float, ...], tuple[float, ...]]:
 
 
 def _rounding(mu: float, epsilon: float, t: float) -> float:
-    """Bound on the relative error of delta in float64."""
-    moved = epsilon / mu + mu / 2
-    return 16 * _UNIT * (4 + 2 * t * t + (abs(t) + 2) * (moved + 2) + min(1 / mu, 1 / _SMALL_MU))
+    """Bound on the relative error of delta in float64: the terms named at the top of this file.
+
+    16 units stand for what is called a few there.
+    """
+    terms = epsilon / mu + mu / 2
+    return 16 * _UNIT * (4 + 2 * t * t + (abs(t) + 2) * (terms + 2) + min(1 / mu, 1 / _SMALL_MU))
 
 
 def epsilon_of(mu: float, delta: float) -> float:
@@ -98,6 +101,7 @@ def epsilon_of(mu: float, delta: float) -> float:
     from scipy.optimize import brentq
 
     def excess(epsilon: float) -> float:
+        # In logarithms the curve is smooth to the end; 1e-320 keeps the one of 0 finite.
         return math.log(max(delta_of(mu, epsilon), 1e-320)) - math.log(delta)
 
     epsilon = brentq(excess, 0.0, high, xtol=1e-13 * high, rtol=1e-13) * (1 + _SAFETY)
@@ -132,7 +136,7 @@ def mu_of(epsilon: float, delta: float) -> float:
 
 
 def total_mu(mus: list[float]) -> float:
-    """Mu of an adaptive composition: the root of the sum of squares."""
+    """Mu of an adaptive composition: the root of the sum of squares, which loses nothing."""
     return math.sqrt(math.fsum(mu * mu for mu in mus))
 
 

@@ -81,6 +81,7 @@ def noise_scale(
     plain = noise_multiplier * sensitivity
     bits = math.ceil(math.log2(max(noise_multiplier * math.sqrt(dim) / COST, 1.0)))
     exponent = math.floor(math.log2(plain)) - min(max(bits, least_bits), FINEST)
+    # A coarser grid where values are large, so that a release is less than 2^52 steps.
     exponent = max(exponent, math.ceil(math.log2(max(largest, plain))) - 51)
     step = math.ldexp(1.0, exponent)
     charged = sensitivity + step * math.sqrt(dim) + float_slack
@@ -108,7 +109,12 @@ def float_slack(
 
 
 def add_noise(value: np.ndarray, scale: Scale, source: NoiseSource) -> np.ndarray:
-    """Round value and noise to the grid and add them; the value itself where there is no noise."""
+    """Round value and noise to the grid and add them; the value itself where there is no noise.
+
+    Both are rounded before they are added: then the sum is one of integers and exact. A sum of
+    floats that is rounded afterwards has already been rounded by an amount that depends on the
+    value.
+    """
     if scale.std == 0:
         return np.array(value, dtype=np.float64)
     noise = source.generator.standard_normal(value.shape)

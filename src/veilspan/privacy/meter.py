@@ -1,4 +1,4 @@
-"""Meters: they let a question pass while the plan covers it, and keep the record.
+"""Meters: each question is let pass or refused by the plan, and what passed is recorded.
 
 A meter is charged *before* a row is read. What it has let pass is spent, whatever happens next.
 """
@@ -15,7 +15,7 @@ from veilspan.privacy.plan import Plan
 
 
 class Meter(ABC):
-    """What may still be asked, and what has been."""
+    """Keeps count of what may still be asked, and of what has been asked already."""
 
     def __init__(self) -> None:
         self._spent: list[Event] = []
@@ -46,12 +46,15 @@ class ScheduleMeter(Meter):
 
     def _admit(self, name: str, noise_multiplier: float | None) -> Event:
         if noise_multiplier is not None:
-            raise BudgetExceededError("a fixed plan sets the noise itself; ask by name alone.")
+            raise BudgetExceededError(
+                "a fixed plan sets the noise of each event: ask by the name of the event alone, "
+                "without a noise_multiplier."
+            )
         if self._left.get(name, 0) < 1:
             known = ", ".join(repr(planned) for planned in self._planned) or "nothing"
             raise BudgetExceededError(
                 f"the plan does not cover another {name!r}; it covers {known}, each as often as "
-                "planned."
+                "planned. Plan for more, or ask for less."
             )
         self._left[name] -= 1
         return with_count(self._planned[name], 1)
@@ -67,29 +70,36 @@ class GaussianFilter(Meter):
     mu^2 (1 + 1e-12). The tolerance is granted once, to the sum: a solver that spends "all that is
     left" is off by a few roundings. ``Budget.mu`` is rounded down by 1e-9, which pays for it, and a
     ledger charges mu^2 (1 + 1e-9) for an adaptive plan (``ledger.costs``). Squares below the
-    smallest float count as that float, so that no number of questions is free.
+    smallest float count as that float, so that no number of questions is free. A question that the
+    plan names has the noise that it says there, and is charged each time like any other.
     """
 
     TOLERANCE = Fraction(1, 10**12)
 
-    def __init__(self, mu: float) -> None:
+    def __init__(self, mu: float, planned: tuple[Event, ...] = ()) -> None:
         super().__init__()
         if not mu > 0:
             raise ValueError(f"mu must be positive; got {mu}.")
         self.mu = mu
+        self._planned = {event.name: event for event in planned}
         # Floats are fractions with a power of two below: their sum is exact and stays short.
         self._sum = Fraction(0)
 
     @property
     def left(self) -> float:
-        """What is left of mu^2."""
+        """What is left of mu^2, never below 0; infinite without privacy."""
         if math.isinf(self.mu):
             return math.inf
         return max(0.0, float(Fraction(self.mu) ** 2 - self._sum))
 
     def _admit(self, name: str, noise_multiplier: float | None) -> Event:
         if noise_multiplier is None:
-            raise BudgetExceededError("under an adaptive plan each question names its noise.")
+            if name not in self._planned:
+                raise BudgetExceededError(
+                    f"{name!r} is not in the plan: a question that an adaptive plan does not name "
+                    "says its noise itself: pass a noise_multiplier."
+                )
+            noise_multiplier = self._planned[name].noise_multiplier
         event = GaussianEvent(name, noise_multiplier)
         if math.isinf(self.mu):
             return event
@@ -107,4 +117,6 @@ class GaussianFilter(Meter):
 
 def meter_for(plan: Plan) -> Meter:
     """Return the meter that enforces a plan."""
-    return GaussianFilter(plan.budget.mu) if plan.adaptive else ScheduleMeter(plan.events)
+    if plan.adaptive:
+        return GaussianFilter(plan.budget.mu, plan.events)
+    return ScheduleMeter(plan.events)

@@ -26,7 +26,7 @@ import numpy as np
 
 
 class NoiseSource(ABC):
-    """A source of normals and of sampling coins."""
+    """Where all randomness of a release comes from: its noise, its samples, a solver's coins."""
 
     #: Whether a release made with this source can be private.
     secure: bool
@@ -85,7 +85,7 @@ class SamplingKey:
     aes: bool = True
 
     def coins(self) -> np.random.Generator:
-        """The stream, from its beginning."""
+        """The stream of this part's coins; each call starts it again from its beginning."""
         if self.seeded:
             return np.random.default_rng(list(self.secret))
         return np.random.Generator(_counter_mode(self.secret, self.aes))
@@ -102,6 +102,7 @@ class SecureNoise(NoiseSource):
 
     def _rekey(self) -> None:
         self._owner = os.getpid()
+        # As long as the longest key that is derived from it, which is ChaCha20's.
         self._secret = secrets.token_bytes(32)
         self._stream = self._derive(b"noise")
 
@@ -112,7 +113,7 @@ class SecureNoise(NoiseSource):
     def _key_for(self, purpose: bytes) -> bytes:
         return hashlib.blake2b(purpose, key=self._secret, digest_size=32).digest()
 
-    def _own(self) -> None:
+    def _rekey_if_forked(self) -> None:
         # The at-fork hook re-keys as well; this also covers processes made without it.
         if os.getpid() != self._owner:
             self._rekey()
@@ -120,28 +121,28 @@ class SecureNoise(NoiseSource):
     @property
     def generator(self) -> np.random.Generator:
         """The noise stream of this process."""
-        self._own()
+        self._rekey_if_forked()
         return self._stream
 
     def sampling_stream(self, step: int) -> np.random.Generator:
-        """Coins of one sampling step."""
-        self._own()
+        """Coins of one sampling step, under a key derived from the secret and the step's number."""
+        self._rekey_if_forked()
         return self._derive(b"sampling" + step.to_bytes(8, "big"))
 
     def coins(self, purpose: str) -> np.random.Generator:
         """A solver's own coins, under a key that is derived one-way."""
-        self._own()
+        self._rekey_if_forked()
         return self._derive(b"coins" + hashlib.blake2b(purpose.encode(), digest_size=32).digest())
 
     def sampling_key(self, step: int, part: int) -> SamplingKey:
-        """Key of the coins of one part of a step."""
-        self._own()
+        """Key of the coins of one part of a step; nothing else can be derived from it."""
+        self._rekey_if_forked()
         purpose = b"part" + step.to_bytes(8, "big") + part.to_bytes(8, "big")
         return SamplingKey(self._key_for(purpose), aes=_has_aes_instructions())
 
     @property
     def description(self) -> str:  # type: ignore[override]
-        """Name of the cipher."""
+        """Name of the cipher and where its key comes from, for the record of a release."""
         return f"{cipher_name()} in counter mode, keyed by the operating system"
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
@@ -176,20 +177,20 @@ class SeededNoise(NoiseSource):
 
     @property
     def generator(self) -> np.random.Generator:
-        """The noise stream."""
+        """The stream of the noise, which starts at the seed and goes on from answer to answer."""
         return self._stream
 
     def sampling_stream(self, step: int) -> np.random.Generator:
-        """Coins of one sampling step."""
+        """Coins of one sampling step: a stream that starts at the seed and the step's number."""
         return np.random.default_rng([self.seed, 1, step])
 
     def coins(self, purpose: str) -> np.random.Generator:
-        """A solver's own coins."""
+        """A solver's own coins: a stream that starts at the seed and a digest of the purpose."""
         digest = hashlib.blake2b(purpose.encode(), digest_size=8).digest()
         return np.random.default_rng([self.seed, 2, int.from_bytes(digest, "big")])
 
     def sampling_key(self, step: int, part: int) -> SamplingKey:
-        """Key of the coins of one part of a step."""
+        """Key of the coins of one part of a step, by a digest of the seed and both numbers."""
         text = f"{self.seed} {step} {part}".encode()
         return SamplingKey(hashlib.blake2b(text, digest_size=32).digest(), seeded=True)
 
@@ -233,6 +234,7 @@ def _has_aes_instructions() -> bool:
     return bool(AESCounter(key=0).use_aesni)
 
 
+# All sources of this process that somebody still holds: the child of a fork gives each a new key.
 _LIVING: weakref.WeakSet[SecureNoise] = weakref.WeakSet()
 
 

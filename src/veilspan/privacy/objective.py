@@ -48,7 +48,7 @@ from veilspan.privacy.slope_layers import Layers
 
 TANGENTS = 64  # of k(t): less than 1e-4 above it at lam = 1
 LOST = 1e-18  # probability of losses beyond the grid, which are counted as infinite
-MOST_CELLS = 400_000
+MOST_CELLS = 400_000  # the grid grows no further; ``accounting`` makes cells that need half of it
 STEEPEST = 1e6  # rate above which layers would lose digits; k is above 13 there
 LITTLE = 0.01  # k / a below which curvature costs so little that the simpler bound serves as well
 
@@ -65,19 +65,23 @@ def loss_bounds(event: ObjectiveEvent, neighbors: Neighbors) -> tuple[LossBound,
     if event.shape == "two-sided":
         if replace:
             return (Lines((2 * a,), (2 * a * a + least_epsilon(event),), sides=2),) * 2
-        return _removed(event, a), Lines((a,), (a * a / 2,), sides=2)
+        return _bound_removal(event, a), Lines((a,), (a * a / 2,), sides=2)
     t, k_of_t = curvature_corners(event)
     if replace:
         both, twice = np.concatenate([t, t + 1]) * a, np.concatenate([k_of_t, k_of_t])
         floor = float(k_of_t.max())
         aside = Lines((0.0, math.sqrt(2) * a), (floor, a * a + floor))
         return (Larger(_lines(both, twice), Apart(aside, a)),) * 2
-    ahead = _lines(t * a, k_of_t) if event.shape == "logistic" else _removed(event, a)
+    ahead = _lines(t * a, k_of_t) if event.shape == "logistic" else _bound_removal(event, a)
     return ahead, Lines((0.0, a), (0.0, a * a / 2))
 
 
-def _removed(event: ObjectiveEvent, a: float) -> LossBound:
-    """The remove direction where the curvature has one bound at every slope."""
+def _bound_removal(event: ObjectiveEvent, a: float) -> LossBound:
+    """Bound the remove direction where the curvature has the same bound at every slope.
+
+    The layers are the better bound. They are left out where the simpler one is as good, and where
+    float64 would not carry them.
+    """
     rate = event.smoothness * event.row_length**2 / event.lam
     k = math.log1p(rate)
     if k < LITTLE * a or rate > STEEPEST:
@@ -86,7 +90,7 @@ def _removed(event: ObjectiveEvent, a: float) -> LossBound:
 
 
 def _lines(lengths: np.ndarray, logs: np.ndarray) -> Lines:
-    """Lines of privacy loss: shift by a length, plus the log of a determinant."""
+    """One line of privacy loss for each corner: a shift by a length, plus a log determinant."""
     return Lines(tuple(lengths.tolist()), tuple((lengths**2 / 2 + logs).tolist()))
 
 
@@ -135,7 +139,7 @@ def least_lam(event: ObjectiveEvent, epsilon: float) -> float:
 
 
 def _expm1(x: float) -> float:
-    """Of any number: where e^x is beyond float64, the largest power below."""
+    """e^x - 1; from x = 700 on that of 700, beyond which it is no float64."""
     return math.expm1(min(x, 700.0))
 
 
@@ -150,6 +154,7 @@ def loss_masses(
 
 
 def _masses(bound: LossBound, cell: float) -> tuple[np.ndarray, float]:
+    # The grid grows until hardly anything is left beyond it; what is left counts as infinite.
     cells = 64
     while cells < MOST_CELLS and bound.survival(np.array([cells * cell]))[0] > LOST:
         cells *= 2
@@ -162,6 +167,7 @@ def _masses(bound: LossBound, cell: float) -> tuple[np.ndarray, float]:
 def loss_scale(event: ObjectiveEvent, neighbors: Neighbors) -> float:
     """Size of the largest losses that matter, for the width of cells."""
     reach = (2 if neighbors == "replace-one" else 1) / event.noise_multiplier
+    # As far as ``accounting.TAIL``, nine standard deviations beyond the mean.
     return reach**2 / 2 + 9 * reach + least_epsilon(event)
 
 

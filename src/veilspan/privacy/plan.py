@@ -1,7 +1,7 @@
 """A plan: what a fit is going to ask, decided from public facts before any row is read.
 
 A plan that costs more than its budget does not exist: its constructor accounts the events and
-refuses (:func:`veilspan.privacy.accounting.within`). Recorded plans are built by the same
+refuses (:func:`veilspan.privacy.accounting.fits_budget`). Recorded plans are built by the same
 constructor. So whoever holds a plan, a curator or a ledger say, need not ask whether it adds up.
 """
 
@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from veilspan.privacy import gdp
-from veilspan.privacy.accounting import epsilon_spent, gaussian_mu, gaussian_only, within
+from veilspan.privacy.accounting import epsilon_spent, fits_budget, gaussian_mu, gaussian_only
 from veilspan.privacy.budget import LEAST_EPSILON, Budget
 from veilspan.privacy.errors import BudgetExceededError
 from veilspan.privacy.events import Event, ObjectiveEvent, event_from_dict, event_to_dict
 from veilspan.privacy.neighbors import Neighbors, check_neighbors
 
-#: Of a plan that is read from a file: each kind of event is accounted by itself, which takes time.
+#: Most events of a plan that is read from a file: each is accounted by itself, so that a
+#: long list would keep its reader busy. Plans that we make have a handful.
 MOST_EVENTS = 512
 
 
@@ -45,8 +46,8 @@ class Plan:
         anything goes.
     adaptive : bool
         Whether the solver chooses its full-batch releases as it goes, under the filter
-        sum mu_k^2 <= mu^2 (valid for adaptively chosen mu_k; Smith & Thakurta 2022). ``events`` is
-        then a forecast, which has to be within the budget as well.
+        sum mu_k^2 <= mu^2 (valid for adaptively chosen mu_k; Smith & Thakurta 2022). ``events`` are
+        then those that are certain beforehand, and the rest of the budget is the solver's.
     decisions : mapping
         Public choices worth showing (steps, scales, shares).
     """
@@ -63,10 +64,12 @@ class Plan:
     def __post_init__(self) -> None:
         names = [event.name for event in self.events]
         if len(set(names)) != len(names):
-            raise ValueError("two events of a plan share a name.")
+            raise ValueError(
+                "two events of a plan share a name: a solver asks by name, so give each its own."
+            )
         check_neighbors(self.neighbors)
-        if not within(tuple(self.events), self.budget, self.neighbors):
-            raise BudgetExceededError(_overspending(self))
+        if not fits_budget(tuple(self.events), self.budget, self.neighbors):
+            raise BudgetExceededError(_explain_overspending(self))
 
     @property
     def epsilon(self) -> float:
@@ -79,6 +82,17 @@ class Plan:
             return self.budget.epsilon
         spent = epsilon_spent(self.events, self.budget.delta, neighbors=self.neighbors)
         return min(max(spent, LEAST_EPSILON), self.budget.epsilon)
+
+    def whole(self) -> PlanPart:
+        """All of this plan, as a solver reads it."""
+        return PlanPart(
+            budget=self.budget,
+            neighbors=self.neighbors,
+            n_rows=self.n_rows,
+            n_features=self.n_features,
+            events=self.events,
+            adaptive=self.adaptive,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description (an infinite epsilon is the string ``"inf"``)."""
@@ -97,7 +111,7 @@ class Plan:
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Plan:
-        """Rebuild a plan from :meth:`to_dict`."""
+        """Rebuild a plan from :meth:`to_dict`; refused if its events cost more than its budget."""
         fields = dict(record)
         if len(fields["events"]) > MOST_EVENTS:
             raise ValueError(f"a recorded plan has at most {MOST_EVENTS} events.")
@@ -125,19 +139,47 @@ class Plan:
         ]
         lines += [f"  {line}" for line in event_lines(self.events)]
         if self.adaptive:
-            lines.append("  (a forecast: the solver spends as it goes, never more than the budget)")
+            lines.append("  (the solver spends the rest as it goes, never more than the budget)")
         lines += [f"  {name}: {value}" for name, value in self.decisions.items()]
         return "\n".join(lines)
 
 
-def _overspending(plan: Plan) -> str:
-    """Why there is no such plan; all of it is public."""
+@dataclass(frozen=True, kw_only=True)
+class PlanPart:
+    """What one of a fit's solvers reads of its plan.
+
+    Not a plan: where a fit has several solvers, their events were calibrated together, and the cost
+    of one's events may lie a little on either side of its part. The whole plan covers them, and
+    its meter is the one that counts.
+
+    Attributes
+    ----------
+    budget : Budget
+        What the solver decides by.
+    neighbors, n_rows, n_features : str, int or None, int
+        As in the plan; columns are those after the map of an earlier stage.
+    events : tuple of events
+        The solver's own.
+    adaptive : bool
+        As in the plan.
+    """
+
+    budget: Budget
+    neighbors: Neighbors
+    n_rows: int | None
+    n_features: int
+    events: tuple[Event, ...] = ()
+    adaptive: bool = False
+
+
+def _explain_overspending(plan: Plan) -> str:
+    """Say why there is no such plan; all that is said is public."""
     budget = plan.budget
     said = f"epsilon = {budget.epsilon:g} at delta = {budget.delta:g} ({plan.neighbors})"
     if any(event.noise_multiplier == 0 and event.count for event in plan.events):
         return (
             f"the plan of {plan.method} has a release without noise, which costs more than its "
-            f"budget of {said} and any other; without privacy epsilon is inf."
+            f"budget of {said} and any other. Calibrate the noise, or plan for epsilon = inf."
         )
     spent, exactly = gdp.epsilon_of(gaussian_mu(plan.events), budget.delta), "at least "
     if spent <= budget.epsilon or gaussian_only(plan.events):
@@ -149,7 +191,7 @@ def _overspending(plan: Plan) -> str:
 
 
 def event_lines(events: tuple[Event, ...]) -> list[str]:
-    """One aligned line per event."""
+    """Return one line of text per event, with the names padded to one width."""
     width = max((len(event.name) for event in events), default=0)
     lines = []
     for event in events:

@@ -1,4 +1,4 @@
-"""Plans and statements that come from a file: checked before anybody believes them.
+"""Read plans and statements from a file, and check their form before anybody believes them.
 
 Whether the recorded events cost no more than is claimed is the question of
 :meth:`veilspan.privacy.statement.PrivacyStatement.verify`; here it is whether the record could be
@@ -13,10 +13,7 @@ from typing import Any
 
 from veilspan.privacy.neighbors import check_neighbors
 from veilspan.privacy.plan import Plan
-from veilspan.privacy.statement import PrivacyStatement
-
-#: How much more than its plan allows a statement may say: the rounding of two accountants.
-_ROUNDING = 1e-6
+from veilspan.privacy.statement import ROUNDING, PrivacyStatement
 
 
 def plan_from(record: Any) -> Plan:
@@ -52,7 +49,7 @@ def statement_from(record: Any, plan: Plan | None = None) -> PrivacyStatement:
     if plan is not None:
         same = (said.delta, said.neighbors) == (plan.budget.delta, plan.neighbors)
         _check(same and said.method == plan.method, "a statement on another plan")
-        _check(said.epsilon <= plan.budget.epsilon * (1 + _ROUNDING), "more than its plan allows")
+        _check(said.epsilon <= plan.budget.epsilon * (1 + ROUNDING), "more than its plan allows")
     return said
 
 

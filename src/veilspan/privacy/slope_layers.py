@@ -1,4 +1,4 @@
-r"""The remove direction of objective perturbation, slope by slope.
+r"""A sharp bound on the remove direction of objective perturbation, slope by slope.
 
 One row more moves the tilt along its own direction only, so two neighbouring tables differ by a
 map of the line: u -> u - t(u), u ~ N(0, 1) on the table without the row, where the slope t of the

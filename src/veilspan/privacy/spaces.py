@@ -39,22 +39,22 @@ class AnswerSpace(ABC):
 
     @abstractmethod
     def project(self, coordinates: np.ndarray) -> Any:
-        """Nearest value to a point in coordinates."""
+        """Make the value that is nearest to a point in coordinates."""
 
     def coordinates_of(self, values: Any) -> np.ndarray:
         """Coordinates of a stack of values, one flat row for each: for single contributions."""
         return np.asarray(values, dtype=np.float64).reshape(len(values), self.coordinates)
 
-    def within(self, coordinates: np.ndarray) -> np.ndarray:
+    def nearest_coordinates(self, coordinates: np.ndarray) -> np.ndarray:
         """Nearest coordinates that a value has: the orthogonal projector on their subspace."""
         return self.embed(self.project(coordinates))
 
     def norm(self, total: Any) -> float:
-        """Norm of a sum in this space."""
+        """Norm of a sum in this space, which is the Euclidean norm of its coordinates."""
         return float(np.linalg.norm(self.embed(total)))
 
     def norms(self, values: Any) -> np.ndarray:
-        """Norms of a stack of values (first axis)."""
+        """Norms of a stack of values, one for each entry of the first axis."""
         flat = self.coordinates_of(values)
         return np.asarray(np.sqrt(np.einsum("ij,ij->i", flat, flat)))
 
@@ -67,11 +67,11 @@ class VectorSpace(AnswerSpace):
 
     @property
     def coordinates(self) -> int:
-        """Number of entries."""
+        """Number of entries of an array: each is a coordinate."""
         return math.prod(self.shape)
 
     def embed(self, total: Any) -> np.ndarray:
-        """Flatten."""
+        """Flatten the array, row by row; its entries are its coordinates."""
         return np.asarray(total, dtype=np.float64).reshape(-1)
 
     def project(self, coordinates: np.ndarray) -> np.ndarray:
@@ -97,11 +97,11 @@ class SymmetricSpace(AnswerSpace):
         return self.size**2
 
     def embed(self, total: Any) -> np.ndarray:
-        """Flatten the whole matrix."""
+        """Flatten the whole matrix, both triangles, so that the norm is Frobenius's."""
         return np.asarray(total, dtype=np.float64).reshape(-1)
 
     def project(self, coordinates: np.ndarray) -> np.ndarray:
-        """Symmetric part."""
+        """Make the symmetric part of the d^2 entries, the nearest symmetric matrix."""
         square = coordinates.reshape(self.size, self.size)
         return np.asarray((square + square.T) / 2)
 
@@ -118,13 +118,15 @@ class ProductSpace(AnswerSpace):
 
     def __post_init__(self) -> None:
         if len(self.parts) != len(self.weights) or not self.parts:
-            raise ValueError("a product needs as many weights as parts, and at least one.")
+            raise ValueError(
+                "a product space needs at least one part, and one weight for each part."
+            )
         if not all(weight > 0 and math.isfinite(weight) for weight in self.weights):
             raise ValueError("weights must be positive and finite.")
 
     @property
     def coordinates(self) -> int:
-        """All parts' coordinates."""
+        """Sum of the numbers of coordinates of the parts."""
         return sum(part.coordinates for part in self.parts)
 
     def embed(self, total: Sequence[Any]) -> np.ndarray:
@@ -138,10 +140,10 @@ class ProductSpace(AnswerSpace):
         parts = [w * p.coordinates_of(v) for p, w, v in zip(self.parts, self.weights, values)]
         return np.concatenate(parts, axis=1)
 
-    def within(self, coordinates: np.ndarray) -> np.ndarray:
+    def nearest_coordinates(self, coordinates: np.ndarray) -> np.ndarray:
         """Nearest coordinates of a value, part by part: weights do not matter to that."""
         pieces = zip(self.parts, self._pieces(coordinates))
-        return np.concatenate([part.within(piece) for part, piece in pieces])
+        return np.concatenate([part.nearest_coordinates(piece) for part, piece in pieces])
 
     def project(self, coordinates: np.ndarray) -> tuple[Any, ...]:
         """Split, take the weights off again, project each part."""
@@ -160,7 +162,7 @@ class HasTangentCoordinates(Protocol):
 
     @property
     def coordinate_shape(self) -> tuple[int, ...]:
-        """Shape of the coordinates."""
+        """Shape of the coordinates of one tangent vector, the same at every point."""
 
     def to_coordinates(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
         """Isometric coordinates of a tangent vector."""
@@ -200,11 +202,11 @@ class TangentSpace(AnswerSpace):
         """Metric-orthonormal coordinates of a stack of tangent vectors, one flat row for each."""
         return super().coordinates_of(self.manifold.to_coordinates(self.point, values))
 
-    def within(self, coordinates: np.ndarray) -> np.ndarray:
+    def nearest_coordinates(self, coordinates: np.ndarray) -> np.ndarray:
         """Coordinates of the tangent vector of these coordinates."""
         return np.asarray(self.coordinates_of(self.project(coordinates)[None])[0])
 
     def project(self, coordinates: np.ndarray) -> np.ndarray:
-        """The tangent vector."""
+        """Make the tangent vector at the point that has these coordinates."""
         shaped = coordinates.reshape(self.manifold.coordinate_shape)
         return self.manifold.from_coordinates(self.point, shaped)

@@ -15,7 +15,10 @@ from veilspan.privacy.neighbors import Neighbors, check_neighbors
 from veilspan.privacy.plan import event_lines
 from veilspan.privacy.renyi import epsilon_renyi
 
+#: Format of a written statement; raise it when fields change their meaning.
 FORMAT = 1
+#: How much of epsilon two machines may differ in when they account the same events.
+ROUNDING = 1e-6
 _RELATION_TEXT = {
     "replace-one": "one row exchanged for any other (the number of rows is public)",
     "add-remove": "one row added or taken away (the number of rows is private)",
@@ -99,7 +102,7 @@ class PrivacyStatement:
         """
         again = epsilon_spent(self.events, self.delta, neighbors=self.neighbors)
         renyi = epsilon_renyi(self.events, self.delta, neighbors=self.neighbors)
-        return Verification(again <= self.epsilon * (1 + 1e-6), self.epsilon, again, renyi)
+        return Verification(again <= self.epsilon * (1 + ROUNDING), self.epsilon, again, renyi)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields, JSON-ready (an infinite epsilon is the string ``"inf"``)."""
@@ -120,7 +123,7 @@ class PrivacyStatement:
         }
 
     def to_json(self, indent: int | None = 2) -> str:
-        """``to_dict`` as JSON text."""
+        """Return :meth:`to_dict` as JSON text, without NaN or infinities."""
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     @classmethod
@@ -128,7 +131,9 @@ class PrivacyStatement:
         """Rebuild a statement from :meth:`to_dict`, e.g. to ``verify()`` someone else's release."""
         fields = dict(record)
         if fields.pop("format", None) != FORMAT:
-            raise ValueError("this record was written in a format that this version cannot read.")
+            raise ValueError(
+                "this record is in a format that this version cannot read: update veilspan."
+            )
         fields["epsilon"] = float(fields["epsilon"])
         fields["neighbors"] = check_neighbors(fields["neighbors"])
         fields["events"] = tuple(event_from_dict(event) for event in fields["events"])

@@ -6,9 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from veilspan.privacy.events import Event, GaussianEvent, SampledGaussianEvent
-from veilspan.solvers.subspace.base import START
-
+#: Name of the event that pays for the steps of a descent.
 STEP = "step"
 
 #: Size of step k = 0, 1, 2, ...
@@ -72,33 +70,3 @@ class RestartedSteps:
     def __call__(self, k: int) -> float:
         """Size of step k."""
         return self.schedule(k % self.period)
-
-
-def descent_events(
-    steps: int, sampling_rate: float | None, start_share: float
-) -> tuple[tuple[Event, ...], tuple[float, ...]]:
-    """One release for the start and ``steps`` gradients, with their shares of the budget."""
-    gradients: Event = (
-        GaussianEvent(STEP, count=steps)
-        if sampling_rate is None
-        else SampledGaussianEvent(STEP, sampling_rate, count=steps)
-    )
-    return (GaussianEvent(START), gradients), (start_share, 1.0 - start_share)
-
-
-def check_descent(steps: int, sampling_rate: float | None, start_share: float) -> None:
-    """Refuse settings that no plan could be made of."""
-    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
-        raise ValueError(f"steps must be a whole number >= 1; got {steps!r}.")
-    if sampling_rate is not None and not 0 < sampling_rate < 1:
-        raise ValueError(
-            "sampling_rate must lie strictly between 0 and 1, or be None for all rows; "
-            f"got {sampling_rate}."
-        )
-    if not 0 < start_share < 1:
-        raise ValueError(f"start_share must lie strictly between 0 and 1; got {start_share}.")
-
-
-def guard_for(neighbors: str, guard: float) -> float:
-    """The guard of a gradient; coarser under add-remove, where the rounding of all rows counts."""
-    return guard if neighbors == "replace-one" else max(guard, 1e-4)

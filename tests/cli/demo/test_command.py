@@ -13,9 +13,9 @@ from veilspan.cli.demo.methods import epsilon_at_least, rounded_down
 from veilspan.cli.demo.picture import aligned, map_colours
 
 
-def run(*arguments, cwd, expect=0):
+def run(*arguments, cwd, expect=0, first=""):
     result = subprocess.run(
-        [sys.executable, "-c", "from veilspan.cli import main; main()", *arguments],
+        [sys.executable, "-c", f"{first}from veilspan.cli import main; main()", *arguments],
         capture_output=True,
         text=True,
         timeout=300,
@@ -103,9 +103,16 @@ def test_colours_are_colours_and_differ_between_corners():
     assert gaps[~np.eye(4, dtype=bool)].min() > 0.3
 
 
-def test_json(tmp_path):
-    record = json.loads(run("demo", "--json", "--epsilon", "3", cwd=tmp_path).stdout)
-    assert record["privacy"]["epsilon"] == pytest.approx(3)
+def test_json_and_all_but_the_picture_without_matplotlib(tmp_path):
+    absent = "import sys; sys.modules['matplotlib'] = None;"
+    result = run("demo", "--json", "--epsilon", "3", cwd=tmp_path, first=absent)
+    assert json.loads(result.stdout)["privacy"]["epsilon"] == pytest.approx(3)
+    written = {path.name for path in (tmp_path / "veilspan-demo").iterdir()}
+    assert written == {"components.npy", "privacy.json"}
+    assert result.stderr.splitlines() == [
+        "veilspan: note: no picture was drawn, because matplotlib is not installed: "
+        'pip install "veilspan[plots]" brings it.'
+    ]
 
 
 def test_the_demo_needs_a_finite_budget(tmp_path):

@@ -77,7 +77,7 @@ def test_broken_off_before_it_was_recorded(paid, tmp_path, monkeypatch):
     """Nobody can know what got out: what was charged stays spent, and a new try is asked for."""
     words, account = paid
     with monkeypatch.context() as patch:
-        patch.setattr(PCA, "_run", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(PCA, "_keep", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         run(*words, expect=130)
     said = refused(*words)
     assert "broke off" in said

@@ -147,10 +147,16 @@ def test_c_needs_a_number_of_rows():
 
 def test_a_clip_goes_to_the_solver():
     model = LogisticRegression(**PUBLIC, clip=0.25)
-    chosen = model._solver(
-        model._problem(model.plan(50, 4).budget, 50, 4), model.plan(50, 4).budget
-    )
-    assert chosen == GradientDescent(steps=QUICK.steps, clip=0.25)
+    assert model._draft(50, 4)[1].solver == GradientDescent(steps=QUICK.steps, clip=0.25)
+    with pytest.raises(ValueError, match='solver="statistics" has no clip'):
+        LinearSVC(**PUBLIC | {"solver": "statistics"}, clip=0.5).plan(50, 4)
+
+
+def test_auto_hands_a_clip_on_to_what_it_chooses():
+    plan, prepared = LogisticRegression(**PUBLIC | {"solver": "auto"}, clip=0.25)._draft(50, 4)
+    assert prepared.solver.clip == 0.25
+    assert plan.method == "LogisticRegression (auto)"
+    assert "clip=0.25" in plan.decisions["chosen solver"]
 
 
 def test_plans_of_several_classes_before_a_fit():

@@ -154,7 +154,7 @@ def test_no_error_makes_a_block_be_asked_twice(simulate, monkeypatch):
     rng = np.random.default_rng(0)
     tracker = simulate()
 
-    def fails(self, curator, belief):
+    def fails(self, curator, problem):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

@@ -93,7 +93,7 @@ def test_many_columns_need_no_square_matrix(simulate, monkeypatch):
         raise AssertionError("the whole moment was asked for")
 
     monkeypatch.setattr(SecondMoment, "space", refuses)
-    monkeypatch.setattr(StreamRelease.__init__, "__defaults__", (0.0, 50, 20))
+    monkeypatch.setattr(StreamRelease.__init__, "__defaults__", (0.0, 50, 20, 1))
     subspace, rng = truth(0, width=60, rank=3), np.random.default_rng(0)
     tracker = simulate(rank=3, block_size=3000)
     tracker.partial_fit(draw(subspace, 5 * 3000, rng, 1.0))

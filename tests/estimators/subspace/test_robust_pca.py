@@ -125,7 +125,8 @@ def test_solver_instances_set_options(data):
     ("changes", "message"),
     [
         ({"solver": "newton"}, "solver must be one of"),
-        ({"solver": object()}, "lacks adaptive"),
+        ({"solver": object()}, "lacks name, prepare, run"),
+        ({"solver": RecursiveSpherical}, "is a class"),
         ({"center": "mean"}, "center"),
         ({"center": np.zeros(3)}, "center must hold 10"),
         ({"n_components": 11}, "between 1 and 10"),

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from veilspan import check_query
-from veilspan.queries.stream.touching_moment import TouchingMoment, completed_rows
+from veilspan.queries.stream.touching_moment import TouchingMoment, complete_rows
 
 FRAME = np.linalg.qr(np.random.default_rng(5).standard_normal((5, 3)))[0]
 
@@ -29,14 +29,14 @@ def test_the_touching_moment_keeps_the_contract_of_queries():
     rows=arrays(np.float64, (4, 5), elements=st.one_of(st.just(np.nan), st.floats(-1e150, 1e150))),
     ridge=st.floats(1e-6, 1.0),
 )
-def test_completed_rows_are_finite_and_each_by_itself(rows, ridge):
-    done = completed_rows(rows, FRAME[:, :2], 1.5, ridge)
+def test_complete_rows_are_finite_and_each_by_itself(rows, ridge):
+    done = complete_rows(rows, FRAME[:, :2], 1.5, ridge)
     assert np.isfinite(done).all()
     observed = np.where(np.isnan(rows), 0.0, done)
     assert (np.linalg.norm(observed, axis=1) <= 1.5 * (1 + 1e-12)).all()
     other = rows.copy()
     other[0] = 1.0
-    again = completed_rows(other, FRAME[:, :2], 1.5, ridge)
+    again = complete_rows(other, FRAME[:, :2], 1.5, ridge)
     assert done[1:].tobytes() == again[1:].tobytes()
 
 
@@ -44,8 +44,6 @@ def test_a_row_of_the_subspace_is_completed_to_itself():
     row = FRAME[:, :2] @ np.array([0.3, -0.5])
     gaps = row.copy()
     gaps[[1, 4]] = np.nan
-    done = completed_rows(gaps[None], FRAME[:, :2], 1.0, 1e-12)
+    done = complete_rows(gaps[None], FRAME[:, :2], 1.0, 1e-12)
     np.testing.assert_allclose(done[0], row, atol=1e-9)
-    np.testing.assert_array_equal(
-        completed_rows(gaps[None], None, 1.0, 1.0)[0], np.nan_to_num(gaps)
-    )
+    np.testing.assert_array_equal(complete_rows(gaps[None], None, 1.0, 1.0)[0], np.nan_to_num(gaps))

@@ -12,8 +12,9 @@ from veilspan.estimators.completion.matrix_completion import MatrixCompletion
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import NotPrivateWarning
 from veilspan.queries.completion.rating_rows import RatingRule
-from veilspan.solvers.completion.base import CompletionTask
+from veilspan.solvers.completion.base import CompletionProblem
 
+BUDGET = Budget(1.0, 1e-6)
 ITEMS = 6
 RELATIONS = ("replace-one", "add-remove")
 EXTREME_USERS = (
@@ -25,15 +26,24 @@ EXTREME_USERS = (
 )
 
 
-def task(n_items=50, **changes):
-    facts = {
-        "n_users": 1000,
-        "n_items": n_items,
-        "rule": RatingRule(1.0, 5.0, 20),
-        "budget": Budget(1.0, 1e-6),
-        "neighbors": "replace-one",
-    }
-    return CompletionTask(**{**facts, **changes})
+def problem(n_items=50, **changes):
+    facts = {"n_users": 1000, "n_items": n_items, "rule": RatingRule(1.0, 5.0, 20)}
+    return CompletionProblem(**{**facts, **changes})
+
+
+def prepare(solver, problem, budget=BUDGET, neighbors="replace-one"):
+    return solver.prepare(problem, budget, neighbors)
+
+
+def asked(prepared):
+    """Names and counts of the planned releases."""
+    return [(event.name, event.count) for event in prepared.events]
+
+
+def shares(prepared):
+    """What each planned release spends of mu^2, relative to all."""
+    spent = [event.count / event.noise_multiplier**2 for event in prepared.events]
+    return [each / math.fsum(spent) for each in spent]
 
 
 def fitted(solver, table, epsilon=math.inf, **changes):

@@ -5,41 +5,50 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvers.completion.cases import RELATIONS, errors, fitted, replayed, task
+from solvers.completion.cases import (
+    RELATIONS,
+    asked,
+    errors,
+    fitted,
+    prepare,
+    problem,
+    replayed,
+    shares,
+)
 from veilspan.datasets.ratings import make_ratings
 from veilspan.nonprivate.baselines.completion import als_fit
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.events import GaussianEvent
 from veilspan.queries.completion.item_systems import ItemSystems
-from veilspan.solvers.completion.als import ALSCompletion, item_factors, signal_strength
+from veilspan.solvers.completion.als import ALSCompletion, estimate_factors, signal_strength
 
 WEIGHTS = ("uniform", "tail", "adaptive")
 
 
 def test_every_release_is_planned():
     """Counts and sums too, which the weights and the bias use."""
-    events, shares = ALSCompletion(rounds=3, bias_share=0.4).schedule(task())
-    assert events == (GaussianEvent("item statistics"), GaussianEvent("item systems", count=3))
-    assert shares == (0.4, 0.6)
-    assert ALSCompletion().decisions(task(n_components=5))["number of factors"] == 5
+    prepared = prepare(ALSCompletion(rounds=3, bias_share=0.4), problem())
+    assert asked(prepared) == [("item statistics", 1), ("item systems", 3)]
+    assert shares(prepared) == pytest.approx([0.4, 0.6])
+    five = prepare(ALSCompletion(), problem(n_components=5))
+    assert five.decisions["number of factors"] == five.problem.n_components == 5
 
 
 def test_rounds_and_factors_follow_from_public_numbers():
     """mu m sqrt(xi) / n; under add-remove as if there were 10,000 users."""
     weak, strong = Budget(0.1, 1e-6), Budget(5.0, 1e-6)
-    assert signal_strength(task(budget=weak)) == pytest.approx(weak.mu * 1000 * math.sqrt(20) / 50)
-    hidden = {"n_users": None, "neighbors": "add-remove"}
-    assert signal_strength(task(**hidden)) == pytest.approx(10 * signal_strength(task()))
+    known = signal_strength(problem(), weak)
+    assert known == pytest.approx(weak.mu * 1000 * math.sqrt(20) / 50)
+    assert signal_strength(problem(n_users=None), weak) == pytest.approx(10 * known)
 
-    def chosen(**facts):
-        decisions = ALSCompletion().decisions(task(**facts))
+    def chosen(budget, **facts):
+        decisions = prepare(ALSCompletion(), problem(**facts), budget).decisions
         names = ("rounds", "number of factors", "share for the bias")
         return tuple(decisions[name] for name in names)
 
-    assert chosen(budget=weak) == (3, 4, 0.6)
-    assert chosen(budget=strong, n_users=2000) == (3, 8, 0.3)
-    assert chosen(budget=strong, n_users=10_000) == (4, 8, 0.3)
-    assert chosen(budget=Budget(math.inf, 1e-6)) == (6, 8, 0.3)
+    assert chosen(weak) == (3, 4, 0.6)
+    assert chosen(strong, n_users=2000) == (3, 8, 0.3)
+    assert chosen(strong, n_users=10_000) == (4, 8, 0.3)
+    assert chosen(Budget(math.inf, 1e-6)) == (6, 8, 0.3)
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
@@ -64,7 +73,7 @@ def test_without_noise_it_comes_near_plain_least_squares():
 def test_thousands_of_items_in_little_memory():
     """n r^2 numbers are released, not n^2."""
     data = make_ratings(300, 3000, 1, ratings_per_user=30)
-    query = ALSCompletion().step_query(task(3000))
+    query = ALSCompletion().step_query(problem(3000), "replace-one", 4)
     coordinates = query.space(3000, (None, np.zeros((3000, 4)), None)).coordinates
     assert coordinates == 3000 * (10 + 4)  # r (r + 1) / 2 and r
     with pytest.warns(UserWarning, match="transposed"):
@@ -81,7 +90,7 @@ def test_thousands_of_items_in_little_memory():
 )
 def test_the_estimate_is_the_best_linear_one(moment, prior, rating, noise, factor):
     """Error of the gain g: t (1 - g h)^2 + g^2 (q h + z^2); no other gain has less."""
-    gain = item_factors(
+    gain = estimate_factors(
         np.array([[[moment]]]),
         np.ones((1, 1)),
         prior=prior,
@@ -98,11 +107,11 @@ def test_the_estimate_is_the_best_linear_one(moment, prior, rating, noise, facto
 def test_negative_directions_of_a_noisy_moment_are_left_out():
     turn = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))[0]
     moment = (turn * [4.0, 1.0, -2.0]) @ turn.T
-    found = item_factors(
+    found = estimate_factors(
         moment[None], turn.sum(axis=1)[None], prior=1e12, rating_variance=1.0, noise_variance=0.0
     )[0]
     np.testing.assert_allclose(turn.T @ found, [0.25, 1.0, 0.0], atol=1e-9)
-    none = item_factors(
+    none = estimate_factors(
         np.zeros((2, 3, 3)), np.ones((2, 3)), prior=1.0, rating_variance=1.0, noise_variance=0.0
     )
     assert not none.any()

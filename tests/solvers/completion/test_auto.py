@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from solvers.completion.cases import shares
 from veilspan.audit.replay import replay
 from veilspan.datasets.ratings import make_ratings
 from veilspan.estimators.completion.matrix_completion import MatrixCompletion
@@ -19,21 +20,21 @@ from veilspan.solvers.completion.auto import (
     covariance_row_norm,
     expected_ratings,
     factor_shares,
-    full_row,
     local_ridge,
-    shrunk,
     signal_over_edge,
+    undo_inflation,
 )
-from veilspan.solvers.completion.base import ITEM_STATISTICS, CompletionTask
+from veilspan.solvers.completion.base import ITEM_STATISTICS, CompletionProblem
 from veilspan.solvers.completion.covariance import LARGEST_WIDTH
 
 pytestmark = pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPrivateWarning")
 
 
-def task(n_users=6000, n_items=400, epsilon=1.0, neighbors="add-remove", kept=80, **changes):
-    known = n_users if neighbors == "replace-one" else None
-    rule = RatingRule(1.0, 5.0, kept)
-    return CompletionTask(known, n_items, rule, Budget(epsilon, 1e-6), neighbors, **changes)
+BUDGET = Budget(1.0, 1e-6)
+
+
+def problem(n_users=None, n_items=400, kept=80):
+    return CompletionProblem(n_users, n_items, RatingRule(1.0, 5.0, kept))
 
 
 def model(epsilon, **changes):
@@ -43,62 +44,66 @@ def model(epsilon, **changes):
 
 @given(st.floats(1e-3, 50), st.floats(0, 1e6), st.integers(1, 5000))
 def test_signal_over_edge_follows_its_formula(mu, ratings, n_items):
-    alone = signal_over_edge(task(n_items=n_items), mu, ratings)
-    replaced = signal_over_edge(task(n_items=n_items, neighbors="replace-one"), mu, ratings)
+    facts = problem(n_items=n_items)
+    alone = signal_over_edge(facts, "add-remove", mu, ratings)
+    replaced = signal_over_edge(facts, "replace-one", mu, ratings)
     assert alone == pytest.approx(0.06 * ratings * mu / math.sqrt(2 * n_items))
     assert replaced == pytest.approx(alone / math.sqrt(2))
 
 
 @given(st.floats(1e-6, 1e3), st.floats(1.0, 4.0), st.floats(0, 1e6))
 def test_more_budget_never_clips_harder(mu, more, ratings):
-    facts = task()
-    low, high = (bias_row_norm(facts, mu * k, ratings) for k in (1.0, more))
-    assert 0.4 * full_row(facts) <= low <= high <= 1.2 * full_row(facts)
+    facts = problem()
+    low, high = (bias_row_norm(facts, "add-remove", mu * k, ratings) for k in (1.0, more))
+    assert 0.4 * facts.full_row <= low <= high <= 1.2 * facts.full_row
     low, high = (covariance_row_norm(facts, mu * k) for k in (1.0, more))
-    assert 0.35 * full_row(facts) <= low <= high <= full_row(facts)
+    assert 0.35 * facts.full_row <= low <= high <= facts.full_row
 
 
 def test_norms_are_in_units_of_the_ratings():
-    small = task()
-    large = CompletionTask(None, 400, RatingRule(0, 40, 80), small.budget, "add-remove")
-    assert full_row(large) == pytest.approx(10 * full_row(small))
+    small = problem()
+    large = CompletionProblem(None, 400, RatingRule(0, 40, 80))
+    assert large.full_row == pytest.approx(10 * small.full_row)
     assert covariance_row_norm(large, 3.0) == pytest.approx(10 * covariance_row_norm(small, 3.0))
 
 
 def test_expected_ratings_need_a_public_number_of_users():
-    assert expected_ratings(task()) is None
-    known = task(n_users=1000, n_items=50, kept=60, neighbors="replace-one")
+    assert expected_ratings(problem()) is None
+    known = problem(n_users=1000, n_items=50, kept=60)
     assert expected_ratings(known) == pytest.approx(0.65 * 1000)  # at most all items are rated
 
 
 @pytest.mark.parametrize(
     ("facts", "share"),
     [
-        (task(), 0.15),  # nothing known
-        (task(n_users=10**6, neighbors="replace-one"), 0.15),  # a covariance will rise
-        (task(n_users=10_000, neighbors="replace-one"), 0.5),  # perhaps
-        (task(n_users=300, neighbors="replace-one"), 1.0),  # it cannot
-        (task(n_items=LARGEST_WIDTH + 1), 1.0),
+        (problem(), 0.15),  # nothing known
+        (problem(n_users=10**6), 0.15),  # a covariance will rise
+        (problem(n_users=10_000), 0.5),  # perhaps
+        (problem(n_users=300), 1.0),  # it cannot
+        (problem(n_items=LARGEST_WIDTH + 1), 1.0),
     ],
 )
 def test_the_first_release_gets_what_the_second_cannot_use(facts, share):
-    events, shares = AutoCompletion().schedule(facts)
-    assert shares[0] == share
-    assert math.fsum(shares) == pytest.approx(1)
-    assert [event.name for event in events] == [ITEM_STATISTICS, SECOND][: len(shares)]
-    assert AutoCompletion().decisions(facts)["share for the first release"] == share
+    relation = "add-remove" if facts.n_users is None else "replace-one"
+    prepared = AutoCompletion().prepare(facts, BUDGET, relation)
+    spent = shares(prepared)
+    assert spent[0] == pytest.approx(share)
+    assert [event.name for event in prepared.events] == [ITEM_STATISTICS, SECOND][: len(spent)]
+    assert prepared.decisions["share for the first release"] == share
+    # The choice is made once: what runs is told, and would not choose otherwise.
+    assert prepared.solver == AutoCompletion(first_share=share)
 
 
 @pytest.mark.parametrize("share", [0.0, -0.1, 1.5])
 def test_bad_shares(share):
     with pytest.raises(ValueError, match="first_share must lie in"):
-        AutoCompletion(first_share=share).schedule(task())
+        AutoCompletion(first_share=share).prepare(problem(), BUDGET, "add-remove")
 
 
 @pytest.mark.parametrize("share", [0.0, 1.1])
 def test_bad_guesses(share):
     with pytest.raises(ValueError, match="factor_share must lie in"):
-        AutoCompletion(factor_share=share).schedule(task())
+        AutoCompletion(factor_share=share).prepare(problem(), BUDGET, "add-remove")
 
 
 def test_a_guess_of_simple_tastes_dares_more():
@@ -167,7 +172,7 @@ def test_a_choice_by_the_true_number_of_ratings_would_be_caught(monkeypatch):
 def test_two_releases_are_averaged_by_precision():
     first = Statistics(np.array([1.0]), np.array([10.0]), 1.0, 2.0)
     second = Statistics(np.array([4.0]), np.array([40.0]), 0.5, 1.0)
-    both = first.joined(second)
+    both = first.average_with(second)
     np.testing.assert_allclose([both.sums[0], both.counts[0]], [3.4, 34.0])
     assert both.sum_noise == pytest.approx(5**-0.5)
     assert both.count_noise == pytest.approx(1.25**-0.5)
@@ -176,11 +181,11 @@ def test_two_releases_are_averaged_by_precision():
 def test_counts_are_drawn_to_their_mean_by_their_noise():
     counts = np.array([50.0, 150.0, 100.0, 100.0])
     sums = np.zeros(4)
-    np.testing.assert_array_equal(Statistics(sums, counts, 1, 0.0).smoothed_counts(), counts)
+    np.testing.assert_array_equal(Statistics(sums, counts, 1, 0.0).smooth_counts(), counts)
     # Noise far above the spread leaves next to nothing of the differences.
-    drawn = Statistics(sums, counts, 1, 1e3).smoothed_counts()
+    drawn = Statistics(sums, counts, 1, 1e3).smooth_counts()
     np.testing.assert_allclose(drawn, 100, atol=0.1)
-    assert Statistics(sums, -counts, 1, 1.0).smoothed_counts().min() > 0
+    assert Statistics(sums, -counts, 1, 1.0).smooth_counts().min() > 0
     assert Statistics(sums, -counts, 1, 1.0).ratings_per_item() == 0
 
 
@@ -202,7 +207,7 @@ def test_shares_of_the_factors_are_those_of_the_data():
     v = rng.choice([-1.0, 1.0], n_items)
     counts = np.full(n_items, users * rated)
     found = Statistics(np.zeros(n_items), counts, 1.0, 0.0)
-    facts = task(n_users=users, n_items=n_items, neighbors="replace-one")
+    facts = problem(n_users=users, n_items=n_items)
     values = np.array([users * rated**2 * share * (v @ v)])
     power = users * rated * n_items
     np.testing.assert_allclose(factor_shares(facts, found, power, values, 0.0), [share])
@@ -216,9 +221,9 @@ def test_shrunk_eigenvalues_undo_inflation(signal, relative):
     """A spike x under noise of edge 2 t is seen at x + t^2 / x (for x > t)."""
     t = signal * relative
     seen = signal + t**2 / signal
-    assert shrunk(np.array([seen]), 2 * t)[0] == pytest.approx(signal, rel=1e-6)
+    assert undo_inflation(np.array([seen]), 2 * t)[0] == pytest.approx(signal, rel=1e-6)
 
 
 def test_the_threshold_is_where_the_plan_says():
     ratings = THRESHOLD * math.sqrt(800) / 0.06
-    assert signal_over_edge(task(), 1.0, ratings) == pytest.approx(THRESHOLD)
+    assert signal_over_edge(problem(), "add-remove", 1.0, ratings) == pytest.approx(THRESHOLD)

@@ -3,26 +3,15 @@ import math
 import numpy as np
 import pytest
 
-from veilspan.privacy.budget import Budget
+from solvers.completion.cases import asked, prepare, problem, shares
 from veilspan.queries.completion.rating_rows import RatingRule
-from veilspan.solvers.completion.base import CompletionTask, default_row_norm
-from veilspan.solvers.completion.by_name import SOLVERS, completion_solver
+from veilspan.solvers.completion.base import choose_row_norm
+from veilspan.solvers.completion.by_name import SOLVERS, find_completion_solver
 from veilspan.solvers.completion.covariance import (
     CovarianceCompletion,
-    factors_above_noise,
-    without_diagonal,
+    decompose_off_diagonal,
+    keep_factors_above_noise,
 )
-
-
-def task(n_items=50, **changes):
-    facts = {
-        "n_users": 1000,
-        "n_items": n_items,
-        "rule": RatingRule(1.0, 5.0, 20),
-        "budget": Budget(1.0, 1e-6),
-        "neighbors": "replace-one",
-    }
-    return CompletionTask(**{**facts, **changes})
 
 
 def symmetric_noise(rng, n, std):
@@ -35,7 +24,7 @@ def test_the_diagonal_plays_no_part(rank):
     rng = np.random.default_rng(rank)
     factors = rng.standard_normal((60, rank))
     matrix = factors @ factors.T + np.diag(rng.uniform(-500, 500, 60))
-    values, vectors = without_diagonal(matrix, rank, 60)
+    values, vectors = decompose_off_diagonal(matrix, rank, 60)
     np.testing.assert_allclose((vectors.T * values) @ vectors, factors @ factors.T, atol=1e-3)
 
 
@@ -48,7 +37,7 @@ def test_inflation_is_removed_as_the_spiked_model_says():
     basis = np.linalg.qr(rng.standard_normal((n, 2)))[0]
     noisy = (basis * spikes) @ basis.T + symmetric_noise(rng, n, std)
     values, vectors = np.linalg.eigh(noisy)
-    found = factors_above_noise(values[::-1][:2], vectors.T[::-1][:2], std)
+    found = keep_factors_above_noise(values[::-1][:2], vectors.T[::-1][:2], std)
     power = spikes * (1 - half**2 / spikes**2)
     lengths = np.sum(found**2, axis=0) / n
     np.testing.assert_allclose(lengths, power / power[0], rtol=0.1)
@@ -59,43 +48,43 @@ def test_pure_noise_has_no_factors():
     kept = []
     for _ in range(20):
         values, vectors = np.linalg.eigh(symmetric_noise(rng, 200, 3.0))
-        kept.append(factors_above_noise(values[::-1][:5], vectors.T[::-1][:5], 3.0).shape[1])
+        kept.append(keep_factors_above_noise(values[::-1][:5], vectors.T[::-1][:5], 3.0).shape[1])
     assert np.mean(kept) < 0.5  # the largest eigenvalue fluctuates around the edge
-    assert factors_above_noise(np.zeros(2), np.eye(2, 5), 0.0).shape == (5, 0)
-    assert factors_above_noise(np.array([-1.0]), np.eye(1, 5), 0.0).shape == (5, 0)
+    assert keep_factors_above_noise(np.zeros(2), np.eye(2, 5), 0.0).shape == (5, 0)
+    assert keep_factors_above_noise(np.array([-1.0]), np.eye(1, 5), 0.0).shape == (5, 0)
 
 
 def test_shares_are_planned_as_said():
-    events, shares = CovarianceCompletion(bias_share=0.2).schedule(task())
-    assert [event.name for event in events] == ["item statistics", "covariance"]
-    assert shares == pytest.approx((0.2, 0.8))
-    events, shares = CovarianceCompletion(bias_share=1.0).schedule(task())
-    assert [event.name for event in events] == ["item statistics"]
+    both = prepare(CovarianceCompletion(bias_share=0.2), problem())
+    assert asked(both) == [("item statistics", 1), ("covariance", 1)]
+    assert shares(both) == pytest.approx([0.2, 0.8])
+    bias = prepare(CovarianceCompletion(bias_share=1.0), problem())
+    assert asked(bias) == [("item statistics", 1)]
 
 
 @pytest.mark.parametrize("share", [0.0, -0.1, 1.5])
 def test_bad_shares(share):
     with pytest.raises(ValueError, match="bias_share"):
-        CovarianceCompletion(bias_share=share).schedule(task())
+        prepare(CovarianceCompletion(bias_share=share), problem())
 
 
 def test_too_many_items_are_refused_before_anything_is_asked():
     with pytest.raises(ValueError, match="30000 items"):
-        CovarianceCompletion().schedule(task(30_000))
-    CovarianceCompletion(bias_share=1.0).schedule(task(30_000))
+        prepare(CovarianceCompletion(), problem(30_000))
+    prepare(CovarianceCompletion(bias_share=1.0), problem(30_000))
 
 
 def test_the_norm_scales_with_the_ratings():
-    wide = task(rule=RatingRule(-10.0, 10.0, 20))
-    assert default_row_norm(wide) == pytest.approx(5 * default_row_norm(task()))
-    assert default_row_norm(task(n_items=5)) == pytest.approx(default_row_norm(task()) / 2)
+    wide = problem(rule=RatingRule(-10.0, 10.0, 20))
+    assert choose_row_norm(wide) == pytest.approx(5 * choose_row_norm(problem()))
+    assert choose_row_norm(problem(n_items=5)) == pytest.approx(choose_row_norm(problem()) / 2)
 
 
 def test_solvers_by_name():
-    assert isinstance(completion_solver("covariance"), CovarianceCompletion)
+    assert isinstance(find_completion_solver("covariance"), CovarianceCompletion)
     for name in SOLVERS:
-        assert completion_solver(name).schedule(task())[0]
+        assert prepare(find_completion_solver(name), problem()).events
     with pytest.raises(ValueError, match="solver must be one of auto"):
-        completion_solver("magic")
-    with pytest.raises(TypeError, match="lacks schedule, decisions, run"):
-        completion_solver(3)
+        find_completion_solver("magic")
+    with pytest.raises(TypeError, match="lacks name, prepare, run"):
+        find_completion_solver(3)

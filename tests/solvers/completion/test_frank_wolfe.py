@@ -3,23 +3,31 @@ import math
 import numpy as np
 import pytest
 
-from solvers.completion.cases import RELATIONS, errors, fitted, replayed, task
+from solvers.completion.cases import (
+    RELATIONS,
+    asked,
+    errors,
+    fitted,
+    prepare,
+    problem,
+    replayed,
+    shares,
+)
 from veilspan.datasets.ratings import make_ratings
 from veilspan.nonprivate.baselines.completion import frank_wolfe_fit
-from veilspan.privacy.events import GaussianEvent
 from veilspan.queries.completion.residual_moment import ResidualMoment
-from veilspan.solvers.completion.frank_wolfe import FrankWolfeCompletion, without_inflation
+from veilspan.solvers.completion.frank_wolfe import FrankWolfeCompletion, undo_inflation
 
 STEPS = ("classic", "line-search", "refit")
 
 
 def test_every_round_is_planned_and_none_is_empty():
-    events, shares = FrankWolfeCompletion(rounds=4, bias_share=0.25).schedule(task())
-    assert events == (GaussianEvent("item statistics"), GaussianEvent("round", count=4))
-    assert shares == (0.25, 0.75)
-    events, shares = FrankWolfeCompletion(bias_share=0).schedule(task(n_components=2))
-    assert events == (GaussianEvent("round", count=2),)
-    assert FrankWolfeCompletion().decisions(task())["rounds"] == 3
+    both = prepare(FrankWolfeCompletion(rounds=4, bias_share=0.25), problem())
+    assert asked(both) == [("item statistics", 1), ("round", 4)]
+    assert shares(both) == pytest.approx([0.25, 0.75])
+    alone = prepare(FrankWolfeCompletion(bias_share=0), problem(n_components=2))
+    assert asked(alone) == [("round", 2)]
+    assert prepare(FrankWolfeCompletion(), problem()).decisions["rounds"] == 3
 
 
 def test_without_noise_it_is_frank_wolfe():
@@ -70,12 +78,12 @@ def test_inflation_is_that_of_the_spiked_model():
     noisy = (noise + noise.T) / 2
     noisy[0, 0] += spike
     values, vectors = np.linalg.eigh(noisy)
-    clean, cosine = without_inflation(float(values[-1]), std, n)
+    clean, cosine = undo_inflation(float(values[-1]), std, n)
     assert clean == pytest.approx(spike, rel=0.1)
     assert cosine == pytest.approx(1 - 1 / 9, abs=0.03)
     assert vectors[0, -1] ** 2 == pytest.approx(cosine, abs=0.05)
-    assert without_inflation(-1.0, 0.0, 5) == (0.0, 0.0)
-    assert without_inflation(2.0, 0.0, 5) == (2.0, 1.0)
+    assert undo_inflation(-1.0, 0.0, 5) == (0.0, 0.0)
+    assert undo_inflation(2.0, 0.0, 5) == (2.0, 1.0)
 
 
 @pytest.mark.filterwarnings("ignore:R has:UserWarning")

@@ -3,17 +3,19 @@ import math
 import numpy as np
 import pytest
 
-from solvers.completion.cases import RELATIONS, errors, fitted, replayed, task
+from solvers.completion.cases import RELATIONS, asked, errors, fitted, prepare, problem, replayed
 from veilspan.datasets.ratings import make_ratings
-from veilspan.privacy.events import GaussianEvent
 from veilspan.queries.completion.rating_moments import RatingCovariance
 from veilspan.solvers.completion.svd import SVDCompletion
 
 
 def test_one_release_has_all_of_the_budget():
-    assert SVDCompletion().schedule(task()) == ((GaussianEvent("second moment"),), (1.0,))
-    assert SVDCompletion().decisions(task())["largest number of factors"] == 8
-    assert SVDCompletion().decisions(task(n_components=3))["largest number of factors"] == 3
+    prepared = prepare(SVDCompletion(), problem())
+    assert asked(prepared) == [("second moment", 1)]
+    assert prepared.events[0].noise_multiplier == pytest.approx(1 / prepared.budget.mu)
+    assert prepared.decisions["largest number of factors"] == 8
+    few = prepare(SVDCompletion(), problem(n_components=3))
+    assert few.decisions["largest number of factors"] == 3
 
 
 def test_structure_is_found_without_an_item_bias():

@@ -21,7 +21,7 @@ def plan_for(solver, problem, budget, neighbors):
         neighbors=neighbors,
         n_rows=problem.n_rows,
         n_features=problem.n_features,
-        events=solver.events(problem, budget, neighbors),
+        events=solver.prepare(problem, budget, neighbors).events,
     )
 
 

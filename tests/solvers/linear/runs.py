@@ -33,9 +33,9 @@ def run(solver, problem, x, y, epsilon=np.inf, neighbors="replace-one", seed=0, 
     """
     budget = Budget(epsilon, 1e-6)
     if noise is None:
-        events = solver.events(problem, budget, neighbors)
+        events = solver.prepare(problem, budget, neighbors).events
     else:
-        exact = solver.events(problem, Budget(np.inf, 1e-6), neighbors)
+        exact = solver.prepare(problem, Budget(np.inf, 1e-6), neighbors).events
         events = tuple(with_noise(event, noise) for event in exact)
         budget = budget if epsilon == np.inf else budget_for(events, neighbors)
     plan = Plan(

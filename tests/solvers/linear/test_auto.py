@@ -12,13 +12,13 @@ from veilspan.losses.linear import Huber, Logistic, Multinomial, SmoothedHinge, 
 from veilspan.losses.penalties import L1, L2, NoPenalty
 from veilspan.privacy.accounting import epsilon_spent
 from veilspan.privacy.budget import Budget
+from veilspan.privacy.errors import LoudNoiseWarning
 from veilspan.solvers.linear.auto import (
     CLIP,
     LOUD,
     QUIET,
     WALK,
     AutoLinear,
-    LoudNoiseWarning,
     noise_of_a_gradient,
 )
 from veilspan.solvers.linear.base import LinearProblem
@@ -156,17 +156,17 @@ def test_events_are_those_of_the_choice_and_cost_the_budget(neighbors):
     for rows in (500, 10**6):
         facts, budget = problem(rows=rows, neighbors=neighbors), Budget(1.0, 1e-6)
         auto = AutoLinear()
-        own = auto.choose(facts, budget, neighbors).solver.events(facts, budget, neighbors)
-        assert auto.events(facts, budget, neighbors) == own
+        own = auto.choose(facts, budget, neighbors).solver.prepare(facts, budget, neighbors).events
+        assert auto.prepare(facts, budget, neighbors).events == own
         assert 0.98 < epsilon_spent(own, 1e-6, neighbors=neighbors) <= 1 + 1e-9
 
 
 def test_decisions_say_what_and_why():
-    shown = AutoLinear().decisions(problem(), Budget(1.0, 1e-6), "add-remove")
+    shown = AutoLinear().prepare(problem(), Budget(1.0, 1e-6), "add-remove").decisions
     assert "ObjectivePerturbation" in shown["chosen solver"]
     assert shown["noise of a mean gradient (nu)"] == pytest.approx(0.00189, rel=0.01)
     assert "warning" not in shown
-    loud = AutoLinear().decisions(problem(rows=100), Budget(0.1, 1e-6), "add-remove")
+    loud = AutoLinear().prepare(problem(rows=100), Budget(0.1, 1e-6), "add-remove").decisions
     assert f"above {LOUD:g}" in loud["warning"]
 
 
@@ -199,7 +199,7 @@ def test_it_learns(rows, epsilon, least):
 
 
 @SIMULATED
-@pytest.mark.filterwarnings("ignore::veilspan.solvers.linear.auto.LoudNoiseWarning")
+@pytest.mark.filterwarnings("ignore::veilspan.LoudNoiseWarning")
 @pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.WeakGuaranteeWarning")
 @pytest.mark.parametrize("neighbors", RELATIONS)
 def test_replay(neighbors):

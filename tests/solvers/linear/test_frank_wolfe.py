@@ -126,7 +126,7 @@ def test_averaged_gradients_find_the_signal_under_noise():
 def test_louder_noise_gets_fewer_steps():
     def steps(n, epsilon=1.0):
         task = problem(L1Ball(2.0), None, expected=n)
-        return FrankWolfe().events(task, Budget(epsilon, 1e-6), "add-remove")[-1].count
+        return FrankWolfe().prepare(task, Budget(epsilon, 1e-6), "add-remove").events[-1].count
 
     found = [steps(n) for n in (10, 200, 1000, 10**8, None)]
     assert found == sorted(found)
@@ -156,4 +156,4 @@ def test_bad_settings_are_refused(options):
 )
 def test_unbounded_sets_are_refused(penalty, message):
     with pytest.raises(ValueError, match=message):
-        FrankWolfe().events(problem(penalty), Budget(1.0, 1e-6), "replace-one")
+        FrankWolfe().prepare(problem(penalty), Budget(1.0, 1e-6), "replace-one")

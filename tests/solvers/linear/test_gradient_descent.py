@@ -12,8 +12,9 @@ from veilspan import Budget, GaussianEvent, SampledGaussianEvent
 from veilspan.losses import linear as losses
 from veilspan.losses import penalties
 from veilspan.queries.linear.slope_gradient import SlopeGradient
+from veilspan.solvers.base import planned_event
 from veilspan.solvers.linear import gradient_descent
-from veilspan.solvers.linear.base import LinearProblem, Needs, fits, planned, require, shortened
+from veilspan.solvers.linear.base import LinearProblem, Needs, fits, require, shorten
 from veilspan.solvers.linear.by_name import SOLVERS, linear_solver
 from veilspan.solvers.linear.gradient_descent import GradientDescent, StochasticGradient
 
@@ -217,7 +218,7 @@ def test_a_gradient_of_noise_is_shortened():
     found = run(solver, asked, X[:2], SIGNS[:2], epsilon=0.01)
     assert np.linalg.norm(found.theta) <= 0.5
     assert all(entry["gradient"] == pytest.approx(0.1) for entry in found.trace)
-    np.testing.assert_array_equal(shortened(np.array([1e300, 1e300]), 1.0), 0)
+    np.testing.assert_array_equal(shorten(np.array([1e300, 1e300]), 1.0), 0)
 
 
 # ---------------------------------------------------------------- plans and defaults
@@ -226,19 +227,21 @@ def test_a_gradient_of_noise_is_shortened():
 def test_plans():
     budget = Budget(1.0, 1e-6)
     many = problem(losses.Logistic(), penalties.NoPenalty(), 100_000)
-    (event,) = GradientDescent().events(many, budget, "replace-one")
+    (event,) = GradientDescent().prepare(many, budget, "replace-one").events
     assert (event.name, event.count) == ("step", 400)
     assert math.sqrt(event.count) / event.noise_multiplier == pytest.approx(budget.mu)
     # nu = 2 sqrt(5) / (10 mu), and the walk of T steps of length 8 * 0.3 stays below 400.
     few = problem(losses.Logistic(), penalties.NoPenalty(), 10)
     nu = 2 * math.sqrt(5) / (10 * budget.mu)
-    assert GradientDescent().events(few, budget, "replace-one")[0].count == int(400 / (2.4 * nu))
+    assert GradientDescent().prepare(few, budget, "replace-one").events[0].count == int(
+        400 / (2.4 * nu)
+    )
     numbers = problem(losses.Squared(), penalties.NoPenalty(), 400)
-    assert 50 < GradientDescent().events(numbers, budget, "replace-one")[0].count < 200
+    assert 50 < GradientDescent().prepare(numbers, budget, "replace-one").events[0].count < 200
     unknown = problem(losses.Logistic(), penalties.NoPenalty(), None)
-    count, event = GradientDescent().events(unknown, budget, "add-remove")
+    count, event = GradientDescent().prepare(unknown, budget, "add-remove").events
     assert (count.name, count.count, event.count) == ("count", 1, 400)
-    (event,) = StochasticGradient(3, 0.25).events(many, budget, "replace-one")
+    (event,) = StochasticGradient(3, 0.25).prepare(many, budget, "replace-one").events
     assert isinstance(event, SampledGaussianEvent)
     assert (event.count, event.sampling_rate) == (12, 0.25)
 
@@ -283,7 +286,7 @@ def test_solvers_by_name():
         linear_solver("lbfgs")
     with pytest.raises(TypeError, match="GradientDescent is a class"):
         linear_solver(GradientDescent)
-    with pytest.raises(TypeError, match="lacks name, events, run"):
+    with pytest.raises(TypeError, match="lacks name, prepare, run"):
         linear_solver(3)
 
 
@@ -351,4 +354,4 @@ def test_a_plan_without_the_event_is_refused():
             events = (GaussianEvent("other"),)
 
     with pytest.raises(ValueError, match="no event named 'step'"):
-        planned(Curator, "step")
+        planned_event(Curator, "step")

@@ -153,7 +153,7 @@ def test_many_coefficients_in_an_l1_ball_ask_for_entropy():
 def test_louder_noise_gets_fewer_steps():
     def steps(n, epsilon=1.0):
         task = problem(L2Ball(5.0), n_rows=None, expected=n)
-        events = AcceleratedMirror().events(task, Budget(epsilon, 1e-6), "add-remove")
+        events = AcceleratedMirror().prepare(task, Budget(epsilon, 1e-6), "add-remove").events
         return events[-1].count
 
     found = [steps(n) for n in (20, 1000, 10_000, 10**8, None)]
@@ -187,6 +187,6 @@ def test_bad_settings_are_refused(options):
 
 def test_entropy_needs_an_l1_ball_or_a_simplex():
     with pytest.raises(ValueError, match="needs an l1-ball or a simplex; the penalty is 'box'"):
-        AcceleratedMirror(geometry="entropy").events(
+        AcceleratedMirror(geometry="entropy").prepare(
             problem(Box(-1.0, 1.0)), Budget(1.0, 1e-6), "replace-one"
         )

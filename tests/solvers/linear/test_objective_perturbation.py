@@ -61,7 +61,7 @@ def curator_for(x, y, loss, solver, *, epsilon=math.inf, neighbors="add-remove",
         neighbors=neighbors,
         n_rows=n,
         n_features=x.shape[1],
-        events=solver.events(problem, budget, neighbors),
+        events=solver.prepare(problem, budget, neighbors).events,
     )
     return Curator(Rows(x, y), plan, SeededNoise(3)), problem
 
@@ -220,13 +220,13 @@ def test_lam_grows_with_dimension_budget_and_penalty():
     assert lam(4, penalty=L2(0.1), n=1000) == pytest.approx(100.0)
     problem = LinearProblem(Logistic(), L2(0.1), 4, 1000)
     with pytest.raises(ValueError, match="below the penalty"):
-        ObjectivePerturbation(lam=50.0).events(problem, budget, "replace-one")
+        ObjectivePerturbation(lam=50.0).prepare(problem, budget, "replace-one")
 
 
 def test_what_does_not_fit_is_refused_with_a_sentence():
     budget = Budget(1.0, 1e-6)
     with pytest.raises(ValueError, match="no penalty but l2"):
-        ObjectivePerturbation().events(LinearProblem(Logistic(), L1(0.1), 3), budget, "add-remove")
+        ObjectivePerturbation().prepare(LinearProblem(Logistic(), L1(0.1), 3), budget, "add-remove")
 
     class Wrong(Logistic):
         def curvature(self, scores, y):

@@ -51,7 +51,7 @@ def test_the_better_candidate_is_chosen(order, epsilon):
 )
 def test_the_joint_plan_keeps_the_budget(candidates, neighbors):
     problem = problem_for(table(400)[0], Logistic(), neighbors=neighbors)
-    events = PrivateSelection(candidates).events(problem, Budget(1.0, DELTA), neighbors)
+    events = PrivateSelection(candidates).prepare(problem, Budget(1.0, DELTA), neighbors).events
     spent = epsilon_spent(events, DELTA, neighbors=neighbors)
     assert 0.98 < spent <= 1.0 + 1e-9
     assert len({event.name for event in events}) == len(events)
@@ -93,7 +93,7 @@ class PicksByRows(PrivateSelection):
         result = super().run(curator, problem)
         block = next(curator._executor._rows.blocks(100))
         right = np.mean((block.x @ result.theta) * block.y > 0)
-        return type(result)(result.theta * (1 if right > 0.5 else -1), "", [])
+        return type(result)(result.theta * (1 if right > 0.5 else -1))
 
 
 class TooLittleNoise(selection.CandidateGains):

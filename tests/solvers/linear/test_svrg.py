@@ -38,7 +38,9 @@ def run(solver, x, y, epsilon=math.inf, penalty=None, neighbors="replace-one", s
     penalty = penalty or L2(0.05)
     problem = LinearProblem(Logistic(), penalty, x.shape[1], n, len(y), intercept=False)
     budget = Budget(epsilon, 1e-6)
-    events = solver.events(problem, budget if noise is None else Budget(math.inf, 1e-6), neighbors)
+    events = solver.prepare(
+        problem, budget if noise is None else Budget(math.inf, 1e-6), neighbors
+    ).events
     if noise is not None:
         events = tuple(with_noise(event, noise) for event in events)
         budget = budget if epsilon == math.inf else budget_for(events, neighbors)
@@ -205,4 +207,4 @@ def test_a_loss_without_smooth_slopes_is_refused(kind):
 
     problem = LinearProblem(Absolute(), NoPenalty(), 3, 10)
     with pytest.raises(ValueError, match="needs a loss with a smooth slope; the absolute loss"):
-        kind().events(problem, Budget(1.0, 1e-6), "replace-one")
+        kind().prepare(problem, Budget(1.0, 1e-6), "replace-one")

@@ -8,7 +8,7 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import with_noise
 from veilspan.privacy.noise import SeededNoise
 from veilspan.privacy.plan import Plan
-from veilspan.solvers.manifold.base import ManifoldTask
+from veilspan.solvers.manifold.base import ManifoldProblem
 
 BUDGET = Budget(1.0, 1e-6)
 
@@ -16,8 +16,9 @@ BUDGET = Budget(1.0, 1e-6)
 def run(solver, loss, rows, start, *, noise=0.0, bound=10.0, seed=0, ball=None):
     """Run with one noise multiplier for all events; return result, spent events and the tape."""
     flat = rows.reshape(len(rows), -1)
-    events, _ = solver.schedule(loss, bound, BUDGET, "replace-one", len(rows))
-    events = tuple(with_noise(event, noise) for event in events)
+    problem = ManifoldProblem(loss, bound, start, len(rows), ball)
+    prepared = solver.prepare(problem, BUDGET, "replace-one")
+    events = tuple(with_noise(event, noise) for event in prepared.events)
     plan = Plan(
         method="test",
         budget=budget_for(events),
@@ -28,5 +29,5 @@ def run(solver, loss, rows, start, *, noise=0.0, bound=10.0, seed=0, ball=None):
     )
     curator = Curator(Rows(flat), plan, SeededNoise(seed))
     with recording() as tape:
-        result = solver.run(curator, ManifoldTask(loss, bound, start, float(len(rows)), ball))
+        result = prepared.run(curator).result
     return result, curator.spent, tape

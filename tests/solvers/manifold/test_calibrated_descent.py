@@ -20,16 +20,26 @@ from veilspan import (
 )
 from veilspan.datasets import make_spd
 from veilspan.geometry import SPD, Ball, Euclidean, PoincareBall, Sphere
-from veilspan.solvers.manifold.calibrated_descent import growth_for, trusted
-from veilspan.solvers.manifold.gradient_scale import Scale, bend, clip_at, on_simplex
+from veilspan.solvers.manifold.base import ManifoldProblem
+from veilspan.solvers.manifold.calibrated_descent import choose_growth, estimate_trust
+from veilspan.solvers.manifold.gradient_lengths import (
+    GradientLengths,
+    choose_clip,
+    estimate_curvature,
+    project_on_simplex,
+)
 
 KNOTS = 2.0 ** np.arange(-4, 1)
 pytestmark = pytest.mark.filterwarnings(f"ignore::{NotPrivateWarning.__module__}.NotPrivateWarning")
 
 
-def schedule(solver, loss, n, epsilon=1.0, neighbors="replace-one"):
-    events, shares = solver.schedule(loss, 1.0, Budget(epsilon, 1e-6), neighbors, n)
-    return [event.name for event in events], shares
+def planned(solver, loss, n, epsilon=1.0, neighbors="replace-one"):
+    """Names of the events, and what each spends (mu^2) relative to all but the histograms."""
+    problem = ManifoldProblem(loss, 1.0, loss.manifold.reference_point, n)
+    events = solver.prepare(problem, Budget(epsilon, 1e-6), neighbors).events
+    spent = {event.name: event.noise_multiplier**-2 for event in events}
+    steps = math.fsum(spent[name] for name in spent if not name.endswith("scale"))
+    return list(spent), [each / steps for each in spent.values()]
 
 
 def solved(loss, rows, epsilon, seed, **options):
@@ -41,7 +51,7 @@ def solved(loss, rows, epsilon, seed, **options):
 
 @given(arrays(float, st.integers(1, 12), elements=st.floats(-5, 5)))
 def test_shares_are_the_nearest_that_can_be(values):
-    found = on_simplex(values)
+    found = project_on_simplex(values)
     assert np.all(found >= 0)
     assert math.isclose(found.sum(), 1.0, abs_tol=1e-12)
     # The nearest point of a convex set: no vertex lies on the far side of the tangent plane.
@@ -51,27 +61,29 @@ def test_shares_are_the_nearest_that_can_be(values):
 
 def test_the_clip_is_a_quantile_that_noise_cannot_invent():
     counts = np.array([0.0, 50.0, 40.0, 9.0, 1.0])
-    assert clip_at(KNOTS, counts, 0.0, 100, beyond=0.5) == KNOTS[2]
-    assert clip_at(KNOTS, counts, 0.0, 100, beyond=0.05) == KNOTS[3]
-    assert clip_at(KNOTS, counts, 0.0, 100, beyond=0.001) == KNOTS[4]
-    assert clip_at(KNOTS, counts, 5.0, 100, beyond=0.001) == KNOTS[2]  # 9 + 1 < 2 sqrt(2) 5
-    assert clip_at(KNOTS, counts, 1e3, 100, beyond=0.5) == KNOTS[4]  # nothing can be read
+    assert choose_clip(KNOTS, counts, 0.0, 100, beyond=0.5) == KNOTS[2]
+    assert choose_clip(KNOTS, counts, 0.0, 100, beyond=0.05) == KNOTS[3]
+    assert choose_clip(KNOTS, counts, 0.0, 100, beyond=0.001) == KNOTS[4]
+    assert choose_clip(KNOTS, counts, 5.0, 100, beyond=0.001) == KNOTS[2]  # 9 + 1 < 2 sqrt(2) 5
+    assert choose_clip(KNOTS, counts, 1e3, 100, beyond=0.5) == KNOTS[4]  # nothing can be read
 
 
 def test_a_step_makes_up_for_clipping():
     """Rows all at distance 1 in one direction, clipped to 1/4: the step is 4, and arrives."""
     loss = FrechetLoss(Euclidean(3))
-    scale = Scale(KNOTS, np.eye(5)[-1], clip=0.25)
-    assert math.isclose(bend(loss, np.zeros(3), np.array([-0.25, 0, 0]), scale), 0.25)
+    lengths = GradientLengths(KNOTS, np.eye(5)[-1], clip=0.25)
+    assert math.isclose(
+        estimate_curvature(loss, np.zeros(3), np.array([-0.25, 0, 0]), lengths), 0.25
+    )
 
 
 @pytest.mark.parametrize(("length", "expected"), [(10.0, 1.0), (0.0, 0.2 + 0.8 * 10)])
 def test_rows_ahead_bend_by_one_and_rows_all_around_by_their_distance(length, expected):
     m = PoincareBall(5)
-    scale = Scale(np.array([5.0, 10.0]), np.array([0.0, 1.0]), clip=10.0)
+    lengths = GradientLengths(np.array([5.0, 10.0]), np.array([0.0, 1.0]), clip=10.0)
     direction = np.eye(5)[0]
     unit = direction / m.norm(m.reference_point, direction)
-    found = bend(FrechetLoss(m), m.reference_point, length * unit, scale)
+    found = estimate_curvature(FrechetLoss(m), m.reference_point, length * unit, lengths)
     assert math.isclose(found, expected, rel_tol=1e-3)
 
 
@@ -81,16 +93,16 @@ def test_rows_ahead_bend_by_one_and_rows_all_around_by_their_distance(length, ex
 def test_trust_is_the_share_of_signal():
     m, zero = Euclidean(8), np.zeros(8)
     gradient = np.full(8, 2.0)  # squared length 32
-    assert trusted(m, zero, gradient, 0.0, 2.0) == 1.0
-    assert math.isclose(trusted(m, zero, gradient, 1.0, 0.0), 1 - 8 / 32)
-    assert math.isclose(trusted(m, zero, gradient, 1.0, 2.0), 1 - 16 / 32)
-    assert trusted(m, zero, gradient, 2.1, 0.0) == 0.0
-    assert trusted(m, zero, zero, 0.0, 2.0) == 0.0
+    assert estimate_trust(m, zero, gradient, 0.0, 2.0) == 1.0
+    assert math.isclose(estimate_trust(m, zero, gradient, 1.0, 0.0), 1 - 8 / 32)
+    assert math.isclose(estimate_trust(m, zero, gradient, 1.0, 2.0), 1 - 16 / 32)
+    assert estimate_trust(m, zero, gradient, 2.1, 0.0) == 0.0
+    assert estimate_trust(m, zero, zero, 0.0, 2.0) == 0.0
 
 
 @given(st.floats(0, 1e3), st.floats(0, 1e3), st.floats(0, 5))
 def test_trust_lies_between_nothing_and_all(length, noise, caution):
-    found = trusted(Euclidean(3), np.zeros(3), np.array([length, 0, 0]), noise, caution)
+    found = estimate_trust(Euclidean(3), np.zeros(3), np.array([length, 0, 0]), noise, caution)
     assert 0 <= found <= 1
 
 
@@ -119,7 +131,7 @@ def test_pure_noise_is_not_followed():
 
 
 def test_the_budget_of_steps_grows_and_histograms_share_a_little():
-    names, shares = schedule(CalibratedDescent(), FrechetLoss(Euclidean(2)), 10_000)
+    names, shares = planned(CalibratedDescent(), FrechetLoss(Euclidean(2)), 10_000)
     assert names == [f"step {k}{end}" for k in (1, 2, 3) for end in (", scale", "")]
     assert math.isclose(sum(shares[1::2]), 1.0)
     assert math.isclose(sum(shares[::2]), 0.06)
@@ -128,32 +140,32 @@ def test_the_budget_of_steps_grows_and_histograms_share_a_little():
 
 def test_few_rows_get_a_larger_histogram_and_an_even_budget():
     mu = Budget(1.0, 1e-6).mu
-    _, shares = schedule(CalibratedDescent(), FrechetLoss(Euclidean(100)), round(60 / mu))
+    _, shares = planned(CalibratedDescent(), FrechetLoss(Euclidean(100)), round(60 / mu))
     assert math.isclose(shares[0], (1.5 / 6) ** 2, rel_tol=1e-2)  # noise on a count: n / 10
     assert math.isclose(shares[5], shares[3])
 
 
 @given(st.floats(0, 2), st.floats(1, 5), st.integers(1, 6))
 def test_budgets_grow_as_fast_as_the_first_step_allows(noise, largest, rounds):
-    growth = growth_for(noise, largest, rounds)
+    growth = choose_growth(noise, largest, rounds)
     assert 1 <= growth <= largest
     if growth > 1:
         assert noise**2 * sum(growth**k for k in range(rounds)) <= 0.25 + 1e-9
 
 
 def test_losses_with_an_opening_begin_with_it():
-    names, shares = schedule(CalibratedDescent(), LeadingSubspace(Sphere(4)), 10_000)
+    names, shares = planned(CalibratedDescent(), LeadingSubspace(Sphere(4)), 10_000)
     assert names[:2] == ["opening, scale", "opening"]
     assert len(names) == 6
-    assert shares[1] == 0.5
+    assert math.isclose(shares[1], 0.5)
 
 
 def test_a_hopeless_opening_is_left_out():
     """Noise of spectral norm 2 sqrt(D) std over the largest moment, at half the budget."""
     loss, mu = LeadingSubspace(Sphere(100)), Budget(1.0, 1e-6).mu
     limit = 20 / (mu * math.sqrt(0.5))
-    assert "opening" in schedule(CalibratedDescent(), loss, math.ceil(limit))[0]
-    assert "opening" not in schedule(CalibratedDescent(), loss, math.floor(limit))[0]
+    assert "opening" in planned(CalibratedDescent(), loss, math.ceil(limit))[0]
+    assert "opening" not in planned(CalibratedDescent(), loss, math.floor(limit))[0]
     rows = np.full((30, 100), 0.05)
     found = solved(loss, rows, 0.1, 0, start=np.eye(100)[3])
     assert found.trace[0]["point"][3] == 1.0  # begins where it was told to
@@ -161,8 +173,10 @@ def test_a_hopeless_opening_is_left_out():
 
 def test_a_histogram_that_noise_would_hide_is_not_asked_for():
     solver, loss = CalibratedDescent(), FrechetLoss(Euclidean(2))
-    assert schedule(solver, loss, 50, 0.1)[0] == ["step 1", "step 2", "step 3"]
-    assert len(schedule(solver, loss, None, 0.1, "add-remove")[0]) == 6  # n is not known
+    assert planned(solver, loss, 50, 0.1)[0] == ["step 1", "step 2", "step 3"]
+    names, shares = planned(solver, loss, None, 0.1, "add-remove")  # n is not known
+    assert (len(names), names[0]) == (7, "count")
+    assert math.isclose(shares[0], 0.02)
     result = solved(loss, np.ones((50, 2)), 0.1, 0, clip=3.0)
     assert [entry["clip"] for entry in result.trace] == [1.5, 0.75, 0.375]
 
@@ -188,7 +202,7 @@ def test_settings_that_make_no_plan_are_refused(options):
 def test_a_loss_without_curvature_is_refused_before_anything_is_asked():
     loss = Loss(Sphere(3), euclidean_gradient=lambda z, w: z)
     with pytest.raises(ValueError, match="no known curvature"):
-        schedule(CalibratedDescent(), loss, 100)
+        planned(CalibratedDescent(), loss, 100)
 
 
 # ---------------------------------------------------------------- accuracy

@@ -10,6 +10,7 @@ from solvers.manifold.runs import run
 from veilspan import (
     RGD,
     RSGD,
+    Budget,
     FrechetLoss,
     GaussianEvent,
     LeadingSubspace,
@@ -18,6 +19,7 @@ from veilspan import (
 )
 from veilspan.geometry import SPD, Ball, Euclidean, Sphere, Stiefel
 from veilspan.geometry.errors import UnavailableOperationError
+from veilspan.solvers.manifold.base import ManifoldProblem
 from veilspan.solvers.manifold.secant_steps import SecantSteps
 from veilspan.solvers.steps import DecreasingSteps
 
@@ -141,11 +143,13 @@ def test_bad_settings_are_refused(kind, settings, message):
 
 def test_averages_need_a_logarithm_and_say_so_before_anything_is_spent():
     loss = Loss(Stiefel(3, 2), lambda z, w: z, curvature=1.0)
-    assert RGD().schedule(loss, 1.0, None, "replace-one", 10)
+    problem = ManifoldProblem(loss, 1.0, loss.manifold.reference_point, 10)
+    assert RGD().prepare(problem, Budget(1.0, 1e-6), "replace-one").events
     with pytest.raises(UnavailableOperationError, match="log"):
-        RGD(average=True).schedule(loss, 1.0, None, "replace-one", 10)
+        RGD(average=True).prepare(problem, Budget(1.0, 1e-6), "replace-one")
 
 
 def test_a_step_is_asked_for_before_anything_is_spent():
+    problem = ManifoldProblem(LeadingSubspace(Sphere(3)), 1.0, np.eye(3)[0], 10)
     with pytest.raises(ValueError, match="give the solver a step"):
-        RGD().schedule(LeadingSubspace(Sphere(3)), 1.0, None, "replace-one", 10)
+        RGD().prepare(problem, Budget(1.0, 1e-6), "replace-one")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from geometry.cases import SMALL, WITH_LOG, rng, tangent
 from veilspan import FrechetLoss, Loss
 from veilspan.geometry import SPD, Ball, Euclidean, Lorentz, PoincareBall, Sphere
-from veilspan.solvers.manifold.base import GeodesicMean, capped, mean_of_tail, moved, natural_step
+from veilspan.solvers.manifold.base import GeodesicMean, cap_length, choose_steps, move_along
 from veilspan.solvers.manifold.secant_steps import SecantSteps
 from veilspan.solvers.steps import DecreasingSteps
 
@@ -19,12 +19,19 @@ names = st.sampled_from(sorted(SMALL))
 seeds = st.integers(0, 2**32 - 1)
 
 
+def mean_of(manifold, points):
+    mean = GeodesicMean(manifold)
+    for point in points:
+        mean.add(point)
+    return mean.point
+
+
 @given(names, seeds, st.floats(1e-6, 1e6), st.floats(1e-6, 1e6))
 def test_capping_shortens_what_is_longer_and_nothing_else(name, seed, length, bound):
     m = SMALL[name]
     point = m.random_point(rng(seed))
     u = tangent(m, point, seed + 1, length)
-    short = capped(m, point, u, bound)
+    short = cap_length(m, point, u, bound)
     assert float(m.norm(point, short)) <= bound * (1 + 1e-9)
     if length <= bound * (1 - 1e-9):
         np.testing.assert_array_equal(short, u)
@@ -39,7 +46,7 @@ def test_what_cannot_be_measured_is_no_step(name, length):
     point = m.random_point(rng(7))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("error")
-        short = capped(m, point, tangent(m, point, 1, 1.0) * length, 2.0)
+        short = cap_length(m, point, tangent(m, point, 1, 1.0) * length, 2.0)
     assert np.isfinite(short).all()
     assert float(m.norm(point, short)) <= 2.0 * (1 + 1e-9)
 
@@ -48,7 +55,7 @@ def test_what_cannot_be_measured_is_no_step(name, length):
 def test_moving_never_leaves_the_manifold(name, seed, length):
     m = SMALL[name]
     point = m.random_point(rng(seed))
-    end = moved(m, point, tangent(m, point, seed + 1, 1.0) * length)
+    end = move_along(m, point, tangent(m, point, seed + 1, 1.0) * length)
     assert np.isfinite(end).all()
     assert m.contains(end, atol=1e-6)
 
@@ -59,7 +66,7 @@ def test_one_can_always_move_on(seed, name):
     m = SMALL[name]
     point = m.reference_point
     for k in range(4):
-        point = moved(m, point, tangent(m, point, seed + k, 50.0))
+        point = move_along(m, point, tangent(m, point, seed + k, 50.0))
         assert math.isfinite(m.norm(point, tangent(m, point, 1, 1.0)))
 
 
@@ -68,7 +75,7 @@ def test_one_can_always_move_on(seed, name):
 def test_a_broken_vector_does_not_move(name, bad):
     m = SMALL[name]
     point = m.random_point(rng(7))
-    np.testing.assert_array_equal(moved(m, point, np.full(m.point_shape, bad)), point)
+    np.testing.assert_array_equal(move_along(m, point, np.full(m.point_shape, bad)), point)
 
 
 @pytest.mark.parametrize("name", WITH_LOG)
@@ -76,7 +83,7 @@ def test_a_short_step_is_the_exponential_map(name):
     m = WITH_LOG[name]
     point = m.random_point(rng(7))
     u = tangent(m, point, 1, 0.3)
-    np.testing.assert_array_equal(moved(m, point, u), m.exp(point, u))
+    np.testing.assert_array_equal(move_along(m, point, u), m.exp(point, u))
 
 
 def test_far_steps_at_far_points():
@@ -89,7 +96,7 @@ def test_far_steps_at_far_points():
         (Lorentz(3), Lorentz(3).nearest_point(np.array([0, 1e6, 1e6]))),
     ):
         for seed in range(5):
-            end = moved(m, point, tangent(m, point, seed, 1e3))
+            end = move_along(m, point, tangent(m, point, seed, 1e3))
             assert np.isfinite(end).all()
             assert m.contains(end, atol=1e-6)
 
@@ -98,14 +105,14 @@ def test_far_steps_at_far_points():
 def test_moves_end_in_the_ball(seed, length, radius):
     for m in (SPD(2), PoincareBall(3), Euclidean(2)):
         ball = Ball(m, m.reference_point, radius)
-        end = moved(m, ball.center, tangent(m, ball.center, seed, length), ball)
+        end = move_along(m, ball.center, tangent(m, ball.center, seed, length), ball)
         assert m.dist(ball.center, end) <= radius * (1 + 1e-9)
 
 
 @given(seeds, st.integers(1, 12))
 def test_the_geodesic_mean_is_the_arithmetic_mean_in_flat_space(seed, count):
     points = rng(seed).standard_normal((count, 3))
-    flat = mean_of_tail(Euclidean(3), list(points))
+    flat = mean_of(Euclidean(3), points)
     np.testing.assert_allclose(flat, points.mean(axis=0), atol=1e-13)
 
 
@@ -118,22 +125,22 @@ def test_the_geodesic_mean_of_two_is_the_midpoint_and_of_equals_the_point(name):
     mean.add(x)
     mean.add(x)
     assert m.separation(mean.point, x) < 1e-12
-    middle = mean_of_tail(m, [x, y])
+    middle = mean_of(m, [x, y])
     assert float(m.dist(middle, x)) == pytest.approx(0.2, rel=1e-7)
     assert float(m.dist(middle, y)) == pytest.approx(0.2, rel=1e-7)
 
 
 def test_steps_of_all_kinds():
     loss = FrechetLoss(Sphere(3))
-    assert natural_step(None, loss)(5) == 1.0
-    assert natural_step(0.25, loss)(5) == 0.25
-    assert natural_step(DecreasingSteps(2.0), loss)(3) == 1.0
+    assert choose_steps(None, loss)(5) == 1.0
+    assert choose_steps(0.25, loss)(5) == 0.25
+    assert choose_steps(DecreasingSteps(2.0), loss)(3) == 1.0
     unknown = Loss(Sphere(3), lambda z, w: z)
     with pytest.raises(ValueError, match="curvature"):
-        natural_step(None, unknown)
+        choose_steps(None, unknown)
     for bad in (0.0, -1.0, math.nan):
         with pytest.raises(ValueError, match="step must be positive"):
-            natural_step(bad, loss)
+            choose_steps(bad, loss)
 
 
 def quadratic_trace(curvature, size=0.1):

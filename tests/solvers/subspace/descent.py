@@ -1,6 +1,7 @@
 """Running a subspace solver by hand: plan, curator, run."""
 
 import dataclasses
+import math
 
 import numpy as np
 
@@ -10,14 +11,13 @@ from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
 from veilspan.geometry import Grassmann
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.calibration import calibrate_noise
 from veilspan.privacy.events import with_noise
 from veilspan.privacy.noise import SeededNoise
 from veilspan.privacy.plan import Plan
-from veilspan.solvers.subspace.base import SubspaceTask
+from veilspan.solvers.subspace.base import SubspaceProblem
 
 
-def run(solver, rows, rank, events, neighbors="replace-one", seed=0, n_rows=None):
+def run(solver, rows, rank, events, neighbors="replace-one", seed=0):
     n, n_features = rows.shape
     plan = Plan(
         method="test",
@@ -28,20 +28,26 @@ def run(solver, rows, rank, events, neighbors="replace-one", seed=0, n_rows=None
         events=events,
     )
     curator = Curator(Rows(rows), plan, SeededNoise(seed))
-    result = solver.run(curator, SubspaceTask(n_rows or n, n_features, rank))
+    result = solver.run(curator, SubspaceProblem(plan.n_rows, n_features, rank))
     assert curator.spent == tuple(events)  # all of the plan is used, and nothing else
     return result
 
 
+def prepared(solver, n_rows, n_features, rank, epsilon=1.0, neighbors="replace-one"):
+    problem = SubspaceProblem(n_rows, n_features, rank)
+    return solver.prepare(problem, Budget(epsilon, 1e-6), neighbors)
+
+
 def private(solver, rows, rank, epsilon, seed=0, neighbors="replace-one"):
-    events, shares = solver.schedule(neighbors)
-    budget = Budget(epsilon, 1e-6)
-    events = calibrate_noise(budget, events, neighbors=neighbors, weights=shares)
+    n_rows = len(rows) if neighbors == "replace-one" else None
+    events = prepared(solver, n_rows, rows.shape[1], rank, epsilon, neighbors).events
     return run(solver, rows, rank, events, neighbors, seed)
 
 
 def with_multiplier(solver, noise, neighbors="replace-one"):
-    return tuple(with_noise(event, noise) for event in solver.schedule(neighbors)[0])
+    n_rows = 10 if neighbors == "replace-one" else None
+    events = prepared(solver, n_rows, 4, 2, math.inf, neighbors).events
+    return tuple(with_noise(event, noise) for event in events)
 
 
 def squared_distance(basis, subspace):
@@ -61,10 +67,10 @@ def neighbouring_tables(neighbors):
 
 
 def replayed(solver, neighbors):
-    """Replay reports of a solver over all pairs; the number it divides by is public."""
+    """Replay reports of a solver over all pairs."""
     events = with_multiplier(solver, 3.0, neighbors)
 
     def fit(rows):
-        return dataclasses.asdict(run(solver, rows, 2, events, neighbors, n_rows=10.0))
+        return dataclasses.asdict(run(solver, rows, 2, events, neighbors))
 
     return [replay(fit, x, other) for x, other in neighbouring_tables(neighbors)]

@@ -3,8 +3,16 @@ import math
 import numpy as np
 import pytest
 
-from solvers.subspace.descent import private, replayed, run, squared_distance, with_multiplier
+from solvers.subspace.descent import (
+    prepared,
+    private,
+    replayed,
+    run,
+    squared_distance,
+    with_multiplier,
+)
 from veilspan.datasets import make_haystack
+from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import GaussianEvent, SampledGaussianEvent
 from veilspan.solvers.steps import (
     ConstantSteps,
@@ -13,6 +21,7 @@ from veilspan.solvers.steps import (
     PaperSteps,
     RestartedSteps,
 )
+from veilspan.solvers.subspace.base import SubspaceProblem
 from veilspan.solvers.subspace.geodesic_gradient import GeodesicGradientDescent, mean_subspace
 
 
@@ -29,16 +38,27 @@ def test_schedules_are_what_they_say():
     assert len({geometric, GeometricSteps(0.3, 6, 40)}) == 1
 
 
-def test_the_schedule_names_every_release():
+def test_the_events_name_every_release():
     full = GeodesicGradientDescent(steps=7, start_share=0.25)
     assert full.name == "GGD"
-    assert full.schedule("replace-one") == (
-        (GaussianEvent("start"), GaussianEvent("step", count=7)),
-        (0.25, 0.75),
+    start, step = prepared(full, 100, 4, 2).events
+    assert (start, step) == (
+        GaussianEvent("start", start.noise_multiplier),
+        GaussianEvent("step", step.noise_multiplier, count=7),
     )
+    assert step.mu**2 == pytest.approx(3 * start.mu**2)  # shares of .75 and .25
     sampled = GeodesicGradientDescent(steps=7, sampling_rate=0.1)
     assert sampled.name == "SGGD"
-    assert sampled.schedule("add-remove")[0][1] == SampledGaussianEvent("step", 0.1, count=7)
+    count, _, step = prepared(sampled, None, 4, 2, neighbors="add-remove").events
+    assert count.name == "count"
+    assert step == SampledGaussianEvent("step", 0.1, step.noise_multiplier, count=7)
+
+
+def test_a_given_noise_needs_a_public_number_of_rows():
+    with pytest.raises(ValueError, match="public number of rows"):
+        GeodesicGradientDescent().prepare_with_noise(
+            SubspaceProblem(None, 4, 2), Budget(1.0, 1e-6), 0.1
+        )
 
 
 @pytest.mark.parametrize("rank", [1, 2, 4])

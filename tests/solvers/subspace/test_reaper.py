@@ -6,9 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from solvers.subspace.descent import private, replayed, run, squared_distance, with_multiplier
+from solvers.subspace.descent import (
+    prepared,
+    private,
+    replayed,
+    run,
+    squared_distance,
+    with_multiplier,
+)
 from veilspan.datasets import make_haystack
-from veilspan.privacy.events import GaussianEvent, SampledGaussianEvent
+from veilspan.privacy.events import SampledGaussianEvent
 from veilspan.solvers.steps import GeometricSteps
 from veilspan.solvers.subspace.reaper import (
     EntropyGeometry,
@@ -141,14 +148,15 @@ def test_a_step_is_the_minimiser_of_its_model(geometry):
         assert model(other) >= model(best) - 1e-12
 
 
-def test_the_schedule_names_every_release():
+def test_the_events_name_every_release():
     assert ReaperDescent().name == "GD-REAP"
     assert ReaperDescent("mirror", sampling_rate=0.1).name == "SMD-REAP"
-    events, shares = ReaperDescent(steps=5, start_share=0.3).schedule("replace-one")
-    assert events == (GaussianEvent("start"), GaussianEvent("step", count=5))
-    assert shares == (0.3, 0.7)
-    events, _ = ReaperDescent(steps=5, sampling_rate=0.1).schedule("add-remove")
-    assert events[1] == SampledGaussianEvent("step", 0.1, count=5)
+    start, step = prepared(ReaperDescent(steps=5, start_share=0.3), 100, 4, 2).events
+    assert (start.name, step.name, step.count) == ("start", "step", 5)
+    assert 3 * step.mu**2 == pytest.approx(7 * start.mu**2)  # shares of .7 and .3
+    sampled = ReaperDescent(steps=5, sampling_rate=0.1)
+    step = prepared(sampled, None, 4, 2, neighbors="add-remove").events[-1]
+    assert step == SampledGaussianEvent("step", 0.1, step.noise_multiplier, count=5)
 
 
 @pytest.mark.parametrize(

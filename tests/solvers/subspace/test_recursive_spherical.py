@@ -12,30 +12,33 @@ from veilspan.datasets import make_haystack
 from veilspan.metrics import log10_squared_angle_distance
 from veilspan.privacy import gdp
 from veilspan.privacy.noise import SeededNoise
-from veilspan.solvers.subspace.base import SubspaceTask, choose_rank, decomposed
+from veilspan.solvers.subspace.base import SubspaceProblem, choose_rank, decompose
 from veilspan.solvers.subspace.recursive_spherical import RecursiveSpherical
 from veilspan.solvers.subspace.refinement_plan import (
     Model,
-    best_number_of_steps,
-    fused,
-    start_share,
+    choose_number_of_steps,
+    fuse,
+    plan_start,
 )
 from veilspan.solvers.subspace.residual_scale import ResidualScale, squared_lengths
 
 
 def run(data, r, epsilon, *, seed=0, neighbors="replace-one", settings=None, delta=1e-6):
     n, d = data.rows.shape
+    problem = SubspaceProblem(n if neighbors == "replace-one" else None, d, r)
+    budget = Budget(epsilon, delta)
+    prepared = (settings or RecursiveSpherical()).prepare(problem, budget, neighbors)
     plan = Plan(
         method="test",
-        budget=Budget(epsilon, delta),
+        budget=budget,
         neighbors=neighbors,
-        n_rows=n if neighbors == "replace-one" else None,
+        n_rows=problem.n_rows,
         n_features=d,
-        adaptive=True,
+        events=prepared.events,
+        adaptive=prepared.adaptive,
     )
     curator = Curator(Rows(data.rows), plan, SeededNoise(seed))
-    result = (settings or RecursiveSpherical()).run(curator, SubspaceTask(n, d, r))
-    return result, curator
+    return prepared.run(curator).result, curator
 
 
 def error(data, result):
@@ -86,6 +89,28 @@ def test_more_steps_than_allowed_are_never_taken():
     assert sum(e.count for e in curator.spent if e.name == "refine") <= 3
 
 
+@pytest.mark.parametrize(
+    ("neighbors", "private_center", "names"),
+    [
+        ("replace-one", None, []),
+        ("replace-one", 1.0, ["mean"]),
+        ("add-remove", None, ["count"]),
+        ("add-remove", 1.0, ["count", "mean"]),
+    ],
+)
+def test_only_what_is_certain_is_planned(neighbors, private_center, names):
+    problem = SubspaceProblem(
+        100 if neighbors == "replace-one" else None, 6, 2, private_center=private_center
+    )
+    budget = Budget(1.0, 1e-6)
+    prepared = RecursiveSpherical().prepare(problem, budget, neighbors)
+    assert prepared.adaptive
+    assert [event.name for event in prepared.events] == names
+    shares = {"count": 0.02, "mean": 0.1}
+    for event in prepared.events:
+        assert event.mu**2 == pytest.approx(shares[event.name] * budget.mu**2)
+
+
 def test_a_tiny_budget_goes_to_the_start():
     data = make_haystack(200, 30, 2)
     _, curator = run(data, 2, 0.05)
@@ -103,7 +128,7 @@ def test_the_rank_is_read_off_the_spectrum():
     for r in (1, 2, 4):
         data = make_haystack(50_000, 20, r, noise=0.05)
         assert run(data, None, 1.0)[0].basis.shape == (20, r)
-    assert choose_rank(decomposed(np.eye(5) / 5, 1.0)) == 1
+    assert choose_rank(decompose(np.eye(5) / 5, 1.0)) == 1
 
 
 @given(st.integers(0, 1000))
@@ -121,8 +146,8 @@ def test_results_are_finite_for_hopeless_tables(seed):
 
 
 def test_fusing_adds_precisions():
-    assert fused(2.0, 2.0) == 1.0
-    assert fused(0.0, 0.0) == 0.0
+    assert fuse(2.0, 2.0) == 1.0
+    assert fuse(0.0, 0.0) == 0.0
 
 
 @given(st.floats(1e-8, 1.0), st.floats(1e-3, 1e3), st.integers(1, 10))
@@ -142,12 +167,14 @@ def test_the_plan_refines_only_where_it_pays():
         "most": 12,
         "preferred": 5,
     }
-    rich = start_share(Model(10_000, 18, 1.0, 1.0), 1.0, 0.5, **common)
-    poor = start_share(Model(100, 18, 1.0, 1.0), 1.0, 0.02, **common)
+    rich = plan_start(Model(10_000, 18, 1.0, 1.0), 1.0, 0.5, **common)
+    poor = plan_start(Model(100, 18, 1.0, 1.0), 1.0, 0.02, **common)
     assert rich[0] < 0.3
     assert rich[1] >= 2
     assert poor == (1.0, 0)
-    assert best_number_of_steps(Model(9, 2, 1, 1), 1.0, 0.1, 0.0, 0.2, most=3, preferred=2)[0] == 0
+    assert (
+        choose_number_of_steps(Model(9, 2, 1, 1), 1.0, 0.1, 0.0, 0.2, most=3, preferred=2)[0] == 0
+    )
 
 
 # The residual scale.
@@ -160,11 +187,11 @@ def test_the_residual_scale_is_found_from_two_scales(tau, r):
     belief = ResidualScale(0.5, 0.1, r)
     for scale in (4 * tau, tau):
         mass = 0.5 * np.mean(1 / (1 + tau**2 / lengths / scale**2))
-        belief = belief.seen(scale, float(mass), 0.0, noise=1e-4)
+        belief = belief.add(scale, float(mass), 0.0, noise=1e-4)
     assert math.sqrt(belief.tau2) == pytest.approx(tau, rel=0.15)
     assert 0.4 * tau < belief.best_scale(0.0) < 2.5 * tau
 
 
 def test_an_unseen_residual_counts_as_none():
-    belief = ResidualScale(0.5, 0.1, 2).seen(0.05, 0.5, 0.0, noise=1e-4)
+    belief = ResidualScale(0.5, 0.1, 2).add(0.05, 0.5, 0.0, noise=1e-4)
     assert belief.tau2 == 0.0

@@ -9,7 +9,7 @@ import typer
 
 from veilspan._progress import show_progress
 from veilspan.cli.arguments.options import AsJson, Epsilon
-from veilspan.cli.console import print_json
+from veilspan.cli.console import note, print_json
 
 #: Stages of the progress bar: the people, five methods, the picture.
 N_STAGES = 7
@@ -28,6 +28,7 @@ def demo(
     Writes a picture and the record of what was spent.
     """
     from veilspan.cli.demo.methods import learn
+    from veilspan.cli.demo.picture import NO_PICTURE, can_draw
     from veilspan.cli.demo.results import make_record, save_result, show_result
     from veilspan.privacy.budget import Budget
 
@@ -44,3 +45,5 @@ def demo(
         print_json(make_record(result))
     else:
         show_result(result, out)
+    if not can_draw():
+        note(NO_PICTURE)

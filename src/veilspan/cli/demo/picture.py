@@ -1,13 +1,16 @@
-"""The demo's picture: one large map, the alternatives beside it, and the truth."""
+"""The demo's picture: one large map, the alternatives beside it, and the truth.
+
+It is drawn with matplotlib, which is an extra (``veilspan[plots]``): nothing else in the package
+needs it, so that it is imported where something is drawn and nowhere else.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
-from matplotlib.patheffects import withStroke
 
 from veilspan.cli.demo.methods import (
     CUT,
@@ -19,6 +22,14 @@ from veilspan.cli.demo.methods import (
     WHOLE,
     DemoResult,
     rounded_down,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NO_PICTURE = (
+    "no picture was drawn, because matplotlib is not installed: "
+    'pip install "veilspan[plots]" brings it.'
 )
 
 SIZE, DPI = (16.0, 10.0), 100
@@ -88,8 +99,15 @@ class Panel:
     large: bool = False
 
 
+def can_draw() -> bool:
+    """Tell whether matplotlib is installed."""
+    return find_spec("matplotlib") is not None
+
+
 def draw(result: DemoResult) -> Figure:
     """Draw every method's view of the people, turned and scaled to the map."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=SIZE, dpi=DPI, facecolor="white")
     _headline(figure, result)
     truth = result.data.place
@@ -187,6 +205,8 @@ def _axis(figure: Figure, panel: Panel) -> Any:
 
 
 def _scatter(axis: Any, points: np.ndarray, result: DemoResult, *, large: bool) -> None:
+    from matplotlib.patheffects import withStroke
+
     data, size = result.data, 26 if large else 8
     here, shown = ~data.is_outlier, np.isfinite(points).all(axis=1)
     axis.scatter(*points[~here & shown].T, s=size / 2, c=OUTLIER, alpha=0.55, linewidths=0)

@@ -19,6 +19,7 @@ from veilspan.cli.demo.methods import (
     View,
     rounded_down,
 )
+from veilspan.cli.demo.picture import can_draw, draw
 
 NOTES = (
     "Only the components are private. The scatter of people, and its correlation with the true "
@@ -32,14 +33,16 @@ NOTES = (
 
 
 def save_result(result: DemoResult, out: Path) -> None:
-    """Write the record, the components and the picture, each whole or not at all."""
-    from veilspan.cli.demo.picture import draw
+    """Write the record, the components and the picture, each whole or not at all.
 
+    Without matplotlib everything but the picture is written.
+    """
     record = json.dumps(make_record(result), indent=2).encode()
-    figure = draw(result)
+    figure = draw(result) if can_draw() else None
     write_whole(out / "privacy.json", lambda f: f.write(record))
     write_whole(out / "components.npy", lambda f: np.save(f, result.release.components))
-    write_whole(out / "picture.png", lambda f: figure.savefig(f, format="png"))
+    if figure is not None:
+        write_whole(out / "picture.png", lambda f: figure.savefig(f, format="png"))
 
 
 def make_record(result: DemoResult) -> dict[str, Any]:
@@ -76,10 +79,11 @@ def show_result(result: DemoResult, out: Path) -> None:
     check = privacy.verify()
     verdict = "agrees" if check else "DISAGREES"
     console.print(f"Re-accounted from the record: epsilon = {check.recomputed:.6g} ({verdict}).")
-    for note in NOTES:
-        console.print(f"- {note}")
+    for caveat in NOTES:
+        console.print(f"- {caveat}")
+    written = "picture.png" if can_draw() else "privacy.json"
     console.print(
-        f"\nReleased in {result.release.seconds:.2f} s. Look at {printable(str(out))}/picture.png"
+        f"\nReleased in {result.release.seconds:.2f} s. Look at {printable(str(out))}/{written}"
     )
 
 

@@ -57,7 +57,13 @@ class DaskRows:
         self._sizes = table.sizes
         self.n_parts = len(table.parts)
         self.n_rows, self.n_features = table.shape
+        self._table_is_sparse = table.is_sparse
         self._look = Look()
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether blocks are CSR, as on the workers: maps keep the form, differences are dense."""
+        return self._table_is_sparse and self._look.pairs is None
 
     def executor(self) -> DaskExecutor:
         """Where sums over these rows run."""
@@ -216,7 +222,7 @@ class DaskExecutor:
         return float_slack(
             rows,
             query.bound,
-            block_rows(query, point, self.n_features),
+            block_rows(query, point, self.n_features, sparse=self._rows.is_sparse),
             GROUP,
             roundoff=query.roundoff(self.n_features, point),
             moved_rows=rows,

@@ -25,7 +25,7 @@ from veilspan._archives import pack_arrays, read_with_header, with_header
 from veilspan._files import IrregularFileError, write_whole
 from veilspan.curator.input_kinds import refuse_masked
 from veilspan.privacy.records import statement_from
-from veilspan.queries.completion.residual_moment import checked_ridge
+from veilspan.queries.completion.residual_moment import check_ridge
 from veilspan.queries.completion.small_systems import solve_each
 
 FORMAT = 1
@@ -66,7 +66,7 @@ class LocalPredictor:
     privacy: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        checked_ridge(self.ridge)
+        check_ridge(self.ridge)
         position = {name: index for index, name in enumerate(self.item_ids)}
         object.__setattr__(self, "_position", position)
 

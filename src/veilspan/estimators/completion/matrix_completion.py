@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from veilspan._scales import check_location, check_width
-from veilspan.curator.curator import Curator
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.completion.local_predictor import LocalPredictor
 from veilspan.estimators.completion.ratings_input import (
@@ -23,14 +23,17 @@ from veilspan.estimators.validation import check_count, refuse_lazy, validate_ta
 from veilspan.ledger.dataset import Dataset
 from veilspan.metrics.ranking import rmse
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.calibration import calibrate_noise
 from veilspan.privacy.neighbors import check_neighbors
 from veilspan.privacy.plan import Plan
 from veilspan.queries.completion.rating_rows import MOST_ITEMS, RatingRule
-from veilspan.solvers.completion.base import CompletionSolver, CompletionTask
-from veilspan.solvers.completion.by_name import completion_solver
+from veilspan.solvers.base import Outcome, Prepared
+from veilspan.solvers.completion.base import (
+    CompletionProblem,
+    CompletionResult,
+    CompletionSolver,
+)
+from veilspan.solvers.completion.by_name import find_completion_solver
 
-# Number of the sampling stream that decides which ratings of a user are kept; no step has it.
 # So many times more items than users look like a transposed table.
 TRANSPOSED = 2
 JOINT = (
@@ -192,49 +195,37 @@ class MatrixCompletion(PrivateEstimator):
         self.item_ids_ = tuple(range(items)) if item_ids is None else item_ids
         return super().fit(table)
 
-    def _plan(self, budget: Budget, n_rows: int | None, n_features: int) -> Plan:
-        task = self._task(budget, n_rows, n_features)
-        solver = completion_solver(self.solver)
-        wanted, shares = solver.schedule(task)
-        return Plan(
-            method=f"{type(self).__name__} ({type(solver).__name__})",
-            budget=budget,
-            neighbors=task.neighbors,
-            n_rows=n_rows,
-            n_features=n_features,
-            events=calibrate_noise(budget, wanted, neighbors=task.neighbors, weights=shares),
-            decisions={
-                "ratings kept per user": task.rule.max_ratings,
-                **solver.decisions(task),
-            },
-        )
+    def _prepare(
+        self, budget: Budget, n_rows: int | None, n_features: int
+    ) -> Prepared[CompletionProblem, CompletionResult]:
+        problem = self._problem(n_rows, n_features)
+        solver = find_completion_solver(self.solver)
+        prepared = solver.prepare(problem, budget, check_neighbors(self.neighbors))
+        kept = {"ratings kept per user": problem.rule.max_ratings}
+        return replace(prepared, decisions={**kept, **prepared.decisions})
 
-    def _run(self, curator: Curator) -> None:
-        plan = curator.plan
-        salt = int(curator.coins("ratings kept").integers(2**63))
-        task = self._task(plan.budget, plan.n_rows, plan.n_features, salt)
-        result = completion_solver(self.solver).run(curator, task)
+    def _method(self, prepared: Prepared[Any, Any]) -> str:
+        return f"{type(self).__name__} ({prepared.solver.name})"
+
+    def _keep(self, outcome: Outcome, plan: Plan) -> None:
+        result = outcome.result
         self.item_bias_ = result.item_bias
         self.item_factors_ = result.item_factors
         self.n_components_ = result.item_factors.shape[1]
         self.ridge_ = result.ridge
 
-    def _task(
-        self, budget: Budget, n_rows: int | None, n_features: int, salt: int = 0
-    ) -> CompletionTask:
-        low, high = _checked_range(self.rating_range)
+    def _problem(self, n_rows: int | None, n_features: int) -> CompletionProblem:
+        low, high = _check_range(self.rating_range)
         if self.center not in ("user", "middle"):
             raise ValueError(f'center must be "user" or "middle"; got {self.center!r}.')
         if n_features > MOST_ITEMS:
             raise ValueError(f"at most {MOST_ITEMS:,} items are supported; got {n_features:,}.")
         kept = check_count(self.max_ratings_per_user, "max_ratings_per_user", 2**19)
         count = self.n_components
-        return CompletionTask(
+        return CompletionProblem(
             n_users=n_rows,
             n_items=n_features,
-            rule=RatingRule(low, high, min(kept, n_features), self.center, salt),
-            budget=budget,
-            neighbors=check_neighbors(self.neighbors),
+            rule=RatingRule(low, high, min(kept, n_features), self.center),
             n_components=(
                 None if count is None else check_count(count, "n_components", n_features)
             ),
@@ -249,7 +240,7 @@ class MatrixCompletion(PrivateEstimator):
             item_bias=self.item_bias_.astype(np.float32).astype(np.float64),
             item_factors=self.item_factors_.astype(np.float32).astype(np.float64),
             item_ids=self.item_ids_,
-            rating_range=_checked_range(self.rating_range),
+            rating_range=_check_range(self.rating_range),
             ridge=self.ridge_,
             privacy=self.privacy_.to_dict(),
         )
@@ -290,7 +281,7 @@ class MatrixCompletion(PrivateEstimator):
         return -rmse(self.predict(R), as_ratings(R_test))
 
 
-def _checked_range(rating_range: Any) -> tuple[float, float]:
+def _check_range(rating_range: Any) -> tuple[float, float]:
     try:
         low, high = (float(end) for end in rating_range)
     except (TypeError, ValueError):

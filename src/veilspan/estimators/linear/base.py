@@ -9,29 +9,32 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from veilspan._scales import check_scale
-from veilspan.curator.curator import Curator
 from veilspan.curator.dask.table import DaskTable
 from veilspan.estimators.base import PrivateEstimator
-from veilspan.estimators.linear.budget_split import LinearSplit, split_budget
-from veilspan.estimators.linear.feature_bounds import FeatureBounds, FeatureMap
+from veilspan.estimators.linear.feature_bounds import FeatureBounds
+from veilspan.estimators.linear.feature_scaling import prepare_scaled
 from veilspan.estimators.linear.parameters import LinearParameters
 from veilspan.estimators.validation import check_count, validate_table
 from veilspan.losses.linear import LinearLoss
 from veilspan.losses.penalties import NoPenalty, Penalty
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.neighbors import check_neighbors
-from veilspan.privacy.noise import NoiseSource
 from veilspan.privacy.plan import Plan
-from veilspan.solvers.linear.base import LinearProblem, LinearResult, LinearSolver
+from veilspan.solvers.base import Outcome
+from veilspan.solvers.linear.base import (
+    LinearPrepared,
+    LinearProblem,
+    LinearResult,
+    LinearSolver,
+)
 from veilspan.solvers.linear.by_name import linear_solver
-from veilspan.solvers.linear.private_ranges import private_ranges
 from veilspan.solvers.linear.selection import Candidate, PrivateSelection
 
 PUBLIC_BOUNDS = "feature bounds were set without the rows; rows outside are clipped to them"
@@ -97,32 +100,23 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
 
     # Planning: public facts only.
 
-    def _plan(self, budget: Budget, n_rows: int | None, n_features: int) -> Plan:
-        self._bounds().check(type(self).__name__, n_features)
-        split = self._split(budget, n_rows, n_features)
+    def _prepare(self, budget: Budget, n_rows: int | None, n_features: int) -> LinearPrepared:
+        bounds = self._bounds()
+        bounds.check(type(self).__name__, n_features)
         neighbors = check_neighbors(self.neighbors)
-        decide = getattr(split.solver, "decisions", None)
-        return Plan(
-            method=f"{type(self).__name__} ({split.solver.name})",
-            budget=budget,
-            neighbors=neighbors,
-            n_rows=n_rows,
-            n_features=n_features,
-            events=(*split.first, *split.events),
-            decisions={
-                "loss": split.problem.loss.name,
-                "penalty": split.problem.penalty.name,
-                **({} if decide is None else decide(split.problem, split.budget, neighbors)),
-            },
-        )
+        solver, loss = self._solver(), self._loss()
+        columns = n_features + bool(self.fit_intercept)
 
-    def _split(self, budget: Budget, n_rows: int | None, n_features: int) -> LinearSplit:
-        def prepare(part: Budget) -> tuple[LinearProblem, LinearSolver]:
-            problem = self._problem(part, n_rows, n_features)
-            return problem, self._solver(problem, part)
+        def prepare(part: Budget) -> LinearPrepared:
+            return solver.prepare(self._problem(loss, part, n_rows, columns), part, neighbors)
 
-        private = self.bounds is not None
-        return split_budget(budget, check_neighbors(self.neighbors), prepare, private)
+        prepared = prepare_scaled(bounds, columns, budget, neighbors, prepare)
+        problem = prepared.problem
+        shown = {"loss": loss.name, "penalty": problem.penalty.name, **prepared.decisions}
+        return replace(prepared, decisions=shown)
+
+    def _method(self, prepared: LinearPrepared) -> str:
+        return f"{type(self).__name__} ({prepared.name})"
 
     def _bounds(self) -> FeatureBounds:
         constant = 0.0
@@ -130,65 +124,39 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
             constant = check_scale(self.intercept_scaling, "intercept_scaling")
         return FeatureBounds(self.feature_range, self.row_norm, self.center, constant, self.bounds)
 
-    def _problem(self, budget: Budget, n_rows: int | None, n_features: int) -> LinearProblem:
+    def _problem(
+        self, loss: LinearLoss, budget: Budget, n_rows: int | None, columns: int
+    ) -> LinearProblem:
         expected = self.expected_rows
         if expected is not None:
             expected = check_count(expected, "expected_rows", 2**53)
-        intercept = bool(self.fit_intercept)
-        columns = n_features + intercept
         rows = n_rows if n_rows is not None else expected
         return LinearProblem(
-            loss=self._loss(),
+            loss=loss,
             penalty=self._penalty(budget, rows, columns),
             n_features=columns,
             n_rows=n_rows,
             expected_rows=None if n_rows is not None else expected,
-            intercept=intercept,
+            intercept=bool(self.fit_intercept),
         )
 
-    def _solver(self, problem: LinearProblem, budget: Budget) -> LinearSolver:
-        """The solver of the name, or the one that ``auto`` chooses where it gets a clip."""
+    def _solver(self) -> LinearSolver:
+        """The solver of the name, with the clip that was asked for."""
         if self.selection is not None:
             return _selection(self.selection, self.clip)
         solver = linear_solver(self.solver)
         if self.clip is None:
             return solver
-        clip = check_scale(self.clip, "clip")
-        if hasattr(solver, "choose"):
-            solver = solver.choose(problem, budget, check_neighbors(self.neighbors)).solver
-        if "clip" not in {field.name for field in fields(solver)}:  # type: ignore[arg-type]
-            raise ValueError(f'solver="{solver.name}" has no clip; leave clip=None.')
-        return replace(solver, clip=clip)  # type: ignore[type-var]
+        return solver.with_clip(check_scale(self.clip, "clip"))
 
-    # Running.
+    # Keeping what was learned.
 
-    def _consult(
-        self, table: Any, targets: Any, plan: Plan, source: NoiseSource
-    ) -> tuple[Curator, ...]:
-        split = self._split(plan.budget, plan.n_rows, plan.n_features)
-        bounds = self._bounds()
-        sparse = getattr(table, "is_sparse", not isinstance(table, np.ndarray))
-        asked: tuple[Curator, ...] = ()
-        if split.first:
-            # Ranges are asked of the rows as they come; the solver then gets rows mapped by them.
-            raw = self._mapped_curator(table, None, replace(plan, events=split.first), source)
-            bounds = bounds.with_ranges(private_ranges(raw))
-            asked = (raw,)
-        row_map = bounds.map_for(plan.n_features, sparse)
-        scaled = replace(
-            plan, budget=split.budget, n_features=split.problem.n_features, events=split.events
-        )
-        curator = self._mapped_curator(table, targets, scaled, source, row_map)
-        self._set_result(split.solver.run(curator, split.problem), row_map)
-        return (*asked, curator)
-
-    def _run(self, curator: Curator) -> None:
-        raise NotImplementedError("linear models ask in _consult, over mapped rows.")
-
-    def _set_result(self, result: LinearResult, row_map: FeatureMap) -> None:
+    def _keep(self, outcome: Outcome, plan: Plan) -> None:
+        result: LinearResult = outcome.result
+        (row_map,) = outcome.maps
         self._decode(*row_map.user_coefficients(result.theta))
         self.n_iter_ = max(1, len(result.trace))
-        self.trace_ = result.trace
+        self.trace_ = list(result.trace)
         self.stopped_ = result.stopped
 
     # Using the model: rows are the caller's own, nothing is spent.

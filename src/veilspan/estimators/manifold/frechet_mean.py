@@ -1,4 +1,4 @@
-"""Means on curved spaces."""
+"""The private Fréchet mean of points on a manifold."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from veilspan.curator.curator import Curator
 from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.manifold.base import LARGEST_CLIP, ManifoldEstimator
 from veilspan.estimators.manifold.points import (
@@ -25,6 +24,8 @@ from veilspan.geometry import Ball, Manifold
 from veilspan.ledger.dataset import Dataset
 from veilspan.losses.manifold import FrechetLoss
 from veilspan.privacy.noise import NoiseSource
+from veilspan.privacy.plan import Plan
+from veilspan.solvers.base import Outcome
 from veilspan.solvers.manifold.base import ManifoldSolver
 
 
@@ -130,7 +131,7 @@ class FrechetMean(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ManifoldEst
         y : None
             Ignored.
         """
-        return super().fit(flat_points(X, self._checked_manifold()))
+        return super().fit(flat_points(X, self._check_manifold()))
 
     @lazy_for_dask(lambda model: tangent_width(model.manifold))
     def transform(self, X: Any) -> np.ndarray:
@@ -167,7 +168,7 @@ class FrechetMean(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ManifoldEst
             )
         return points_from_tangent(self.manifold, self.mean_, vectors)
 
-    def _checked_manifold(self) -> Manifold:
+    def _check_manifold(self) -> Manifold:
         if not isinstance(self.manifold, Manifold):
             raise TypeError(
                 f"manifold must be a veilspan.geometry.Manifold; got {type(self.manifold).__name__}"
@@ -175,7 +176,7 @@ class FrechetMean(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ManifoldEst
         return self.manifold
 
     def _loss(self) -> FrechetLoss:
-        return FrechetLoss(self._checked_manifold())
+        return FrechetLoss(self._check_manifold())
 
     def _start(self) -> np.ndarray:
         return self.manifold.reference_point if self.ball is None else self.ball.center
@@ -194,11 +195,11 @@ class FrechetMean(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ManifoldEst
             "high) for positive definite matrices."
         )
 
-    def _rows_for_curator(self, table: Any, source: NoiseSource) -> Any:
+    def _rows_for_curator(self, table: Any, targets: Any, source: NoiseSource) -> Any:
         return rows_on_manifold(table, self.manifold, self.ball)
 
-    def _run(self, curator: Curator) -> None:
-        self.mean_ = self._solve(curator).point
+    def _keep(self, outcome: Outcome, plan: Plan) -> None:
+        self.mean_ = outcome.result.point
 
     @property
     def _n_features_out(self) -> int:

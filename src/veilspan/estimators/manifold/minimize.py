@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from veilspan._scales import check_scale
-from veilspan.curator.curator import Curator
 from veilspan.estimators.manifold.base import LARGEST_CLIP, ManifoldEstimator
 from veilspan.estimators.manifold.points import flat_rows, rows_on_manifold
 from veilspan.geometry import Ball
@@ -18,7 +17,8 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.noise import NoiseSource
 from veilspan.privacy.plan import Plan
 from veilspan.privacy.statement import PrivacyStatement
-from veilspan.solvers.manifold.base import ManifoldSolver
+from veilspan.solvers.base import Outcome, Prepared
+from veilspan.solvers.manifold.base import ManifoldResult, ManifoldSolver
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,15 @@ class Minimum:
 
 
 class ManifoldMinimizer(ManifoldEstimator):
-    """The estimator behind :func:`minimize`."""
+    """The estimator behind :func:`minimize`: it is planned, charged and run as all others are."""
 
     _assumptions: ClassVar[tuple[str, ...]] = (
         "a row's gradient looks at that row and the point alone; that rows have the form which "
         "the loss expects is public",
     )
+    _recorded: Plan | None = None
+
+    result_: ManifoldResult
 
     def __init__(
         self,
@@ -82,22 +85,24 @@ class ManifoldMinimizer(ManifoldEstimator):
         self.ledger = ledger
 
     def follow(self, plan: Plan | None) -> ManifoldMinimizer:
-        """Run this plan instead of making one."""
+        """Run this plan, which must ask the same as the one that a fit would make; or ``None``."""
         self._recorded = plan
         return self
 
-    def _plan_of_fit(self, n_rows: int, n_features: int) -> Plan:
-        made = super()._plan_of_fit(n_rows, n_features)
-        recorded = getattr(self, "_recorded", None)
+    def _draft(self, n_samples: int | None, n_features: int) -> tuple[Plan, Prepared[Any, Any]]:
+        made, prepared = super()._draft(n_samples, n_features)
+        recorded = self._recorded
         if recorded is None:
-            return made
+            return made, prepared
         alike = recorded.budget == made.budget and recorded.decisions == made.decisions
         if not (alike and recorded.asks_the_same_as(made)):
             raise ValueError(
                 "the recorded plan is not the plan of this call: the data's shape, the budget or "
                 "a parameter differs."
             )
-        return recorded  # within its budget, or it would not exist
+        # Within its budget, or it would not exist. It asks the same events as what was prepared, so
+        # that runs on it: a solver reads the noise of its events off the plan.
+        return recorded, prepared
 
     def _loss(self) -> ManifoldLoss:
         return self.loss
@@ -123,13 +128,13 @@ class ManifoldMinimizer(ManifoldEstimator):
             "Riemannian gradient may have (longer ones are shortened), chosen without the rows."
         )
 
-    def _rows_for_curator(self, table: Any, source: NoiseSource) -> Any:
+    def _rows_for_curator(self, table: Any, targets: Any, source: NoiseSource) -> Any:
         if isinstance(self.loss, FrechetLoss):  # refused here, not in the middle of a run
             return rows_on_manifold(table, self.loss.manifold)
-        return super()._rows_for_curator(table, source)
+        return super()._rows_for_curator(table, targets, source)
 
-    def _run(self, curator: Curator) -> None:
-        self.result_ = self._solve(curator)
+    def _keep(self, outcome: Outcome, plan: Plan) -> None:
+        self.result_ = outcome.result
         self.point_ = self.result_.point
 
 

@@ -12,7 +12,7 @@ from veilspan.ledger.dataset import Dataset, Receipt
 from veilspan.privacy.errors import PrivacyError
 from veilspan.privacy.plan import Plan
 from veilspan.privacy.statement import PrivacyStatement
-from veilspan.solvers.stream.block_release import Belief
+from veilspan.solvers.stream.belief import Belief
 
 
 @dataclass

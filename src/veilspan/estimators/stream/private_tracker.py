@@ -46,29 +46,29 @@ for fewer rows.
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from veilspan._scales import check_scale
-from veilspan.curator.curator import Curator
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.charging import open_charge
 from veilspan.estimators.stream.private_stream import PrivateStream, publish
 from veilspan.estimators.validation import check_count, check_privacy_parameters
 from veilspan.ledger.claims import ending_claims
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.calibration import calibrate_noise
 from veilspan.privacy.errors import NotPrivateWarning, PrivacyError, WeakGuaranteeWarning
-from veilspan.privacy.events import GaussianEvent, with_count
-from veilspan.privacy.noise import noise_source
+from veilspan.privacy.events import with_count
+from veilspan.privacy.noise import NoiseSource, noise_source
 from veilspan.privacy.plan import Plan
 from veilspan.privacy.statement import PrivacyStatement
-from veilspan.queries.stream.touching_moment import completed_rows
-from veilspan.solvers.stream.block_release import BLOCK, Belief, StreamRelease
+from veilspan.queries.stream.touching_moment import complete_rows
+from veilspan.solvers.base import Outcome, Prepared
+from veilspan.solvers.stream.belief import Belief
+from veilspan.solvers.stream.block_release import BlockResult, StreamRelease
 
-#: Larger blocks or more of them for one person are surely a mistake.
+#: More columns, larger blocks or more of them for one person are surely a mistake.
 _MOST = 10**9
 #: What belongs to single rows, with its default: a private stream never looks at one.
 _ROW_BY_ROW = {
@@ -80,10 +80,22 @@ _ROW_BY_ROW = {
 }
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BlockRelease(PrivateEstimator):
     """The release of one block: plan, run, record, as for every private fit.
 
     The ledger is charged for the whole stream, at its first block.
+
+    Parameters
+    ----------
+    block_plan : Plan
+        The stream's plan, for one of a person's blocks.
+    release : StreamRelease
+        Who asks.
+    belief : Belief
+        What earlier blocks have told.
+    noise, random_state : str, int or None
+        As for every estimator.
     """
 
     _charges: ClassVar[bool] = False
@@ -94,33 +106,31 @@ class BlockRelease(PrivateEstimator):
         "ensure_all_finite": "allow-nan",
     }
 
-    def __init__(
-        self,
-        block_plan: Plan,
-        release: StreamRelease,
-        belief: Belief,
-        noise: str,
-        random_state: int | None,
-    ) -> None:
-        self.block_plan = block_plan
-        self.release = release
-        self.belief = belief
-        self.noise = noise
-        self.random_state = random_state
+    block_plan: Plan
+    release: StreamRelease
+    belief: Belief
+    noise: str
+    random_state: int | None
 
-    def _plan(self, budget: Budget, n_rows: int | None, n_features: int) -> Plan:
-        return self.block_plan
+    def _draft(
+        self, n_samples: int | None, n_features: int
+    ) -> tuple[Plan, Prepared[Belief, BlockResult]]:
+        """The plan was made with the stream; only what is believed is new."""
+        plan = self.block_plan
+        return plan, self._prepare(plan.budget, plan.n_rows, plan.n_features)
 
-    def _plan_of_fit(self, n_rows: int, n_features: int) -> Plan:
-        return self.block_plan
+    def _prepare(
+        self, budget: Budget, n_rows: int | None, n_features: int
+    ) -> Prepared[Belief, BlockResult]:
+        return self.release.prepare(self.belief, budget, self.block_plan.neighbors)
 
-    def _rows_for_curator(self, table: Any, source: Any) -> Any:
+    def _rows_for_curator(self, table: Any, targets: Any, source: NoiseSource) -> Any:
         ridge = 1.0 if self.belief.basis is None else self.belief.ridge
-        rows = completed_rows(table, self.belief.basis, self.release.row_norm, ridge)
-        return super()._rows_for_curator(rows, source)
+        rows = complete_rows(table, self.belief.basis, self.release.row_norm, ridge)
+        return super()._rows_for_curator(rows, targets, source)
 
-    def _run(self, curator: Curator) -> None:
-        self.belief_ = self.release.run(curator, self.belief)
+    def _keep(self, outcome: Outcome, plan: Plan) -> None:
+        self.belief_ = outcome.result.belief
 
 
 def stream_plan(tracker: Any, n_features: int) -> Plan:
@@ -153,6 +163,8 @@ def stream_plan(tracker: Any, n_features: int) -> Plan:
     if size < 2:
         raise ValueError("block_size must be at least 2; got 1.")
     most = check_count(tracker.max_blocks_per_person, "max_blocks_per_person", _MOST)
+    rank = check_count(tracker.n_components, "n_components", width - 1)
+    release = _make_release(tracker)
     budget = Budget(tracker.epsilon, tracker.delta)
     return Plan(
         method=type(tracker).__name__,
@@ -160,10 +172,10 @@ def stream_plan(tracker: Any, n_features: int) -> Plan:
         neighbors="replace-one",
         n_rows=size,
         n_features=width,
-        events=calibrate_noise(budget, (GaussianEvent(BLOCK, count=most),), weights=(1.0,)),
+        events=release.prepare(Belief(), budget, "replace-one").events,
         decisions={
-            "n_components": check_count(tracker.n_components, "n_components", width - 1),
-            "row_norm": check_scale(tracker.row_norm, "row_norm"),
+            "n_components": rank,
+            "row_norm": release.row_norm,
             "blocks of one person": most,
             "releases": "one after every block, without end",
         },
@@ -184,13 +196,13 @@ def release_blocks(tracker: Any, X: Any) -> Any:
             "this tracker has learned without privacy; use a new one, or fit, for a private stream."
         )
     noise_source(tracker.random_state)  # refuses what is neither None nor an int
-    release = _release_settings(tracker)
+    release = _make_release(tracker)
     rows = tracker._table(X, reset=first)
     plan = stream_plan(tracker, rows.shape[1])
     # Asked on every call, so that a dataset that never covers this stream takes no row of it.
     charge = open_charge(tracker, plan, noise_source(tracker.random_state))
     if first:
-        stream = PrivateStream(plan, Belief(basis=_public_start(tracker, rows.shape[1])))
+        stream = PrivateStream(plan, Belief(basis=_find_public_start(tracker, rows.shape[1])))
     else:
         stream = tracker._private_
         if stream.plan != plan:
@@ -215,15 +227,20 @@ def release_blocks(tracker: Any, X: Any) -> Any:
     return tracker
 
 
-def _release_settings(tracker: Any) -> StreamRelease:
+def _make_release(tracker: Any) -> StreamRelease:
     kept = 0.0 if tracker.forgetting is None else tracker.forgetting
     if isinstance(kept, bool) or not isinstance(kept, (int, float)) or not 0 <= kept <= 1:
         raise ValueError(f"forgetting must be None or lie in [0, 1]; got {tracker.forgetting!r}.")
     row_norm = check_scale(tracker.row_norm, "row_norm")
-    return StreamRelease(tracker.n_components, row_norm, float(kept))
+    return StreamRelease(
+        tracker.n_components,
+        row_norm,
+        float(kept),
+        max_blocks_per_person=tracker.max_blocks_per_person,
+    )
 
 
-def _public_start(tracker: Any, n_features: int) -> np.ndarray | None:
+def _find_public_start(tracker: Any, n_features: int) -> np.ndarray | None:
     """The basis given as ``init``; rows of the stream are no public start."""
     if isinstance(tracker.init, str):
         if tracker.init not in ("rows", "random"):
@@ -239,26 +256,32 @@ def _release_block(tracker: Any, stream: PrivateStream, release: StreamRelease) 
     if seed is not None:  # the noise of a simulation must differ from block to block as well
         sequence = np.random.SeedSequence([int(seed), stream.releases])
         seed = int(sequence.generate_state(1, np.uint64)[0])
-    asked = BlockRelease(once, release, stream.belief, tracker.noise, seed)
+    asked = BlockRelease(
+        block_plan=once,
+        release=release,
+        belief=stream.belief,
+        noise=tracker.noise,
+        random_state=seed,
+    )
     with warnings.catch_warnings():
         if stream.releases:  # said once, after the first block
             warnings.simplefilter("ignore", NotPrivateWarning)
             warnings.simplefilter("ignore", WeakGuaranteeWarning)
         asked.fit(block)
     stream.belief = asked.belief_
-    stream.statement = _statement_of_stream(stream, asked.privacy_)
+    stream.statement = _state_promise(stream, asked.privacy_)
     stream.releases += 1
     if stream.receipt is not None and stream.releases == 1:
         stream.receipt.release(stream.statement.to_dict())
 
 
-def _charged(stream: PrivateStream) -> dict[str, Any] | None:
+def _find_charge(stream: PrivateStream) -> dict[str, Any] | None:
     if stream.receipt is not None:
         return stream.receipt.describe()
     return None if stream.statement is None else stream.statement.ledger
 
 
-def _statement_of_stream(stream: PrivateStream, block: PrivacyStatement) -> PrivacyStatement:
+def _state_promise(stream: PrivateStream, block: PrivacyStatement) -> PrivacyStatement:
     """The promise for all releases together; one that was not private spoils it for good."""
     before, plan = stream.statement, stream.plan
     most = plan.decisions["blocks of one person"]
@@ -276,6 +299,6 @@ def _statement_of_stream(stream: PrivateStream, block: PrivacyStatement) -> Priv
             "which entries are missing (NaN) is as private as the others",
         ),
         private=block.private and not spoiled,
-        ledger=_charged(stream),
+        ledger=_find_charge(stream),
         why_not_private=before.why_not_private if spoiled and before else block.why_not_private,
     )

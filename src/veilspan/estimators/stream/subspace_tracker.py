@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -9,9 +10,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from veilspan.estimators.parameters import PrivacyParameters
 from veilspan.estimators.stream.tracker_state import StoredState, check_may_go_without_epsilon
 from veilspan.estimators.validation import check_count, own_numbers, refuse_lazy, validate_table
-from veilspan.ledger.dataset import Dataset
 from veilspan.nonprivate.grouse import loops
 from veilspan.nonprivate.grouse.steps import step_rule
 from veilspan.nonprivate.grouse.stream import Stream, StreamOptions
@@ -23,8 +24,13 @@ ALARM = 25.0
 LARGEST_ENTRY = 1e140
 
 
+@dataclass(eq=False, repr=False)
 class SubspaceTracker(
-    StoredState, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    PrivacyParameters,
+    StoredState,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
 ):
     r"""A subspace that follows a stream of rows; without privacy unless ``epsilon`` is given.
 
@@ -101,46 +107,20 @@ class SubspaceTracker(
     True
     """
 
-    _stream: Stream
-
-    def __init__(
-        self,
-        n_components: int,
-        *,
-        step: Any = "noisy",
-        noise_variance: float | None = None,
-        forgetting: float | None = None,
-        robust: str | None = None,
-        adapt_rank: bool = False,
-        detect_change: bool = False,
-        init: Any = "rows",
-        random_state: Any = None,
-        epsilon: float | None = None,
-        delta: float = 1e-6,
-        block_size: int = 1000,
-        row_norm: float = 1.0,
-        max_blocks_per_person: int = 1,
-        neighbors: str = "replace-one",
-        noise: str = "grid",
-        ledger: Dataset | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.step = step
-        self.noise_variance = noise_variance
-        self.forgetting = forgetting
-        self.robust = robust
-        self.adapt_rank = adapt_rank
-        self.detect_change = detect_change
-        self.init = init
-        self.random_state = random_state
-        self.epsilon = epsilon
-        self.delta = delta
-        self.block_size = block_size
-        self.row_norm = row_norm
-        self.max_blocks_per_person = max_blocks_per_person
-        self.neighbors = neighbors
-        self.noise = noise
-        self.ledger = ledger
+    n_components: int
+    _: KW_ONLY
+    step: Any = "noisy"
+    noise_variance: float | None = None
+    forgetting: float | None = None
+    robust: str | None = None
+    adapt_rank: bool = False
+    detect_change: bool = False
+    init: Any = "rows"
+    random_state: Any = None
+    epsilon: float | None = None  # type: ignore[assignment]  # None: without privacy
+    block_size: int = 1000
+    row_norm: float = 1.0
+    max_blocks_per_person: int = 1
 
     # Learning.
 

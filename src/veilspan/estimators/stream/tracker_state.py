@@ -36,6 +36,8 @@ _RULES = {
 class StoredState(Reported, LedgerParameter):
     """Save, load and resume, to the last bit; for :class:`veilspan.SubspaceTracker`."""
 
+    _stream: Stream
+
     def state_dict(self) -> dict[str, Any]:
         """Parameters and all that was learned: numbers and texts, and arrays under ``arrays``.
 
@@ -73,7 +75,7 @@ class StoredState(Reported, LedgerParameter):
         """A tracker that goes on where :meth:`state_dict` was taken."""
         _check(state)
         try:
-            return _resumed(cls, state)
+            return _resume(cls, state)
         except (StateFileError, PrivacyError):
             raise
         except Exception as error:  # of whatever type: a file may hold anything
@@ -103,7 +105,7 @@ def check_may_go_without_epsilon(tracker: Any) -> None:
     refuse_without_epsilon(tracker)
 
 
-def _resumed(cls: Any, state: dict[str, Any]) -> Any:
+def _resume(cls: Any, state: dict[str, Any]) -> Any:
     arrays = {name: np.array(array) for name, array in state["arrays"].items()}
     start = arrays.pop("init", None)
     parameters = {

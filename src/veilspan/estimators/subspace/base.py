@@ -1,4 +1,4 @@
-"""What PCA and RobustPCA share: centre, count, coordinates."""
+"""What PCA and RobustPCA share: their problem, its checks, coordinates in the components."""
 
 from __future__ import annotations
 
@@ -9,26 +9,24 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from veilspan._scales import check_scale
-from veilspan.curator.curator import Answer, Curator
-from veilspan.curator.query import RowQuery
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.dask_input import lazy_for_dask
+from veilspan.estimators.parameters import PrivacyParameters
 from veilspan.estimators.validation import (
     check_count,
     check_public_vector,
     own_numbers,
     validate_table,
 )
-from veilspan.privacy.events import Event, GaussianEvent
-from veilspan.queries.moments import RowCount, RowSum
+from veilspan.solvers.subspace.base import SubspaceProblem
 
-MEAN, COUNT = "mean", "count"
-# Shares of mu^2. The centre and the count need little: their errors enter the answer divided by n.
-SHARES = {MEAN: 0.1, COUNT: 0.02}
+#: Most columns: a matrix of so many squared takes 3.2 GB, and a fit holds several.
 LARGEST_WIDTH = 20_000
 
 
-class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
+class SubspaceEstimator(
+    PrivacyParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator
+):
     """An estimator of orthonormal ``components_`` around a ``mean_``."""
 
     #: What ``center`` may say instead of holding a public vector.
@@ -66,31 +64,26 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Priva
     def _n_features_out(self) -> int:
         return len(self.components_)
 
-    # Planning.
+    def _keep_center(self, center: np.ndarray | None, n_features: int) -> None:
+        self.n_components_ = len(self.components_)
+        self.mean_ = np.zeros(n_features) if center is None else center
 
-    def _schedule(
-        self, n_rows: int | None, events: tuple[Event, ...], shares: tuple[float, ...]
-    ) -> tuple[list[Event], list[float]]:
-        """Count and centre where they must be asked for, then ``events``; shares sum to 1."""
-        names = [COUNT] * (n_rows is None) + [MEAN] * self._center_is("private")
-        taken = [SHARES[name] for name in names]
-        rest = (1 - sum(taken)) / sum(shares)
-        return [*map(GaussianEvent, names), *events], [*taken, *(rest * s for s in shares)]
+    # What is asked for.
 
-    def _check_subspace_parameters(self, n_features: int) -> None:
-        self._count(n_features)
-        self._public_center(n_features)
-        check_scale(self.row_norm, "row_norm")
+    def _problem(self, n_rows: int | None, n_features: int) -> SubspaceProblem:
+        """Check the parameters, and say what is to be learned."""
+        wanted = self.n_components
+        if wanted is not None:
+            wanted = check_count(wanted, "n_components", n_features)
+        center = self._public_center(n_features)
+        row_norm = check_scale(self.row_norm, "row_norm")
         if n_features > LARGEST_WIDTH:
             raise ValueError(
                 f"{type(self).__name__} releases an n_features x n_features matrix; {n_features} "
                 f"columns are more than {LARGEST_WIDTH}. Reduce them first by a public projection."
             )
-
-    def _count(self, n_features: int) -> int:
-        if self.n_components is None:
-            return n_features
-        return check_count(self.n_components, "n_components", n_features)
+        private_center = row_norm if self._center_is("private") else None
+        return SubspaceProblem(n_rows, n_features, wanted, center, private_center)
 
     def _center_is(self, word: str) -> bool:
         return isinstance(self.center, str) and self.center == word
@@ -106,21 +99,3 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Priva
                 )
             return None
         return check_public_vector(self.center, "center", n_features)
-
-    # Running.
-
-    def _rows_and_center(self, curator: Curator) -> tuple[float, np.ndarray | None]:
-        """Public or noisy number of rows (at least 1), and public or noisy centre."""
-        if curator.plan.n_rows is None:
-            rows = max(1.0, float(self._ask(curator, COUNT, RowCount()).value[0]))
-        else:
-            rows = float(curator.n_rows)
-        if self._center_is("private"):
-            return rows, self._ask(curator, MEAN, RowSum(self.row_norm)).value / rows
-        return rows, self._public_center(curator.n_features)
-
-    def _ask(self, curator: Curator, name: str, query: RowQuery) -> Answer:
-        """Ask a planned question; an adaptive plan wants to be told the noise."""
-        planned = {event.name: event.noise_multiplier for event in curator.plan.events}
-        noise = planned[name] if curator.plan.adaptive else None
-        return curator.answer(query, event=name, noise_multiplier=noise)

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-import numpy as np
-
-from veilspan.curator.curator import Curator
 from veilspan.estimators.subspace.base import SubspaceEstimator
-from veilspan.ledger.dataset import Dataset
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.calibration import calibrate_noise
-from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.neighbors import check_neighbors
 from veilspan.privacy.plan import Plan
-from veilspan.queries.moments import SecondMoment
-from veilspan.solvers.spectral import leading_eigenvectors, noise_edge
+from veilspan.solvers.base import Outcome, Prepared
+from veilspan.solvers.subspace.analyze_gauss import AnalyzeGauss, PrincipalComponents
+from veilspan.solvers.subspace.base import SubspaceProblem
 
-SECOND_MOMENT = "second moment"
 
-
+@dataclass(eq=False, repr=False)
 class PCA(SubspaceEstimator):
     r"""Differentially private PCA: eigenvectors of a noisy second moment of bounded rows.
 
@@ -82,59 +77,21 @@ class PCA(SubspaceEstimator):
     True
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        neighbors: str = "replace-one",
-        row_norm: float = 1.0,
-        center: Any = None,
-        noise: str = "grid",
-        random_state: int | None = None,
-        ledger: Dataset | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighbors = neighbors
-        self.row_norm = row_norm
-        self.center = center
-        self.noise = noise
-        self.random_state = random_state
-        self.ledger = ledger
+    n_components: int | None = None
+    _: KW_ONLY
+    row_norm: float = 1.0
+    center: Any = None
 
-    def _plan(self, budget: Budget, n_rows: int | None, n_features: int) -> Plan:
-        self._check_subspace_parameters(n_features)
-        neighbors = check_neighbors(self.neighbors)
-        wanted, shares = self._schedule(n_rows, (GaussianEvent(SECOND_MOMENT),), (1.0,))
-        events = calibrate_noise(budget, wanted, neighbors=neighbors, weights=shares)
-        sensitivity = SecondMoment(self.row_norm).sensitivity(neighbors)
-        edge = noise_edge(events[-1].noise_multiplier * sensitivity, n_features)
-        return Plan(
-            method=type(self).__name__,
-            budget=budget,
-            neighbors=neighbors,
-            n_rows=n_rows,
-            n_features=n_features,
-            events=events,
-            decisions={
-                "row_norm": float(self.row_norm),
-                "noise edge, sum over rows": float(f"{edge:.4g}"),
-                **({"noise edge, variance": float(f"{edge / n_rows:.4g}")} if n_rows else {}),
-            },
-        )
+    def _prepare(
+        self, budget: Budget, n_rows: int | None, n_features: int
+    ) -> Prepared[SubspaceProblem, PrincipalComponents]:
+        problem = self._problem(n_rows, n_features)
+        return AnalyzeGauss(self.row_norm).prepare(problem, budget, check_neighbors(self.neighbors))
 
-    def _run(self, curator: Curator) -> None:
-        width = curator.n_features
-        rows, center = self._rows_and_center(curator)
-        answer = curator.answer(SecondMoment(self.row_norm), center, event=SECOND_MOMENT)
-        values, self.components_ = leading_eigenvectors(answer.value, self._count(width))
-        values = np.maximum(values, 0.0)
-        total = max(float(np.trace(answer.value)), float(values.sum()), 1e-300)
-        self.n_components_ = len(self.components_)
-        self.mean_ = np.zeros(width) if center is None else center
-        self.explained_variance_ = values / rows
-        self.explained_variance_ratio_ = values / total
-        self.noise_edge_ = noise_edge(answer.noise_std, width) / rows
+    def _keep(self, outcome: Outcome, plan: Plan) -> None:
+        found: PrincipalComponents = outcome.result
+        self.components_ = found.components
+        self.explained_variance_ = found.variances
+        self.explained_variance_ratio_ = found.ratios
+        self.noise_edge_ = found.noise_edge
+        self._keep_center(found.center, plan.n_features)

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from veilspan._scales import check_scale
-from veilspan.curator.curator import Curator
 from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.subspace.base import SubspaceEstimator
-from veilspan.ledger.dataset import Dataset
 from veilspan.privacy.accounting import epsilon_spent
 from veilspan.privacy.budget import LEAST_EPSILON, Budget
-from veilspan.privacy.calibration import calibrate_noise
-from veilspan.privacy.events import Event, SampledGaussianEvent, with_noise
 from veilspan.privacy.neighbors import check_neighbors
+from veilspan.privacy.noise import NoiseSource
 from veilspan.privacy.plan import Plan
-from veilspan.solvers.subspace.base import SubspaceSolver, SubspaceTask
+from veilspan.solvers.base import Outcome, Prepared
+from veilspan.solvers.subspace.base import SubspaceProblem, SubspaceResult
 from veilspan.solvers.subspace.by_name import subspace_solver
+from veilspan.solvers.subspace.descent import SubspaceDescent
 
 
+@dataclass(eq=False, repr=False)
 class RobustPCA(SubspaceEstimator):
     r"""Differentially private PCA that survives outliers.
 
@@ -90,32 +91,12 @@ class RobustPCA(SubspaceEstimator):
 
     _center_words: ClassVar[tuple[str, ...]] = ("private", "pairs")
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        neighbors: str = "replace-one",
-        solver: str | SubspaceSolver = "auto",
-        center: Any = None,
-        row_norm: float = 1.0,
-        noise_std: float | None = None,
-        noise: str = "grid",
-        random_state: int | None = None,
-        ledger: Dataset | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighbors = neighbors
-        self.solver = solver
-        self.center = center
-        self.row_norm = row_norm
-        self.noise_std = noise_std
-        self.noise = noise
-        self.random_state = random_state
-        self.ledger = ledger
+    n_components: int | None = None
+    _: KW_ONLY
+    solver: Any = "auto"
+    center: Any = None
+    row_norm: float = 1.0
+    noise_std: float | None = None
 
     @lazy_for_dask(lambda model: None)
     def score_samples(self, X: Any) -> np.ndarray:
@@ -132,64 +113,48 @@ class RobustPCA(SubspaceEstimator):
         length = np.linalg.norm(rows, axis=1)
         return residual / np.where(length > 0, length, 1.0)
 
-    def _plan(self, budget: Budget, n_rows: int | None, n_features: int) -> Plan:
-        self._check_subspace_parameters(n_features)
-        neighbors = check_neighbors(self.neighbors)
+    def _asked_rows(self, n_samples: int | None) -> int | None:
+        return n_samples // 2 if self._center_is("pairs") and n_samples else n_samples
+
+    def _prepare(
+        self, budget: Budget, n_rows: int | None, n_features: int
+    ) -> Prepared[SubspaceProblem, SubspaceResult]:
+        problem = self._problem(n_rows, n_features)
         if self._center_is("pairs"):
             if n_rows is None:
                 raise ValueError('center="pairs" needs neighbors="replace-one".')
-            if n_rows < 4:
+            if n_rows < 2:  # pairs
                 raise ValueError('center="pairs" needs at least 4 rows.')
-            n_rows //= 2
         solver = subspace_solver(self.solver)
-        events: tuple[Event, ...]
         if self.noise_std is None:
-            wanted, shares = self._schedule(n_rows, *solver.schedule(neighbors))
-            events = calibrate_noise(budget, wanted, neighbors=neighbors, weights=shares)
-        else:
-            events = self._given_noise(solver, budget, n_rows)
-            spent = epsilon_spent(events, budget.delta, neighbors=neighbors)
-            # A trifle more, for the rounding of another machine; 0 if delta alone covers it all.
-            budget = Budget(max(spent * (1 + 1e-9), LEAST_EPSILON), budget.delta)
-        return Plan(
-            method=f"{type(self).__name__} ({type(solver).__name__})",
-            budget=budget,
-            neighbors=neighbors,
-            n_rows=n_rows,
-            n_features=n_features,
-            events=events,
-            adaptive=solver.adaptive,
-        )
-
-    def _given_noise(
-        self, solver: SubspaceSolver, budget: Budget, n_rows: int | None
-    ) -> tuple[Event, ...]:
-        """Events whose steps have a given noise on the mean gradient; the start is calibrated."""
+            return solver.prepare(problem, budget, check_neighbors(self.neighbors))
         std = check_scale(self.noise_std, "noise_std")
-        if solver.adaptive or n_rows is None or self._center_is("private"):
+        if not isinstance(solver, SubspaceDescent) or n_rows is None or self._center_is("private"):
             raise ValueError(
                 "noise_std is for the solvers of the paper (ggd, sggd, reaper-...) under "
                 "replace-one, without a private centre."
             )
-        start, step = solver.schedule(self.neighbors)[0]
-        query = solver.step_query()
-        sampled = isinstance(step, SampledGaussianEvent)
-        moved = query.bound if sampled else query.sensitivity("replace-one")
-        multiplier = std * n_rows * step.sampling_rate / moved
-        return (*calibrate_noise(budget, [start]), with_noise(step, multiplier))
+        return solver.prepare_with_noise(problem, budget, std)
 
-    def _run(self, curator: Curator) -> None:
-        width = curator.n_features
-        rows, center = self._rows_and_center(curator)
-        count = self._count(width) if self.n_components is not None else None
-        task = SubspaceTask(rows, width, count, center)
-        result = subspace_solver(self.solver).run(curator, task)
-        self.components_ = np.ascontiguousarray(result.basis.T)
-        self.n_components_ = len(self.components_)
-        self.spectrum_ = result.spectrum
-        self.noise_edge_ = result.noise_edge
-        self.mean_ = np.zeros(width) if center is None else center
+    def _planned_budget(self, prepared: Prepared[SubspaceProblem, SubspaceResult]) -> Budget:
+        """What the plan may cost: the budget that was given, or what a given noise comes to."""
+        budget = super()._planned_budget(prepared)
+        if self.noise_std is None:
+            return budget
+        spent = epsilon_spent(prepared.events, budget.delta, neighbors="replace-one")
+        # A trifle more, for the rounding of another machine; 0 if delta alone covers it all.
+        return Budget(max(spent * (1 + 1e-9), LEAST_EPSILON), budget.delta)
 
-    def _rows_for_curator(self, table: Any, source: Any) -> Any:
-        rows = super()._rows_for_curator(table, source)
+    def _method(self, prepared: Prepared[SubspaceProblem, SubspaceResult]) -> str:
+        return f"{type(self).__name__} ({type(prepared.solver).__name__})"
+
+    def _rows_for_curator(self, table: Any, targets: Any, source: NoiseSource) -> Any:
+        rows = super()._rows_for_curator(table, targets, source)
         return rows.paired(source.coins("pairs")) if self._center_is("pairs") else rows
+
+    def _keep(self, outcome: Outcome, plan: Plan) -> None:
+        found: SubspaceResult = outcome.result
+        self.components_ = np.ascontiguousarray(found.basis.T)
+        self.spectrum_ = found.spectrum
+        self.noise_edge_ = found.noise_edge
+        self._keep_center(found.center, plan.n_features)

@@ -3,8 +3,8 @@
 A ledger that was put back from an old copy is sound in itself; only who remembers a later head can
 tell. The file holds one line, ``count:digest``. It appears whole (written under another name,
 synced, renamed, the folder synced) and is then overwritten in place, by one write of its first 91
-bytes, which a disk does as a whole. So no crash leaves anything but a head in it, and a file that
-holds anything else was damaged by somebody: ``TamperError``.
+bytes, which a disk does as a whole: it is less than a sector. So no crash leaves anything but a
+head in it, and a file that holds anything else was damaged by somebody: ``TamperError``.
 
 A charge is on the disk before it returns; its head is synced with it unless that was done less than
 :data:`SYNC_EVERY` ago. Only a power cut in the middle of a burst of charges can therefore leave an
@@ -38,7 +38,8 @@ except ImportError:  # Windows: there reads and small writes of one file exclude
 # Count, colon, digest and spaces, whatever the count: all heads are overwritten in one length.
 _LENGTH = 90
 
-#: Seconds for which heads of a burst of charges may be in the memory of the system only.
+#: Seconds for which heads of a burst of charges may be in the memory of the system only. Twice as
+#: long leaves twice the time in which an old copy could pass after a power cut; see the top.
 SYNC_EVERY = 1.0
 
 # When this process synced an anchor last, and those that were written since.
@@ -50,7 +51,7 @@ _WARNED: set[Path] = set()
 
 @dataclass(frozen=True)
 class Anchor:
-    """Where the last head is kept."""
+    """The file that keeps the last head; reading and writing it never leave half of a line."""
 
     path: Path
 
@@ -67,9 +68,9 @@ class Anchor:
             text = b""
         finally:
             os.close(handle)
-        return self._parsed(text)
+        return self._parse(text)
 
-    def _parsed(self, text: bytes) -> Head:
+    def _parse(self, text: bytes) -> Head:
         try:
             return Head.parse(text.decode("ascii"))
         except ValueError:
@@ -101,7 +102,7 @@ class Anchor:
             return
         try:
             _lock(handle, "LOCK_EX")
-            if self._parsed(os.read(handle, 2 * _LENGTH)).count >= head.count:
+            if self._parse(os.read(handle, 2 * _LENGTH)).count >= head.count:
                 return  # another process was quicker, and has synced it or is about to
             os.lseek(handle, 0, os.SEEK_SET)
             os.write(handle, _line(head))
@@ -161,12 +162,12 @@ def write_synced(path: Path, content: bytes) -> None:
 
 
 def _line(head: Head) -> bytes:
-    return f"{head!s:<{_LENGTH}}\n".encode()
+    return f"{head!s:<{_LENGTH}}\n".encode()  # always 91 bytes, so that overwriting leaves no tail
 
 
 @atexit.register
 def sync_written() -> None:
-    """Sync the anchors that were written since they were synced last."""
+    """At the end of the process, sync the anchors that were written since their last sync."""
     while _WRITTEN:
         with contextlib.suppress(OSError):
             handle = os.open(_WRITTEN.pop(), os.O_RDWR)

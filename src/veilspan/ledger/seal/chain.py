@@ -17,6 +17,7 @@ from functools import lru_cache
 
 from veilspan.ledger.records import Entry, as_json
 
+#: What stands for the digest before the first entry.
 FIRST = "0" * 64
 
 
@@ -32,7 +33,7 @@ class Head:
 
     @classmethod
     def parse(cls, text: str) -> Head:
-        """Read ``count:mac``."""
+        """Read a head as it prints itself, ``count:mac``; ValueError for anything else."""
         count, _, mac = text.strip().partition(":")
         whole = count.isascii() and count.isdigit() and len(count) <= 18  # within 64 bits
         if not whole or len(mac) != 64 or not set(mac) <= set("0123456789abcdef"):
@@ -40,8 +41,8 @@ class Head:
         return cls(int(count), mac)
 
 
-def sealed(entry: Entry, previous: str, key: bytes) -> Entry:
-    """The entry with its digest, following one whose digest is ``previous``."""
+def seal(entry: Entry, previous: str, key: bytes) -> Entry:
+    """Return the entry with its digest, as the one after the entry of digest ``previous``."""
     return replace(entry, mac=digest(entry, previous, key))
 
 
@@ -58,6 +59,7 @@ def digest(entry: Entry, previous: str, key: bytes) -> str:
         entry.body,
         previous,
     ]
+    # As a JSON list, so that no two entries have the same text: ("ab", "c") is not ("a", "bc").
     return hmac.new(key, as_json(fields).encode(), hashlib.sha256).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""The ledger as a sealed journal: every write continues the chain and is checked against the past.
+"""The journal: a ledger whose every write continues the chain of seals and is checked against it.
 
 A write is refused if the ledger is not the one that was seen here before: another key, an end that
 was cut off, a file that was made anew. Reading an old backup back in would hand out budget twice.
@@ -18,15 +18,15 @@ from veilspan._version import __version__
 from veilspan.ledger.errors import LedgerError, TamperError
 from veilspan.ledger.records import OPENED, Entry, as_json, now
 from veilspan.ledger.seal import keys
-from veilspan.ledger.seal.chain import FIRST, Head, is_sealed, sealed
+from veilspan.ledger.seal.chain import FIRST, Head, is_sealed, seal
 from veilspan.ledger.stores.base import Book, open_store
 
-# Beyond every number of an entry.
+# Larger than the number of any entry: stands for "no end" in a query.
 _BEYOND = 2**62
 
 
 class Page:
-    """An open transaction on which entries can be added."""
+    """An open transaction whose last entry was checked, and to which entries can be added."""
 
     def __init__(self, book: Book, key: bytes, last: Entry | None) -> None:
         self.book = book
@@ -51,7 +51,7 @@ class Page:
         """Add an entry and seal it."""
         count, previous = (0, FIRST) if self._last is None else (self._last.seq, self._last.mac)
         entry = Entry(count + 1, dataset, kind, now(), key, about, as_json(content))
-        self._last = sealed(entry, previous, self._key)
+        self._last = seal(entry, previous, self._key)
         self.book.append(self._last)
         return self._last
 
@@ -87,7 +87,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Journal:
-    """Where a ledger lives and where its key is."""
+    """A ledger and its key, by where they lie; each use opens a transaction of its own."""
 
     url: str
     key_file: Path
@@ -99,15 +99,17 @@ class Journal:
             last = book.last()
             known = keys.known_ledger(self.key_file, self.url)
             if last is None:
-                page, ledger_id = self._open(book, known)
+                page, ledger_id = self._begin(book, known)
                 anchor = keys.anchor_of(self.key_file, ledger_id)
             else:
                 key, ledger_id = self._identify(book, known)
                 anchor = keys.anchor_of(self.key_file, ledger_id)
                 seen = anchor.read()
-                page = self._checked_page(book, key, last, seen)
+                page = self._continue(book, key, last, seen)
                 anchor.prepare(seen, page.head, expected=known is not None)
             yield page
+        # Only now that the charge is on the disk: a head that is remembered for a write that was
+        # undone would make the ledger look cut off.
         if known is None:
             keys.remember_ledger(self.key_file, self.url, ledger_id)
         anchor.keep(page.head)
@@ -121,10 +123,10 @@ class Journal:
             key, _ = self._identify(book, keys.known_ledger(self.key_file, self.url))
             last = book.last()
             assert last is not None  # there is a first
-            yield self._checked_page(book, key, last, seen)
+            yield self._continue(book, key, last, seen)
 
     def seen(self) -> Head | None:
-        """The last head seen from here of the ledger that should be in this place."""
+        """Return the last head seen from here of the ledger that should be in this place."""
         ledger_id = keys.known_ledger(self.key_file, self.url)
         if ledger_id is None:  # never written to from here; it may have been elsewhere before
             with open_store(self.url).reading() as book:
@@ -135,7 +137,7 @@ class Journal:
         """Whether there is a ledger."""
         return open_store(self.url).exists()
 
-    def _open(self, book: Book, known: str | None) -> tuple[Page, str]:
+    def _begin(self, book: Book, known: str | None) -> tuple[Page, str]:
         if known is not None:
             raise TamperError(
                 f"there was a ledger at {self._place} and its entries are gone. Put it back; or, "
@@ -152,7 +154,9 @@ class Journal:
         first = book.entry(1)
         key = keys.read_key(self.key_file)
         if first is None:
-            raise TamperError(f"the ledger at {self._place} has lost its first entry.")
+            raise TamperError(
+                f"the ledger at {self._place} has lost its first entry: restore it from a copy."
+            )
         if not is_sealed(first, FIRST, key):
             raise TamperError(
                 f"the key in {self.key_file} is not the key of the ledger at {self._place}, or its "
@@ -167,8 +171,8 @@ class Journal:
             )
         return key, ledger_id
 
-    def _checked_page(self, book: Book, key: bytes, last: Entry, seen: Head | None) -> Page:
-        """A page behind the last entry, which is genuine and on the chain of what was seen."""
+    def _continue(self, book: Book, key: bytes, last: Entry, seen: Head | None) -> Page:
+        """Return a page after the last entry, once its seal and the head seen here are checked."""
         if seen is not None:
             then = last if seen.count == last.seq else book.entry(seen.count)
             if then is None or then.mac != seen.mac:
@@ -182,7 +186,7 @@ class Journal:
 
     @property
     def _place(self) -> str:
-        return shown(self.url)
+        return hide_password(self.url)
 
 
 def _id_of(first: Entry | None) -> str | None:
@@ -204,8 +208,8 @@ def check_seal(book: Book, entry: Entry, key: bytes) -> None:
         raise TamperError(f"entry {entry.seq} of the ledger is not what was written.")
 
 
-def shown(url: str) -> str:
-    """A path, or a URL without its password, that may be printed."""
+def hide_password(url: str) -> str:
+    """Return a path, or a URL without its password, such that it may be printed."""
     if "://" not in url:
         return printable(url)
     from veilspan.ledger.stores.passwords import without_password
@@ -213,8 +217,8 @@ def shown(url: str) -> str:
     return printable(without_password(url))
 
 
-def checked_location(location: Any) -> str:
-    """An absolute path or a URL, so that other processes mean the same ledger."""
+def resolve_location(location: Any) -> str:
+    """Return an absolute path or a checked URL, so that other processes mean the same ledger."""
     from veilspan.ledger.stores.passwords import are_pairs, is_unclear
 
     text = str(location)
@@ -235,5 +239,5 @@ def checked_location(location: Any) -> str:
             "key=value would be the name of a file."
         )
     if not text or text.endswith(("/", "\\")):
-        raise LedgerError("a ledger needs the name of a file.")
+        raise LedgerError("a ledger needs the name of a file, not of a folder: budget.db, say.")
     return str(Path(text).expanduser().absolute())

@@ -24,7 +24,7 @@ ID_BYTES = 8
 
 
 def key_path(key: str | os.PathLike[str] | None) -> Path:
-    """Where the key lives."""
+    """Return the file of the key: the one given, else by the environment, else the default."""
     chosen = key or os.environ.get(VARIABLE) or _config_folder() / "veilspan" / "ledger.key"
     return Path(chosen).expanduser().absolute()
 
@@ -38,9 +38,10 @@ def read_key(path: Path) -> bytes:
     """The key, or an error that says what is wrong with its file."""
     try:
         status = path.stat()
+        # Only "others" are refused: a group may share a ledger and its key.
         if os.name == "posix" and status.st_mode & 0o007:
             raise LedgerError(f"the key file {path} is open to everybody; chmod 600 it.")
-        return _parsed(str(path), status.st_mtime_ns)
+        return _read_hex(str(path), status.st_mtime_ns)
     except FileNotFoundError:
         raise LedgerError(
             f"the ledger's key file {path} does not exist. Entries can be neither written nor "
@@ -51,7 +52,7 @@ def read_key(path: Path) -> bytes:
 
 
 @lru_cache(maxsize=16)  # the time of the last change is part of the question
-def _parsed(path: str, changed: int) -> bytes:
+def _read_hex(path: str, changed: int) -> bytes:
     try:
         key = bytes.fromhex(Path(path).read_text(encoding="ascii").strip())
     except ValueError:
@@ -62,7 +63,7 @@ def _parsed(path: str, changed: int) -> bytes:
 
 
 def read_or_make_key(path: Path) -> bytes:
-    """The key; made by whoever comes first, all others read what she wrote."""
+    """Return the key. If there is none, whoever comes first makes it and the others read it."""
     if not path.exists():
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -113,9 +114,9 @@ def known_ledger(key_file: Path, url: str) -> str | None:
 
 
 def remember_ledger(key_file: Path, url: str, ledger_id: str) -> None:
-    """Keep which ledger lives at a place, on the disk. One that cannot be kept is no error.
+    """Write down, on the disk, which ledger lives at a place.
 
-    The anchor lies in the same folder, and says so.
+    Where that is not possible there is no error: the anchor lies in the same folder, and warns.
     """
     with contextlib.suppress(OSError):
         write_synced(place_file(key_file, url), f"{ledger_id}\n".encode())

@@ -50,7 +50,7 @@ class LedgerReport:
 
 
 def verify_ledger(journal: Journal, head: Head | None = None) -> LedgerReport:
-    """Read everything and check it."""
+    """Read the whole ledger, check everything that can be checked, and list what is wrong."""
     key = keys.read_key(journal.key_file)
     # Read before the entries: a charge that comes in between makes the ledger longer than the head.
     seen, damaged = _seen(journal)
@@ -76,7 +76,7 @@ def _chain(entries: list[Entry], key: bytes) -> list[str]:
     previous = FIRST
     for place, entry in enumerate(entries, start=1):
         if entry.seq != place:
-            # What follows hangs on what is missing; one sentence says it.
+            # No later seal can be checked without this one, so one sentence is enough.
             return [*problems, f"entry {place} is missing."]
         if not is_sealed(entry, previous, key):
             problems.append(f"entry {entry.seq} is not what was written, or the key is another.")

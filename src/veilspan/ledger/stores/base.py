@@ -26,7 +26,8 @@ _ALLOWED = ", ".join(f"allowed{j}" for j in range(MOST_RULES))
 _SPENT = ", ".join(f"spent{j}" for j in range(MOST_RULES))
 _HOLES = ", ".join("?" * MOST_RULES)
 
-# One statement decides and spends. Sums stay below 2 CAP < 2^63, and are cut at CAP: dead is dead.
+# One statement decides and spends, so that no other writer can come in between. Sums stay below
+# 2 CAP < 2^63 and are cut at CAP: a rule that has been exceeded can never have room again.
 _SPEND = (
     "UPDATE accounts SET "
     + ", ".join(
@@ -49,15 +50,15 @@ class Book(ABC):
     # Entries.
 
     def last(self) -> Entry | None:
-        """The last entry."""
+        """Return the entry with the highest number; None in an empty ledger."""
         return self._entry("ORDER BY seq DESC LIMIT 1")
 
     def entry(self, seq: int) -> Entry | None:
-        """The entry with this number."""
+        """Return the entry with this number; None if there is none."""
         return self._entry("WHERE seq = ?", seq)
 
     def entries(self) -> Iterator[Entry]:
-        """All entries, in order."""
+        """Iterate over all entries in order, one at a time: a ledger may be long."""
         rows = self.execute(f"SELECT {_COLUMNS} FROM entries ORDER BY seq")
         return (Entry(*row) for row in rows)
 
@@ -137,7 +138,7 @@ class Book(ABC):
         self.execute("INSERT INTO payloads (seq, data) VALUES (?, ?)", (seq, payload))
 
     def payload(self, seq: int) -> bytes | None:
-        """What was stored beside an entry."""
+        """Return the bytes stored beside an entry; None if there are none."""
         row = self.execute("SELECT data FROM payloads WHERE seq = ?", (seq,)).fetchone()
         return None if row is None else bytes(row[0])
 
@@ -151,11 +152,11 @@ class Book(ABC):
         )
 
     def account(self, dataset: str) -> Account | None:
-        """The account of a dataset."""
+        """Return the account of a dataset; None if there is none."""
         return next(self.accounts(dataset), None)
 
     def accounts(self, dataset: str | None = None) -> Iterator[Account]:
-        """All accounts, by name."""
+        """Iterate over the accounts of all datasets by name, or over the one of ``dataset``."""
         where, values = ("", ()) if dataset is None else ("WHERE dataset = ?", (dataset,))
         rows = self.execute(
             f"SELECT dataset, {_ALLOWED}, {_SPENT} FROM accounts {where} ORDER BY dataset", values
@@ -166,16 +167,17 @@ class Book(ABC):
     def spend(self, dataset: str, costs: Sequence[int]) -> bool:
         """Spend if some rule has room, by one conditional UPDATE; whether it did."""
         check_units(costs)
+        # The statement names each cost twice before the condition: in the test and in the sum.
         doubled = [cost for cost in costs for _ in range(2)]
         return bool(self.execute(_SPEND, (*doubled, dataset, *costs)).rowcount == 1)
 
 
 class Store(ABC):
-    """A database that holds a ledger."""
+    """A database that holds a ledger and hands out one transaction at a time."""
 
     @abstractmethod
     def exists(self) -> bool:
-        """Whether there is a ledger."""
+        """Tell whether there is a ledger, without making one."""
 
     @abstractmethod
     def writing(self) -> AbstractContextManager[Book]:
@@ -187,7 +189,9 @@ class Store(ABC):
 
     @abstractmethod
     def hold(self, what: str) -> Callable[[], None]:
-        """Wait until no other process holds ``what``; hold it until the returned call, or death.
+        """Wait until no other process holds ``what``, then hold it.
+
+        It is held until the returned function is called, or the process ends.
 
         Where locks are not to be had it is not held, and others do not wait.
         """
@@ -203,7 +207,7 @@ def check_units(costs: Sequence[int]) -> None:
 
 
 def open_store(url: str) -> Store:
-    """The store behind a path or URL."""
+    """Return the store behind a path (SQLite) or a URL (PostgreSQL); nothing is opened yet."""
     if url.startswith(("postgresql://", "postgres://")):
         from veilspan.ledger.stores.postgres import PostgresStore
 

@@ -16,7 +16,8 @@ try:
 except ImportError:  # Windows: there only threads of one process wait for each other
     _locks = None
 
-# How often to look whether another process has let go, in seconds.
+# Seconds between two looks whether another process has let go: the system offers no call that
+# both waits and lets Ctrl-C through.
 _LOOK = 0.05
 
 # Open files by path. Never closed: closing one would end all locks of this process on its file.
@@ -31,15 +32,16 @@ def hold_byte(beside: str, what: str) -> Callable[[], None]:
     locks, or no file, is no error: then nobody waits.
     """
     if _locks is None:
-        return _nothing
-    # Far beyond the end of the file, which stays empty. Two names share a byte once in 2^56.
+        return _do_nothing
+    # A lock may lie far beyond the end of the file, which stays empty. The place is a digest of the
+    # name: two names share a byte with chance 2^-56, and would then only wait for each other.
     place = int.from_bytes(hashlib.sha256(what.encode()).digest()[:7], "big")
     try:
-        handle = _opened(beside)
-        while not _taken(handle, place):
+        handle = _open(beside)
+        while not _take(handle, place):
             time.sleep(_LOOK)
     except OSError:
-        return _nothing
+        return _do_nothing
 
     def let_go() -> None:
         with contextlib.suppress(OSError):
@@ -48,7 +50,7 @@ def hold_byte(beside: str, what: str) -> Callable[[], None]:
     return let_go
 
 
-def _opened(beside: str) -> int:
+def _open(beside: str) -> int:
     path = f"{beside}-keys"
     with _LOCK:
         kept = _FILES.get(path)
@@ -71,7 +73,7 @@ def _is_still(handle: int, path: str) -> bool:
         return False
 
 
-def _taken(handle: int, place: int) -> bool:
+def _take(handle: int, place: int) -> bool:
     try:
         _locks.lockf(handle, _locks.LOCK_EX | _locks.LOCK_NB, 1, place)
     except (BlockingIOError, PermissionError):  # as systems differ in saying that it is taken
@@ -79,5 +81,5 @@ def _taken(handle: int, place: int) -> bool:
     return True
 
 
-def _nothing() -> None:
-    pass
+def _do_nothing() -> None:
+    """Let go of a lock that could not be had."""

@@ -24,7 +24,9 @@ from veilspan.ledger.errors import LedgerError
 #: What SQLite keeps beside a database, by its name.
 COMPANIONS = ("-wal", "-shm")
 
-# Of statx(2), Linux 5.8 and later: attributes, links, mode, number, known attributes, device.
+# The call statx(2), Linux 5.8 and later, goes through ctypes because Python 3.11 does not offer it.
+# Its constants, and the fields that are read from its answer: attributes, links, mode, number,
+# known attributes, device.
 _AT_FDCWD, _BASIC, _MOUNT_ROOT = -100, 0x7FF, 0x2000
 _Buffer = ctypes.c_char * 256
 _FIELDS = struct.Struct("=8xQI8xHxxQ16xQ72xII")
@@ -46,30 +48,30 @@ class _Status(NamedTuple):
     mounted: bool
 
 
-def located(path: str) -> Identity:
-    """The one path of a database; refuses one that has another.
+def locate(path: str) -> Identity:
+    """Return the one path of a database, and refuse one that can be reached by another.
 
     Raises ``FileNotFoundError`` if there is none yet.
     """
     real = os.path.realpath(path)
-    status = _checked(real)
+    status = _check(real)
     return Identity(real, status.device, status.number)
 
 
-def stands(known: Identity) -> bool:
-    """Whether a database is still where it was; refuses one that has got another path.
+def is_unchanged(known: Identity) -> bool:
+    """Tell whether a database is still the file it was; refuse one that has got another path.
 
     With one link there is one name in one folder, so that whatever path leads to this file leads
     to that name, and to the logs beside it.
     """
     try:
-        status = _checked(known.path)
+        status = _check(known.path)
     except FileNotFoundError:
         return False
     return (status.device, status.number) == known[1:]
 
 
-def _checked(real: str) -> _Status:
+def _check(real: str) -> _Status:
     status = _status(real)
     _refuse_second_name(real, status)
     for companion in (real + ending for ending in COMPANIONS):
@@ -97,8 +99,8 @@ def _refuse_second_name(path: str, status: _Status) -> None:
 
 
 def _status(path: str) -> _Status:
-    """What the system says about a file. Elsewhere than on Linux nobody can say what is mounted."""
-    asked = _asked_of_the_kernel(path)
+    """Read what the system says about a file. Only Linux can say whether it is a mount point."""
+    asked = _ask_kernel(path)
     if asked is not None:
         return asked
     found = os.stat(path)
@@ -106,8 +108,8 @@ def _status(path: str) -> _Status:
     return _Status(found.st_mode, found.st_nlink, found.st_dev, found.st_ino, mounted)
 
 
-def _asked_of_the_kernel(path: str) -> _Status | None:
-    """All by one system call; None if the kernel or the C library is older than the question."""
+def _ask_kernel(path: str) -> _Status | None:
+    """Ask Linux for everything by one system call; None if it, or the C library, is too old."""
     statx = _statx()
     if statx is None:
         return None
@@ -142,10 +144,10 @@ def mount_points(table: str = "/proc/self/mountinfo") -> frozenset[str]:
             fields = [line.split(b" ")[4] for line in lines]
     except (OSError, IndexError):
         return frozenset()
-    return frozenset(os.fsdecode(_unescaped(field)) for field in fields)
+    return frozenset(os.fsdecode(_unescape(field)) for field in fields)
 
 
-def _unescaped(field: bytes) -> bytes:
+def _unescape(field: bytes) -> bytes:
     """Spaces, tabs, ends of lines and backslashes are written as three octal digits."""
     for letter in b" \t\n\\":
         field = field.replace(b"\\%03o" % letter, bytes([letter]))

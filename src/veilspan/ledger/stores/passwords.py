@@ -1,4 +1,4 @@
-"""Addresses of servers without their passwords, whatever stands in these."""
+"""Show addresses of servers without their passwords, whatever characters a password has."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _SHOWN = {
 }
 # host, host:port, [address]:port
 _HOST = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(:\d*)?")
-# key = value, with the quotes of libpq: 'it\'s', which a wrong hand may have left open.
+# key = value, with the quotes of libpq: 'it\'s'. The last one may be missing by mistake.
 _PAIR = re.compile(r"(\w+)\s*=\s*('(?:\\.|[^'\\])*'?|(?:\\.|[^\s\\])*)", re.DOTALL)
 _SECRET = re.compile(r"\b(ssl)?password\s*=", re.IGNORECASE)
 _PAIRS = re.compile(r"\s*(dbname|host|hostaddr|port|service|user|(ssl)?password)\s*=")
 
 
 def without_password(address: str) -> str:
-    """A URL, or pairs ``key=value``, that may be shown and stored.
+    """Return a URL, or pairs ``key=value``, such that it may be shown and stored.
 
     A URL reads ``scheme://user:password@hosts/database?parameters``. Special characters of a
     password are to be written as ``%40``; where somebody did not, all up to the last ``@`` is taken
@@ -61,6 +61,7 @@ def are_pairs(text: str) -> bool:
 
 
 def _user_alone(rest: str) -> tuple[str, str, str]:
+    """Split ``user@place``; an @ after the question mark belongs to a parameter."""
     before, question, parameters = rest.partition("?")
     login, at, place = before.rpartition("@")
     return login, at, place + question + parameters

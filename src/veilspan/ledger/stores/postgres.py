@@ -30,7 +30,8 @@ PATIENCE = 60.0
 CONNECT_PATIENCE = 15
 # How often to look whether another process has let go of what we wait for, in seconds.
 _LOOK = 0.1
-# Any fixed number that other programs on the server are unlikely to use: "veilspan" in letters.
+# Any fixed number that other programs on the server are unlikely to use: the letters of "veilspan",
+# shifted by one bit so that it is a positive number of 64 bits with a sign.
 _ADVISORY = int.from_bytes(b"veilspan", "big") >> 1
 
 _BEGIN_WRITING = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
@@ -49,13 +50,13 @@ _LOCK = threading.Lock()
 
 
 class PostgresBook(Book):
-    """A transaction on a connection."""
+    """A transaction on a connection to the server."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> Any:
-        """Run one statement."""
+        """Run one statement; psycopg writes ``%s`` where the shared SQL has ``?``."""
         return self._connection.execute(statement.replace("?", "%s").encode(), values)
 
 
@@ -87,11 +88,14 @@ class PostgresStore(Store):
 
     @contextmanager
     def reading(self) -> Iterator[Book]:
-        """A snapshot."""
+        """A snapshot of one moment; tables of an older format are migrated first."""
         with self._transaction(_BEGIN_READING) as connection:
             version = _version(connection, self.url)
             if version == 0:
-                raise LedgerError(f"there is no ledger at {without_password(self.url)}.")
+                raise LedgerError(
+                    f"there is no ledger at {without_password(self.url)}: it is made with its "
+                    "first dataset."
+                )
             if version == SCHEMA:
                 yield PostgresBook(connection)
                 return
@@ -229,12 +233,14 @@ def _commit(connection: Any, url: str) -> None:
             "written may stand or not; `veilspan ledger history` shows it."
         ) from None
     if status != "COMMIT":
-        raise LedgerError(f"the server of {without_password(url)} did not commit.")
+        raise LedgerError(
+            f"the server of {without_password(url)} did not commit: nothing was charged. Try again."
+        )
 
 
 @contextmanager
 def _sentences(url: str) -> Iterator[None]:
-    """Errors of PostgreSQL as sentences that say what to do."""
+    """Turn errors of PostgreSQL into sentences that say what to do."""
     try:
         import psycopg
     except ImportError:
@@ -244,10 +250,10 @@ def _sentences(url: str) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        raise LedgerError(f"the ledger {without_password(url)} {_said(error)}.") from error
+        raise LedgerError(f"the ledger {without_password(url)} {_explain(error)}.") from error
 
 
-def _said(error: Any) -> str:
+def _explain(error: Any) -> str:
     state = error.sqlstate or ""
     detail = " ".join((error.diag.message_primary or str(error)).split())
     # No state: the server was never reached. 08 and 57P: it went away.

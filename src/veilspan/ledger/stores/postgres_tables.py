@@ -1,4 +1,7 @@
-"""Tables of a ledger on PostgreSQL: those of SQLite, in a schema of their own."""
+"""Tables of a ledger on PostgreSQL: those of SQLite, in a schema of their own.
+
+Triggers refuse whatever would change or remove an entry, whoever asks for it by SQL.
+"""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from veilspan.ledger.errors import LedgerError
 from veilspan.ledger.stores.base import SCHEMA, Book, Store
 from veilspan.ledger.stores.byte_locks import hold_byte
-from veilspan.ledger.stores.one_path import Identity, located, stands
+from veilspan.ledger.stores.one_path import Identity, is_unchanged, locate
 from veilspan.ledger.stores.sqlite_tables import MIGRATIONS, TABLES
 
 #: Seconds to wait for another writer.
@@ -37,13 +37,13 @@ Result = TypeVar("Result")
 
 
 class SQLiteBook(Book):
-    """A transaction on a connection."""
+    """A transaction on a connection to the file."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
-        """Run one statement."""
+        """Run one statement with ``?`` for values and return its cursor."""
         return self._connection.execute(statement, values)
 
 
@@ -68,16 +68,18 @@ class SQLiteStore(Store):
 
     @contextmanager
     def writing(self) -> Iterator[Book]:
-        """BEGIN IMMEDIATE ... COMMIT."""
+        """One writer at a time: waits for others at its start, and is on the disk at its end."""
         with self._transaction("BEGIN IMMEDIATE") as (connection, version):
             _make_or_migrate_tables(connection, version)
             yield SQLiteBook(connection)
 
     @contextmanager
     def reading(self) -> Iterator[Book]:
-        """A snapshot."""
+        """A snapshot of one moment; tables of an older format are migrated first."""
         if not _holds_something(self.path):
-            raise LedgerError(f"there is no ledger at {self.path}.")
+            raise LedgerError(
+                f"there is no ledger at {self.path}: it is made with its first dataset."
+            )
         with self._transaction("BEGIN") as (connection, version):
             if version == 0:
                 raise LedgerError(f"there is no ledger at {self.path}, which is a database.")
@@ -100,9 +102,9 @@ class SQLiteStore(Store):
         with _sentences(self.path):
             expected, connection = _take(self.path)
             try:
-                version = patiently(lambda: _begin(connection, begin, self.path))
+                version = retry_while_busy(lambda: _begin(connection, begin, self.path))
                 # Now that nobody else writes: a name that was made while we waited is seen as well.
-                if not stands(expected):
+                if not is_unchanged(expected):
                     raise LedgerError(
                         f"the ledger {self.path} was moved or replaced just now; try again."
                     )
@@ -116,8 +118,8 @@ class SQLiteStore(Store):
                 _IDLE.setdefault(self.path, []).append((expected, connection))
 
 
-def patiently(work: Callable[[], Result]) -> Result:
-    """Do something as soon as other writers let us, for :data:`PATIENCE` seconds."""
+def retry_while_busy(work: Callable[[], Result]) -> Result:
+    """Do something again and again while other writers hold the file, for :data:`PATIENCE` s."""
     until = time.monotonic() + PATIENCE
     while True:
         try:
@@ -195,7 +197,7 @@ def _take(path: str) -> tuple[Identity, sqlite3.Connection]:
         if kept is None:
             connection = _connect(path)
             try:
-                return located(path), connection
+                return locate(path), connection
             except BaseException:
                 connection.close()
                 raise
@@ -210,17 +212,17 @@ def _take(path: str) -> tuple[Identity, sqlite3.Connection]:
 
 def _connect(path: str) -> sqlite3.Connection:
     if not Path(path).parent.is_dir():
-        raise LedgerError(f"the folder of {path} does not exist.")
+        raise LedgerError(f"the folder of {path} does not exist: make it first.")
     with contextlib.suppress(FileNotFoundError):
-        located(path)  # before SQLite makes a log beside a second name
+        locate(path)  # before SQLite makes a log beside a second name
     connection = sqlite3.connect(
         path, timeout=_MOMENT, isolation_level=None, check_same_thread=False
     )
     try:
         # Before anything is changed: somebody else's file is left as it is.
-        patiently(lambda: _refuse_foreign(connection, path))
+        retry_while_busy(lambda: _refuse_foreign(connection, path))
         # SQLite does not wait for this one if another connection is doing the same.
-        patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
+        retry_while_busy(lambda: connection.execute("PRAGMA journal_mode = WAL"))
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
     except BaseException:
@@ -231,7 +233,7 @@ def _connect(path: str) -> sqlite3.Connection:
 
 @contextmanager
 def _sentences(path: str) -> Iterator[None]:
-    """Errors of SQLite as sentences that say what to do."""
+    """Turn errors of SQLite into sentences that say what to do."""
     try:
         yield
     except sqlite3.Error as error:

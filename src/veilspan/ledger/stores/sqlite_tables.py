@@ -1,4 +1,7 @@
-"""Tables of a ledger in SQLite, and the steps from earlier formats."""
+"""Tables of a ledger in SQLite, and the steps from earlier formats.
+
+Triggers refuse whatever would change or remove an entry, whoever asks for it by SQL.
+"""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ class ResidualMoment(RatingCovariance):
             words = ", ".join(get_args(LocalStep))
             raise ValueError(f"local must be one of {words}; got {local!r}.")
         self.local = local
-        self.ridge = checked_ridge(ridge)
+        self.ridge = check_ridge(ridge)
 
     @row_map
     def prepare(self, block: Block, point: Any) -> IntegerRows:
@@ -175,7 +175,7 @@ def ridge_solutions(ratings: Any, factors: np.ndarray, penalty: float) -> np.nda
     return solve_each(normal, ratings @ factors, len(factors))
 
 
-def checked_ridge(ridge: Any) -> float:
+def check_ridge(ridge: Any) -> float:
     """A penalty of users' own fits: finite and not negative, or a sentence."""
     if isinstance(ridge, bool) or not isinstance(ridge, (int, float, np.integer, np.floating)):
         raise TypeError(f"ridge must be a number; got {type(ridge).__name__}.")

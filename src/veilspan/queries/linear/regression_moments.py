@@ -10,6 +10,7 @@ import numpy as np
 
 from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Block
+from veilspan.curator.weighted_gram import SPARSE_BLOCK_ROWS, weighted_gram
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, ProductSpace, SymmetricSpace, VectorSpace
 from veilspan.queries.linear.slope_gradient import unit_factors
@@ -42,6 +43,9 @@ class RegressionMoments(RowQuery):
     |a a^T - b b^T|^2 = |a|^4 + |b|^4 - 2 <a, b>^2 <= 2 (1 + w^2)^2. Met, for w <= 1, by unit x, x'
     with <x, x'> = -w^2 and y = y' = 1: then <a, b> = 0 and the corner does not change. (For larger
     w it is not tight; the triangle inequality's 2 sqrt(1 + 2 w^2) is taken where it is less.)
+
+    Sparse rows are multiplied as such where that is faster; the declared rounding covers both ways
+    (see ``curator.weighted_gram``).
 
     **Weight.** Noise of std s has std s on the diagonal of G, s / sqrt(2) off it and
     s / (sqrt(2) w) on r. Where the normal equations G theta = r hold up to noise, its part in
@@ -86,17 +90,17 @@ class RegressionMoments(RowQuery):
         """X^T diag(weights) X and X^T (weights y)."""
         roots = np.sqrt(weights) * block.factors
         targets = block.x.T @ (roots * np.sqrt(weights) * block.y)
-        if isinstance(block.x, np.ndarray):
-            rows = roots[:, None] * block.x
-            return rows.T @ rows, np.asarray(targets)
-        rows = block.x.multiply(roots[:, None]).tocsr()
-        return (rows.T @ rows).toarray(), np.asarray(targets)
+        return weighted_gram(block.x, roots), np.asarray(targets)
 
     def sensitivity(self, neighbors: Neighbors) -> float:
         """See above."""
         if neighbors == "add-remove":
             return self.bound
         return min(math.sqrt(2) * (1 + self.weight**2), 2 * self.bound)
+
+    def sparse_block_rows(self, point: Any) -> int:
+        """Many: sparse rows stay sparse."""
+        return SPARSE_BLOCK_ROWS
 
 
 def best_weight(coefficient_norm: float, neighbors: Neighbors) -> float:

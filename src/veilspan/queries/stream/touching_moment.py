@@ -119,7 +119,7 @@ class TouchingMoment(RowQuery):
 
 
 @row_map
-def completed_rows(
+def complete_rows(
     rows: np.ndarray, basis: np.ndarray | None, row_norm: float, ridge: float
 ) -> np.ndarray:
     r"""Rows scaled down to ``row_norm``, their missing entries (NaN) filled in from a public basis.
@@ -143,11 +143,11 @@ def completed_rows(
         # One at a time: in a matrix product over the rows with gaps, the rounding of one would
         # depend on how many others there are, and the sensitivity counts on one row moving alone.
         for t in np.flatnonzero(gaps.any(axis=1)):
-            known[t, gaps[t]] = _fitted(known[t, ~gaps[t]], gaps[t], basis, ridge)
+            known[t, gaps[t]] = _fill_gaps(known[t, ~gaps[t]], gaps[t], basis, ridge)
     return known
 
 
-def _fitted(known: np.ndarray, gaps: np.ndarray, basis: np.ndarray, ridge: float) -> np.ndarray:
+def _fill_gaps(known: np.ndarray, gaps: np.ndarray, basis: np.ndarray, ridge: float) -> np.ndarray:
     """The missing entries of one row."""
     observed = basis[~gaps]
     gram = observed.T @ observed + ridge * np.eye(basis.shape[1])

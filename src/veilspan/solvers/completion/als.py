@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
-from veilspan.privacy.events import Event, GaussianEvent
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.events import GaussianEvent
+from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.completion.item_systems import ItemPoint, ItemSystems, ItemWeights, unpack
+from veilspan.solvers.base import Prepared, planned_event
 from veilspan.solvers.completion.base import (
     ITEM_STATISTICS,
+    CompletionProblem,
     CompletionResult,
-    CompletionTask,
-    default_row_norm,
-    private_item_bias,
+    choose_row_norm,
+    draw_salt,
+    prepare_releases,
+    release_item_bias,
+    round_for_plan,
 )
 
 ROUND = "item systems"
@@ -30,6 +35,8 @@ STRENGTH_FOR_MANY_FACTORS = 100.0
 STRENGTH_FOR_FACTORS, BIAS_SHARES = 50.0, (0.6, 0.3)
 USERS_IF_PRIVATE = 10_000  # stands for the number of users under add-remove
 SIGNAL_SHARE = 0.3  # of a rating's variance that factors explain: a public guess
+# Clip of a user's u ~ N(0, I), over its typical length sqrt(r): a little below most of them.
+FACTOR_NORM = 0.75
 
 
 @dataclass(frozen=True)
@@ -73,6 +80,8 @@ class ALSCompletion:
         Of the random start, which is public and no part of the noise.
     """
 
+    name: ClassVar[str] = "ALSCompletion"
+
     rounds: int | None = None
     item_weights: ItemWeights = "uniform"
     exponent: float = 0.25
@@ -89,114 +98,121 @@ class ALSCompletion:
         if self.bias_share is not None and not 0 < self.bias_share < 1:
             raise ValueError(f"bias_share must lie strictly in (0, 1); got {self.bias_share}.")
 
-    def schedule(self, task: CompletionTask) -> tuple[tuple[Event, ...], tuple[float, ...]]:
-        """Item statistics, then all rounds alike."""
-        events = (GaussianEvent(ITEM_STATISTICS), GaussianEvent(ROUND, count=self._rounds(task)))
-        share = self._bias_share(task)
-        return events, (share, 1 - share)
-
-    def decisions(self, task: CompletionTask) -> Mapping[str, Any]:
-        """Settings, as chosen from public sizes."""
-        return {
-            "rating norm": float(f"{self._rating_norm(task):.4g}"),
-            "factor norm": float(f"{self._factor_norm(task):.4g}"),
-            "share for the bias": self._bias_share(task),
-            "number of factors": self._rank(task),
-            "rounds": self._rounds(task),
+    def prepare(
+        self, problem: CompletionProblem, budget: Budget, neighbors: Neighbors
+    ) -> Prepared[CompletionProblem, CompletionResult]:
+        """Plan the item statistics, then all rounds alike; settle the number of factors."""
+        strength = signal_strength(problem, budget)
+        rounds, rank = self._choose_rounds(strength), _choose_rank(problem, strength)
+        share = self._choose_bias_share(strength)
+        releases = {
+            GaussianEvent(ITEM_STATISTICS): share,
+            GaussianEvent(ROUND, count=rounds): 1 - share,
         }
+        decisions = {
+            "rating norm": round_for_plan(self._rating_norm(problem)),
+            "factor norm": round_for_plan(self._factor_norm(rank)),
+            "share for the bias": share,
+            "number of factors": rank,
+            "rounds": rounds,
+        }
+        chosen = replace(problem, n_components=rank)
+        return prepare_releases(self, chosen, budget, neighbors, releases, decisions)
 
-    def run(self, curator: Curator, task: CompletionTask) -> CompletionResult:
+    def run(self, curator: Curator, problem: CompletionProblem) -> CompletionResult:
         """Alternate: users inside the query, items from its answer."""
-        found = private_item_bias(curator, task, self._rating_norm(task))
-        query = self.step_query(task)
+        problem = draw_salt(curator, problem)
+        found = release_item_bias(curator, problem, self._rating_norm(problem))
+        rank = _choose_rank(problem, signal_strength(problem, curator.plan.budget))
+        query = self.step_query(problem, curator.plan.neighbors, rank)
         importance = found.counts**-self.exponent
-        factors = self._start(task)
-        for _ in range(self._rounds(task)):
-            point = ItemPoint(found.bias, self._scaled(factors, task), importance)
+        factors = np.random.default_rng(self.seed).standard_normal((problem.n_items, rank))
+        rounds = planned_event(curator, ROUND).count
+        for _ in range(rounds):
+            point = ItemPoint(found.bias, _scale_to_prior(factors, problem), importance)
             answer = curator.answer(query, tuple(point), event=ROUND)
             noise = tuple(answer.noise_std / weight for weight in query.part_weights)
-            factors = self._items(answer.value, noise, task)
-        ridge = task.typical_deviation**2
-        stopped = f"all {self._rounds(task)} planned rounds were taken"
-        return CompletionResult(found.bias, factors, ridge, stopped)
+            factors = _solve_for_items(answer.value, noise, problem, rank)
+        ridge = problem.typical_deviation**2
+        stopped = f"all {rounds} planned rounds were taken"
+        return CompletionResult(found.bias, factors, ridge, stopped=stopped)
 
-    def step_query(self, task: CompletionTask) -> ItemSystems:
-        """What every round asks."""
+    def step_query(
+        self, problem: CompletionProblem, neighbors: Neighbors, rank: int
+    ) -> ItemSystems:
+        """What every round asks, of so many factors."""
         return ItemSystems(
-            task.rule,
-            task.neighbors,
-            weight_budget=self.weight_budget or min(task.rule.max_ratings, task.n_items),
-            factor_norm=self._factor_norm(task),
-            rating_norm=self._rating_norm(task),
-            ridge=task.typical_deviation**2,
+            problem.rule,
+            neighbors,
+            weight_budget=self.weight_budget or problem.kept_ratings,
+            factor_norm=self._factor_norm(rank),
+            rating_norm=self._rating_norm(problem),
+            ridge=problem.typical_deviation**2,
             moment_share=self.moment_share,
             item_weights=self.item_weights,
         )
 
-    def _items(self, value: Any, noise: tuple[float, ...], task: CompletionTask) -> np.ndarray:
-        prior = self._prior(task)
-        size = self._rank(task)
-        return item_factors(
-            unpack(value[0], size),
-            value[1],
-            prior=prior,
-            rating_variance=task.typical_deviation**2,
-            noise_variance=noise[1] ** 2 + size * prior * noise[0] ** 2,
-        )
-
-    def _start(self, task: CompletionTask) -> np.ndarray:
-        shape = (task.n_items, self._rank(task))
-        return np.random.default_rng(self.seed).standard_normal(shape)
-
-    def _scaled(self, factors: np.ndarray, task: CompletionTask) -> np.ndarray:
-        """Factors of the prior's mean square: shrinkage must not make users' parts vanish."""
-        mean_square = float(np.mean(factors**2))
-        return factors * math.sqrt(self._prior(task) / mean_square) if mean_square else factors
-
-    def _prior(self, task: CompletionTask) -> float:
-        """Variance of an entry of V: r of them explain the guessed share of a rating's variance."""
-        return SIGNAL_SHARE * task.typical_deviation**2 / self._rank(task)
-
-    def _bias_share(self, task: CompletionTask) -> float:
+    def _choose_bias_share(self, strength: float) -> float:
         if self.bias_share is not None:
             return self.bias_share
-        return BIAS_SHARES[signal_strength(task) >= STRENGTH_FOR_FACTORS]
+        return BIAS_SHARES[strength >= STRENGTH_FOR_FACTORS]
 
-    def _rounds(self, task: CompletionTask) -> int:
+    def _choose_rounds(self, strength: float) -> int:
         if self.rounds is not None:
             return int(self.rounds)
-        strength = signal_strength(task)
         return next(rounds for least, rounds in ROUNDS if strength >= least)
 
-    def _rank(self, task: CompletionTask) -> int:
-        many = signal_strength(task) >= STRENGTH_FOR_MANY_FACTORS
-        chosen = task.n_components or (MANY_FACTORS if many else FEW_FACTORS)
-        return min(chosen, task.n_items)
+    def _rating_norm(self, problem: CompletionProblem) -> float:
+        return choose_row_norm(problem, self.rating_norm, "rating_norm")
 
-    def _rating_norm(self, task: CompletionTask) -> float:
-        if self.rating_norm is None:
-            return default_row_norm(task)
-        return check_scale(self.rating_norm, "rating_norm")
-
-    def _factor_norm(self, task: CompletionTask) -> float:
+    def _factor_norm(self, rank: int) -> float:
         if self.factor_norm is None:
-            return 0.75 * math.sqrt(self._rank(task))
+            return FACTOR_NORM * math.sqrt(rank)
         return check_scale(self.factor_norm, "factor_norm")
 
 
-def signal_strength(task: CompletionTask) -> float:
+def _choose_rank(problem: CompletionProblem, strength: float) -> int:
+    many = strength >= STRENGTH_FOR_MANY_FACTORS
+    return problem.limit_factors(MANY_FACTORS if many else FEW_FACTORS)
+
+
+def _prior(problem: CompletionProblem, rank: int) -> float:
+    """Variance of an entry of V: r of them explain the guessed share of a rating's variance."""
+    return SIGNAL_SHARE * problem.typical_deviation**2 / rank
+
+
+def _scale_to_prior(factors: np.ndarray, problem: CompletionProblem) -> np.ndarray:
+    """Factors of the prior's mean square: shrinkage must not make users' parts vanish."""
+    mean_square = float(np.mean(factors**2))
+    prior = _prior(problem, factors.shape[1])
+    return factors * math.sqrt(prior / mean_square) if mean_square else factors
+
+
+def _solve_for_items(
+    value: Any, noise: tuple[float, ...], problem: CompletionProblem, rank: int
+) -> np.ndarray:
+    prior = _prior(problem, rank)
+    return estimate_factors(
+        unpack(value[0], rank),
+        value[1],
+        prior=prior,
+        rating_variance=problem.typical_deviation**2,
+        noise_variance=noise[1] ** 2 + rank * prior * noise[0] ** 2,
+    )
+
+
+def signal_strength(problem: CompletionProblem, budget: Budget) -> float:
     """Privacy mu times the ratings per item over sqrt(xi): an item's H against the noise on it.
 
     A public number: what users add to H grows as the m xi / n ratings of an item, its noise as
     sqrt(xi) / mu. More rounds converge further and more factors hold more, each with more noise.
     """
-    kept = min(task.rule.max_ratings, task.n_items)
-    users = USERS_IF_PRIVATE if task.n_users is None else task.n_users
-    mu = task.budget.mu if task.budget.is_private else math.inf
-    return mu * users * math.sqrt(kept) / task.n_items
+    users = USERS_IF_PRIVATE if problem.n_users is None else problem.n_users
+    mu = budget.mu if budget.is_private else math.inf
+    return mu * users * math.sqrt(problem.kept_ratings) / problem.n_items
 
 
-def item_factors(
+def estimate_factors(
     moments: np.ndarray,
     responses: np.ndarray,
     *,
@@ -204,7 +220,7 @@ def item_factors(
     rating_variance: float,
     noise_variance: float,
 ) -> np.ndarray:
-    """Best linear estimates v = t H (t H^2 + q H + z^2 I)^-1 s of items, in the eigenvectors of H.
+    """Estimate items by v = t H (t H^2 + q H + z^2 I)^-1 s, the best linear way, see above.
 
     Parameters
     ----------

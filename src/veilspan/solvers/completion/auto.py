@@ -1,7 +1,7 @@
 r"""``solver="auto"``: what to ask and how to clip, decided by public numbers alone.
 
-Everything here is a function of the task (items m, users n if public, ratings kept per user xi, the
-rating range, the budget) or of noisy answers that were paid for. Two numbers decide:
+Everything here is a function of the problem (items m, users n if public, ratings kept per user xi,
+the rating range), of the budget, or of noisy answers that were paid for. Two numbers decide:
 
 * *Signal over edge.* With c ratings per item, a covariance of rows clipped to C has its leading
   eigenvalue near C^2 g c, g being the share of one factor in the variance of a rating, and noise of
@@ -28,20 +28,29 @@ second Gaussian release is covered by the composition (Dong, Roth & Su 2022, Cor
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from veilspan.curator.curator import Curator
-from veilspan.privacy.events import Event, GaussianEvent
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.events import GaussianEvent
+from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.completion.rating_moments import ItemStatistics, RatingCovariance
-from veilspan.solvers.completion.base import ITEM_STATISTICS, CompletionResult, CompletionTask
+from veilspan.solvers.base import Prepared
+from veilspan.solvers.completion.base import (
+    ITEM_STATISTICS,
+    CompletionProblem,
+    CompletionResult,
+    draw_salt,
+    prepare_releases,
+    round_for_plan,
+)
 from veilspan.solvers.completion.covariance import (
     LARGEST_WIDTH,
-    factors_above_noise,
-    without_diagonal,
+    decompose_off_diagonal,
+    keep_factors_above_noise,
 )
 from veilspan.solvers.spectral import noise_edge
 
@@ -51,6 +60,20 @@ THRESHOLD = 0.75  # of rho: above it a covariance is worth its budget
 FILLED = 0.65  # public guess: a user has this share of the ratings that may be kept
 PRIOR = 0.2  # variance of a bias, in squared typical deviations
 MOST_FACTORS = 24
+# Share of the first release: where a covariance follows, or may follow for all that is known; and
+# where it may still follow, though it is not expected to.
+SMALL_SHARE, EVEN_SHARE = 0.15, 0.5
+# The guess of the ratings per item may be off by a third or so, not by this factor.
+HOPE = 4
+# A row of the item statistics is clipped to k of a full row: k = 1 / (4 sqrt(h)) between two ends,
+# or, where h is not known, one in between.
+BIAS_NORM, LEAST_BIAS_NORM, MOST_BIAS_NORM, BLIND_BIAS_NORM = 0.25, 0.4, 1.2, 0.6
+# A row of the covariance is clipped to 0.3 rho^(1/4) of a full row between two ends.
+COVARIANCE_NORM, LEAST_COVARIANCE_NORM, MOST_COVARIANCE_NORM = 0.3, 0.35, 1.0
+# Factors of the local penalty, see ``local_ridge``.
+RIDGE_FACTOR, RIDGE_OF_NOISE = 1.5, 2.0
+# Counts are not believed to spread less than this share of their mean, nor to be below it.
+LEAST_SPREAD = 0.1
 # Rounds of refilling the diagonal. With many items it holds little of the fit and rounds are slow.
 REFILLS, REFILLS_OF_MANY, MANY_ITEMS = 8, 2, 600
 
@@ -69,65 +92,76 @@ class AutoCompletion:
         factors explain most of a rating) a larger one lets fewer users get factors.
     """
 
+    name: ClassVar[str] = "AutoCompletion"
+
     first_share: float | None = None
     factor_share: float = FACTOR_SHARE
 
-    def schedule(self, task: CompletionTask) -> tuple[tuple[Event, ...], tuple[float, ...]]:
-        """Two releases, or one where a covariance is out of the question."""
+    def prepare(
+        self, problem: CompletionProblem, budget: Budget, neighbors: Neighbors
+    ) -> Prepared[CompletionProblem, CompletionResult]:
+        """Plan two releases, or one where a covariance is out of the question."""
         if not 0 < self.factor_share <= 1:
             raise ValueError(f"factor_share must lie in (0, 1]; got {self.factor_share}.")
-        share = self._first_share(task)
-        if share == 1:
-            return (GaussianEvent(ITEM_STATISTICS),), (1.0,)
-        events = (GaussianEvent(ITEM_STATISTICS), GaussianEvent(SECOND))
-        return events, (share, 1 - share)
-
-    def decisions(self, task: CompletionTask) -> Mapping[str, Any]:
-        """What is settled before any answer."""
-        share = self._first_share(task)
-        mu = task.budget.mu * math.sqrt(share)
-        return {
+        share = self._choose_first_share(problem, budget, neighbors)
+        rho = self._expect_rho(problem, budget, neighbors)
+        releases = {GaussianEvent(ITEM_STATISTICS): share}
+        if share < 1:
+            releases[GaussianEvent(SECOND)] = 1 - share
+        mu = budget.mu * math.sqrt(share)
+        norm = bias_row_norm(problem, neighbors, mu, expected_ratings(problem))
+        decisions = {
             "share for the first release": share,
-            "row norm of the bias": _rounded(bias_row_norm(task, mu, expected_ratings(task))),
+            "row norm of the bias": round_for_plan(norm),
             "guessed share of a factor": self.factor_share,
-            "expected signal over edge": _rounded(self._expected_rho(task)),
-            "largest number of factors": most_factors(task),
+            "expected signal over edge": None if rho is None else round_for_plan(rho),
+            "largest number of factors": problem.limit_factors(MOST_FACTORS),
         }
+        chosen = replace(self, first_share=share)
+        return prepare_releases(chosen, problem, budget, neighbors, releases, decisions)
 
-    def run(self, curator: Curator, task: CompletionTask) -> CompletionResult:
-        """Ask, decide from the answer, ask again."""
-        share = self._first_share(task)
-        mu = task.budget.mu * math.sqrt(share)
-        norm = bias_row_norm(task, mu, expected_ratings(task))
-        first = ask_statistics(curator, task, norm, ITEM_STATISTICS)
-        if share == 1:
-            return bias_only(task, first)
-        ratings = first.ratings_per_item()
-        left = task.budget.mu * math.sqrt(1 - share)
-        rho = signal_over_edge(task, left, ratings, self.factor_share)
-        if task.n_items > LARGEST_WIDTH or rho < THRESHOLD:
-            norm = bias_row_norm(task, task.budget.mu, ratings)
-            return bias_only(task, first.joined(ask_statistics(curator, task, norm, SECOND)))
-        return with_factors(curator, task, first, rho)
-
-    def _first_share(self, task: CompletionTask) -> float:
+    def _choose_first_share(
+        self, problem: CompletionProblem, budget: Budget, neighbors: Neighbors
+    ) -> float:
+        """The share that was given, or that ``prepare`` has settled."""
         if self.first_share is not None:
             if not 0 < self.first_share <= 1:
                 raise ValueError(f"first_share must lie in (0, 1]; got {self.first_share}.")
             return self.first_share
-        if task.n_items > LARGEST_WIDTH:
+        if problem.n_items > LARGEST_WIDTH:
             return 1.0
-        rho = self._expected_rho(task)
+        rho = self._expect_rho(problem, budget, neighbors)
         if rho is None or rho >= THRESHOLD:
-            return 0.15
-        # The guess of the ratings per item may be off by a third or so, not by four.
-        return 0.5 if rho >= THRESHOLD / 4 else 1.0
+            return SMALL_SHARE
+        return EVEN_SHARE if rho >= THRESHOLD / HOPE else 1.0
 
-    def _expected_rho(self, task: CompletionTask) -> float | None:
-        ratings = expected_ratings(task)
+    def _expect_rho(
+        self, problem: CompletionProblem, budget: Budget, neighbors: Neighbors
+    ) -> float | None:
+        """Rho of a covariance with the whole budget; ``None`` where users are not public."""
+        ratings = expected_ratings(problem)
         if ratings is None:
             return None
-        return signal_over_edge(task, task.budget.mu, ratings, self.factor_share)
+        return signal_over_edge(problem, neighbors, budget.mu, ratings, self.factor_share)
+
+    def run(self, curator: Curator, problem: CompletionProblem) -> CompletionResult:
+        """Ask, decide from the answer, ask again."""
+        problem = draw_salt(curator, problem)
+        budget, neighbors = curator.plan.budget, curator.plan.neighbors
+        share = self._choose_first_share(problem, budget, neighbors)
+        mu = budget.mu * math.sqrt(share)
+        norm = bias_row_norm(problem, neighbors, mu, expected_ratings(problem))
+        first = ask_statistics(curator, problem, norm, ITEM_STATISTICS)
+        if share == 1:
+            return publish_bias(problem, first)
+        ratings = first.ratings_per_item()
+        left = budget.mu * math.sqrt(1 - share)
+        rho = signal_over_edge(problem, neighbors, left, ratings, self.factor_share)
+        if problem.n_items > LARGEST_WIDTH or rho < THRESHOLD:
+            norm = bias_row_norm(problem, neighbors, budget.mu, ratings)
+            again = ask_statistics(curator, problem, norm, SECOND)
+            return publish_bias(problem, first.average_with(again))
+        return release_factors(curator, problem, first, rho)
 
 
 @dataclass(frozen=True)
@@ -139,8 +173,8 @@ class Statistics:
     sum_noise: float
     count_noise: float
 
-    def joined(self, other: Statistics) -> Statistics:
-        """Average by precision of two releases."""
+    def average_with(self, other: Statistics) -> Statistics:
+        """The average of two releases, each weighted by its precision."""
         a, b = self.sum_noise**-2, other.sum_noise**-2
         c, d = self.count_noise**-2, other.count_noise**-2
         return Statistics(
@@ -150,12 +184,12 @@ class Statistics:
             (c + d) ** -0.5,
         )
 
-    def smoothed_counts(self) -> np.ndarray:
+    def smooth_counts(self) -> np.ndarray:
         """Counts drawn to their mean by as much as noise explains their spread, and floored."""
         mean = max(float(self.counts.mean()), 1.0)
-        spread = max(float(self.counts.var()) - self.count_noise**2, (0.1 * mean) ** 2)
+        spread = max(float(self.counts.var()) - self.count_noise**2, (LEAST_SPREAD * mean) ** 2)
         drawn = mean + (self.counts - mean) * spread / (spread + self.count_noise**2)
-        return np.maximum(drawn, 0.1 * mean)
+        return np.maximum(drawn, LEAST_SPREAD * mean)
 
     def ratings_per_item(self) -> float:
         """Sum c_j^2 / sum c_j without the part of noise: ratings of an item that a rating sees."""
@@ -163,64 +197,57 @@ class Statistics:
         squares = float((self.counts**2).sum()) - len(self.counts) * self.count_noise**2
         return max(total / len(self.counts), squares / total, 0.0) if total > 0 else 0.0
 
-    def bias(self, task: CompletionTask) -> np.ndarray:
+    def estimate_bias(self, problem: CompletionProblem) -> np.ndarray:
         """Posterior mean t c S / (t c^2 + v c + s^2), prior variance t, residual variance v."""
-        counts = self.smoothed_counts()
-        residual = task.typical_deviation**2
+        counts = self.smooth_counts()
+        residual = problem.typical_deviation**2
         prior = PRIOR * residual
         below = prior * counts**2 + residual * counts + self.sum_noise**2
-        width = task.rule.high - task.rule.low
+        width = problem.rule.high - problem.rule.low
         return np.clip(prior * counts * self.sums / below, -width, width)
 
 
-def expected_ratings(task: CompletionTask) -> float | None:
+def expected_ratings(problem: CompletionProblem) -> float | None:
     """Public guess of the ratings per item; ``None`` where the number of users is private."""
-    if task.n_users is None:
+    if problem.n_users is None:
         return None
-    return FILLED * task.n_users * kept_ratings(task) / task.n_items
-
-
-def kept_ratings(task: CompletionTask) -> int:
-    """Most ratings of one user that enter."""
-    return min(task.rule.max_ratings, task.n_items)
-
-
-def most_factors(task: CompletionTask) -> int:
-    """Largest number of factors; noise decides how many of them stay."""
-    return min(task.n_components or MOST_FACTORS, task.n_items)
-
-
-def full_row(task: CompletionTask) -> float:
-    """Norm of a full row of typical deviations."""
-    return task.typical_deviation * math.sqrt(kept_ratings(task))
+    return FILLED * problem.n_users * problem.kept_ratings / problem.n_items
 
 
 def signal_over_edge(
-    task: CompletionTask, mu: float, ratings: float, factor_share: float = FACTOR_SHARE
+    problem: CompletionProblem,
+    neighbors: Neighbors,
+    mu: float,
+    ratings: float,
+    factor_share: float = FACTOR_SHARE,
 ) -> float:
     """Rho for a covariance released with ``mu``; see the top of this module."""
-    factor = math.sqrt(2) if task.neighbors == "replace-one" else 1.0
+    factor = math.sqrt(2) if neighbors == "replace-one" else 1.0
     if math.isinf(mu):  # without noise even no rating at all is above it
         return math.inf
-    return factor_share * ratings * mu / (factor * math.sqrt(2 * task.n_items))
+    return factor_share * ratings * mu / (factor * math.sqrt(2 * problem.n_items))
 
 
-def bias_row_norm(task: CompletionTask, mu: float, ratings: float | None) -> float:
+def bias_row_norm(
+    problem: CompletionProblem, neighbors: Neighbors, mu: float, ratings: float | None
+) -> float:
     """Clipping norm of the item statistics: k = 1 / (4 sqrt(h)), between 0.4 and 1.2."""
     if ratings is None:
-        return 0.6 * full_row(task)
-    factor = 2.0 if task.neighbors == "replace-one" else 1.0
-    known = mu * ratings / (factor * math.sqrt(kept_ratings(task)))  # 1 / h
-    return min(max(0.25 * math.sqrt(known), 0.4), 1.2) * full_row(task)
+        return BLIND_BIAS_NORM * problem.full_row
+    factor = 2.0 if neighbors == "replace-one" else 1.0
+    known = mu * ratings / (factor * math.sqrt(problem.kept_ratings))  # 1 / h
+    share = max(BIAS_NORM * math.sqrt(known), LEAST_BIAS_NORM)
+    return min(share, MOST_BIAS_NORM) * problem.full_row
 
 
-def covariance_row_norm(task: CompletionTask, rho: float) -> float:
+def covariance_row_norm(problem: CompletionProblem, rho: float) -> float:
     """Clipping norm of the covariance: 0.3 rho^(1/4) of a full row, between 0.35 and 1.
 
     Rho does not depend on it; but long rows hold more pairs, and clipping makes all rows count
     alike. That helps against noise and costs a little where there is none.
     """
-    return min(max(0.3 * rho**0.25, 0.35), 1.0) * full_row(task)
+    share = max(COVARIANCE_NORM * rho**0.25, LEAST_COVARIANCE_NORM)
+    return min(share, MOST_COVARIANCE_NORM) * problem.full_row
 
 
 def local_ridge(shares: np.ndarray, risen: float) -> float:
@@ -231,51 +258,55 @@ def local_ridge(shares: np.ndarray, risen: float) -> float:
     signal over edge.
     """
     residual = max(1.0 - float(shares.sum()), 1e-3)
-    return 1.5 * (1 + 2 / risen) * residual / float(shares[0])
+    return RIDGE_FACTOR * (1 + RIDGE_OF_NOISE / risen) * residual / float(shares[0])
 
 
-def ask_statistics(curator: Curator, task: CompletionTask, norm: float, event: str) -> Statistics:
+def ask_statistics(
+    curator: Curator, problem: CompletionProblem, norm: float, event: str
+) -> Statistics:
     """Release sums and counts of rows clipped to ``norm``."""
-    query = ItemStatistics(task.rule, norm)
+    query = ItemStatistics(problem.rule, norm)
     answer = curator.answer(query, event=event)
     sums, counts = answer.value
     return Statistics(sums, counts, answer.noise_std, answer.noise_std / query.count_weight)
 
 
-def bias_only(task: CompletionTask, found: Statistics) -> CompletionResult:
-    """A model without factors."""
-    nothing = np.zeros((task.n_items, 0))
+def publish_bias(problem: CompletionProblem, found: Statistics) -> CompletionResult:
+    """Make a model of a bias alone, without factors."""
+    nothing = np.zeros((problem.n_items, 0))
     trace = ({"released": "item statistics", "ratings per item": found.ratings_per_item()},)
-    return CompletionResult(found.bias(task), nothing, 1.0, trace=trace)
+    return CompletionResult(found.estimate_bias(problem), nothing, 1.0, trace=trace)
 
 
-def with_factors(
-    curator: Curator, task: CompletionTask, found: Statistics, rho: float
+def release_factors(
+    curator: Curator, problem: CompletionProblem, found: Statistics, rho: float
 ) -> CompletionResult:
     """Release the covariance and take its factors above noise."""
-    bias = found.bias(task)
-    query = RatingCovariance(task.rule, covariance_row_norm(task, rho))
+    bias = found.estimate_bias(problem)
+    query = RatingCovariance(problem.rule, covariance_row_norm(problem, rho))
     answer = curator.answer(query, bias, event=SECOND)
-    refills = REFILLS if task.n_items <= MANY_ITEMS else REFILLS_OF_MANY
-    values, vectors = without_diagonal(answer.value, most_factors(task), refills)
-    edge = noise_edge(answer.noise_std, task.n_items)
-    shares = factor_shares(task, found, float(np.trace(answer.value)), values, edge)
+    refills = REFILLS if problem.n_items <= MANY_ITEMS else REFILLS_OF_MANY
+    values, vectors = decompose_off_diagonal(
+        answer.value, problem.limit_factors(MOST_FACTORS), refills
+    )
+    edge = noise_edge(answer.noise_std, problem.n_items)
+    shares = factor_shares(problem, found, float(np.trace(answer.value)), values, edge)
     trace = ({"released": "covariance", "rho": rho, "eigenvalues": values, "edge": edge},)
     if not len(shares):
-        return CompletionResult(bias, np.zeros((task.n_items, 0)), 1.0, trace=trace)
-    factors = factors_above_noise(values, vectors, answer.noise_std)
-    clean = shrunk(values[:1], edge)[0]
+        return CompletionResult(bias, np.zeros((problem.n_items, 0)), 1.0, trace=trace)
+    factors = keep_factors_above_noise(values, vectors, answer.noise_std)
+    clean = undo_inflation(values[:1], edge)[0]
     ridge = local_ridge(shares, clean / edge if edge > 0 else math.inf)
     return CompletionResult(bias, factors, ridge, trace=trace)
 
 
-def shrunk(values: np.ndarray, edge: float) -> np.ndarray:
-    """Eigenvalues l' = (l + sqrt(l^2 - edge^2)) / 2 without what noise added to them."""
+def undo_inflation(values: np.ndarray, edge: float) -> np.ndarray:
+    """Take off eigenvalues what noise added to them: l' = (l + sqrt(l^2 - edge^2)) / 2."""
     return (values + np.sqrt(np.maximum(values**2 - edge**2, 0.0))) / 2
 
 
 def factor_shares(
-    task: CompletionTask, found: Statistics, power: float, values: np.ndarray, edge: float
+    problem: CompletionProblem, found: Statistics, power: float, values: np.ndarray, edge: float
 ) -> np.ndarray:
     """Shares g_k of the factors above the edge in the variance of a rating.
 
@@ -284,13 +315,9 @@ def factor_shares(
     A private n is guessed from the noisy number of ratings.
     """
     total = max(float(found.counts.sum()), 1.0)
-    users = task.n_users or total / (FILLED * kept_ratings(task))
+    users = problem.n_users or total / (FILLED * problem.kept_ratings)
     rated = min(found.ratings_per_item() / users, 1.0)
-    above = shrunk(values[values > max(edge, 1e-12 * abs(float(values[0])))], edge)
+    above = undo_inflation(values[values > max(edge, 1e-12 * abs(float(values[0])))], edge)
     if power <= 0 or rated <= 0 or not len(above):
         return np.zeros(0)
     return above / (power * rated)
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.4g}")

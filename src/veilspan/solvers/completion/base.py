@@ -1,26 +1,37 @@
-"""What all completion solvers share: the task, the result, the private item bias."""
+"""What all completion solvers share: the problem, the result, the private item bias."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.events import Event
+from veilspan.privacy.calibration import calibrate_noise
+from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.completion.rating_moments import ItemStatistics, RatingRule
+from veilspan.solvers.base import Prepared, Result, Solver
 
 ITEM_STATISTICS = "item statistics"
+#: Rows are clipped to this share of a full row of typical deviations, unless a user says otherwise.
+#: Clipping most rows costs little, because the directions of rows carry the structure, while the
+#: noise of a covariance falls as the square of the norm (``experiments/recommend``, tuned).
+ROW_SHARE = 0.5
+#: Guess of the variance of an item's bias, over that of a rating about its user's mean.
+BIAS_VARIANCE = 0.1
+#: Noisy counts below this share of their mean are taken for it: noise may make them negative.
+LEAST_COUNT = 0.1
 
 
 @dataclass(frozen=True)
-class CompletionTask:
-    """Public facts of a fit.
+class CompletionProblem:
+    """What is public about a table of ratings, and what is wanted of it.
 
     Attributes
     ----------
@@ -30,10 +41,6 @@ class CompletionTask:
         Number of items n.
     rule : RatingRule
         Rating range, ratings kept per user, centring.
-    budget : Budget
-        Epsilon and delta.
-    neighbors : {"replace-one", "add-remove"}
-        The neighbour relation.
     n_components : int or None
         Largest number of factors; ``None`` for the solver's own choice.
     """
@@ -41,8 +48,6 @@ class CompletionTask:
     n_users: int | None
     n_items: int
     rule: RatingRule
-    budget: Budget
-    neighbors: Neighbors
     n_components: int | None = None
 
     @property
@@ -53,9 +58,23 @@ class CompletionTask:
         """
         return (self.rule.high - self.rule.low) / 4
 
+    @property
+    def kept_ratings(self) -> int:
+        """Most ratings of one user that enter an answer."""
+        return min(self.rule.max_ratings, self.n_items)
+
+    @property
+    def full_row(self) -> float:
+        """Norm of a row with as many ratings as are kept, all of them typical deviations."""
+        return self.typical_deviation * math.sqrt(self.kept_ratings)
+
+    def limit_factors(self, most: int) -> int:
+        """How many factors to look for: what was asked for, or ``most``; never more than items."""
+        return min(self.n_components or most, self.n_items)
+
 
 @dataclass(frozen=True)
-class CompletionResult:
+class CompletionResult(Result):
     """The global half of a model: differentially private, may be published.
 
     Attributes
@@ -66,30 +85,54 @@ class CompletionResult:
         Columns V; a user's centred ratings are about bias + V u. r may be 0.
     ridge : float
         Penalty |u|^2 that every user's local fit is to use with these factors.
-    stopped : str
-        Why the solver stopped (never a fact about rows).
-    trace : tuple of dict
-        Public record of the steps.
     """
 
     item_bias: np.ndarray
     item_factors: np.ndarray
     ridge: float
-    stopped: str = "done"
-    trace: tuple[dict[str, Any], ...] = field(default=(), repr=False)
 
 
-class CompletionSolver(Protocol):
-    """From a curator to the global half of a model. A solver is a frozen dataclass of settings."""
+#: From a curator to the global half of a model.
+CompletionSolver = Solver[CompletionProblem, CompletionResult]
 
-    def schedule(self, task: CompletionTask) -> tuple[tuple[Event, ...], tuple[float, ...]]:
-        """Events and their shares of the budget (relative to each other)."""
 
-    def decisions(self, task: CompletionTask) -> Mapping[str, Any]:
-        """Public settings worth showing in the plan."""
+def prepare_releases(
+    solver: CompletionSolver,
+    problem: CompletionProblem,
+    budget: Budget,
+    neighbors: Neighbors,
+    releases: Mapping[GaussianEvent, float],
+    decisions: Mapping[str, Any],
+) -> Prepared[CompletionProblem, CompletionResult]:
+    """Set the noise of a solver's releases, by their shares of the budget.
 
-    def run(self, curator: Curator, task: CompletionTask) -> CompletionResult:
-        """Ask, compute, return."""
+    No solver divides by the number of users, so none is counted where it is private.
+    """
+    events = calibrate_noise(
+        budget, tuple(releases), neighbors=neighbors, weights=tuple(releases.values())
+    )
+    return Prepared(solver, problem, budget, events, decisions)
+
+
+def draw_salt(curator: Curator, problem: CompletionProblem) -> CompletionProblem:
+    """The problem of one run: which ratings of a long row are kept is decided by a fresh salt.
+
+    Every run begins with it, and all of its questions have the same rule.
+    """
+    salt = int(curator.coins("ratings kept").integers(2**63))
+    return replace(problem, rule=replace(problem.rule, salt=salt))
+
+
+def choose_row_norm(
+    problem: CompletionProblem, given: float | None = None, name: str = "row_norm"
+) -> float:
+    """The public clipping norm that was given, or half of a full row of typical deviations."""
+    return ROW_SHARE * problem.full_row if given is None else check_scale(given, name)
+
+
+def round_for_plan(value: float) -> float:
+    """Four digits, as plans show numbers that were computed."""
+    return float(f"{value:.4g}")
 
 
 @dataclass(frozen=True)
@@ -108,17 +151,7 @@ class ItemBias:
     counts: np.ndarray
 
 
-def default_row_norm(task: CompletionTask, share: float = 0.5) -> float:
-    """Public clipping norm C: ``share`` of a full row of typical deviations.
-
-    Clipping most rows costs little, because the directions of rows carry the structure, while the
-    covariance's noise falls as C^2.
-    """
-    kept = min(task.rule.max_ratings, task.n_items)
-    return share * math.sqrt(kept) * task.typical_deviation
-
-
-def private_item_bias(curator: Curator, task: CompletionTask, row_norm: float) -> ItemBias:
+def release_item_bias(curator: Curator, problem: CompletionProblem, row_norm: float) -> ItemBias:
     r"""Release sums S_j and counts c_j per item, and shrink the means for what is known of noise.
 
     With prior b_j ~ N(0, t), residual variance v and noise of std s on S_j, the posterior mean is
@@ -127,11 +160,12 @@ def private_item_bias(curator: Curator, task: CompletionTask, row_norm: float) -
 
     t and v are public guesses in units of the range: v = (a typical deviation)^2, t = v / 10.
     """
-    answer = curator.answer(ItemStatistics(task.rule, row_norm), event=ITEM_STATISTICS)
+    answer = curator.answer(ItemStatistics(problem.rule, row_norm), event=ITEM_STATISTICS)
     sums, counts = answer.value
-    counts = np.maximum(counts, max(0.1 * float(counts.mean()), 0.1))
-    residual = task.typical_deviation**2
-    prior = 0.1 * residual
+    # A tenth of a rating at least: without noise, no item at all may have been rated.
+    counts = np.maximum(counts, max(LEAST_COUNT * float(counts.mean()), 0.1))
+    residual = problem.typical_deviation**2
+    prior = BIAS_VARIANCE * residual
     bias = prior * counts * sums / (prior * counts**2 + residual * counts + answer.noise_std**2)
-    width = task.rule.high - task.rule.low
+    width = problem.rule.high - problem.rule.low
     return ItemBias(np.clip(bias, -width, width), counts)

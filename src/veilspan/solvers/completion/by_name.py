@@ -1,33 +1,19 @@
-"""Completion solvers by name."""
+"""The names that ``MatrixCompletion(solver=...)`` knows."""
 
 from __future__ import annotations
 
-from veilspan.solvers.completion.als import ALSCompletion
-from veilspan.solvers.completion.auto import AutoCompletion
+from veilspan.solvers.base import NamedSolver, find_solver
 from veilspan.solvers.completion.base import CompletionSolver
-from veilspan.solvers.completion.covariance import CovarianceCompletion
-from veilspan.solvers.completion.frank_wolfe import FrankWolfeCompletion
-from veilspan.solvers.completion.svd import SVDCompletion
 
-SOLVERS: dict[str, CompletionSolver] = {
-    "auto": AutoCompletion(),
-    "covariance": CovarianceCompletion(),
-    "frank-wolfe": FrankWolfeCompletion(),
-    "svd": SVDCompletion(),
-    "als": ALSCompletion(),
+SOLVERS: dict[str, NamedSolver] = {
+    "auto": NamedSolver("completion.auto.AutoCompletion"),
+    "covariance": NamedSolver("completion.covariance.CovarianceCompletion"),
+    "frank-wolfe": NamedSolver("completion.frank_wolfe.FrankWolfeCompletion"),
+    "svd": NamedSolver("completion.svd.SVDCompletion"),
+    "als": NamedSolver("completion.als.ALSCompletion"),
 }
 
 
-def completion_solver(solver: str | CompletionSolver) -> CompletionSolver:
-    """Return the solver of a name, or the instance itself."""
-    if isinstance(solver, str):
-        if solver not in SOLVERS:
-            raise ValueError(f"solver must be one of {', '.join(SOLVERS)}; got {solver!r}.")
-        return SOLVERS[solver]
-    missing = [name for name in ("schedule", "decisions", "run") if not hasattr(solver, name)]
-    if missing:
-        raise TypeError(
-            f"solver {type(solver).__name__} lacks {', '.join(missing)}; it must be a name or a "
-            "completion solver such as CovarianceCompletion()."
-        )
-    return solver
+def find_completion_solver(solver: str | CompletionSolver) -> CompletionSolver:
+    """The solver of a name, or the one that was given."""
+    return find_solver(solver, SOLVERS, "CovarianceCompletion()")  # type: ignore[no-any-return]

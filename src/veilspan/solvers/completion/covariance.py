@@ -1,29 +1,35 @@
-"""The default solver: a private item bias, one private covariance, and nothing else."""
+"""A private item bias and one private covariance, whatever the budget."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
-from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
-from veilspan.privacy.events import Event, GaussianEvent
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.events import GaussianEvent
+from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.completion.rating_moments import RatingCovariance
-from veilspan.queries.completion.residual_moment import checked_ridge
+from veilspan.queries.completion.residual_moment import check_ridge
+from veilspan.solvers.base import Prepared
 from veilspan.solvers.completion.base import (
     ITEM_STATISTICS,
+    CompletionProblem,
     CompletionResult,
-    CompletionTask,
-    default_row_norm,
-    private_item_bias,
+    choose_row_norm,
+    draw_salt,
+    prepare_releases,
+    release_item_bias,
+    round_for_plan,
 )
 from veilspan.solvers.spectral import leading_eigenvectors, noise_edge
 
 COVARIANCE = "covariance"
+#: More items are refused: their covariance alone would fill 3 GB.
 LARGEST_WIDTH = 20_000
+#: Factors that are looked for unless the user says how many; noise decides how many of them stay.
 MOST_FACTORS = 8
 
 
@@ -56,60 +62,58 @@ class CovarianceCompletion:
         Rounds of refilling the diagonal.
     """
 
+    name: ClassVar[str] = "CovarianceCompletion"
+
     row_norm: float | None = None
     bias_share: float = 0.3
     ridge: float = 12.0
     refills: int = 12
 
     def __post_init__(self) -> None:
-        checked_ridge(self.ridge)
+        check_ridge(self.ridge)
 
-    def schedule(self, task: CompletionTask) -> tuple[tuple[Event, ...], tuple[float, ...]]:
-        """Item statistics, then the covariance."""
+    def prepare(
+        self, problem: CompletionProblem, budget: Budget, neighbors: Neighbors
+    ) -> Prepared[CompletionProblem, CompletionResult]:
+        """Plan the item statistics and, with what they leave, the covariance."""
         if not 0 < self.bias_share <= 1:
             raise ValueError(f"bias_share must lie in (0, 1]; got {self.bias_share}.")
-        if self.bias_share == 1:
-            return (GaussianEvent(ITEM_STATISTICS),), (1.0,)
-        if task.n_items > LARGEST_WIDTH:
-            raise ValueError(
-                f'solver "covariance" releases an n_items x n_items matrix; {task.n_items} items '
-                f"are more than {LARGEST_WIDTH}. Group them first by a public rule."
-            )
-        events = (GaussianEvent(ITEM_STATISTICS), GaussianEvent(COVARIANCE))
-        return events, (self.bias_share, 1 - self.bias_share)
-
-    def decisions(self, task: CompletionTask) -> Mapping[str, Any]:
-        """Settings, as chosen from public sizes."""
-        return {
-            "row norm": float(f"{self._row_norm(task):.4g}"),
+        releases = {GaussianEvent(ITEM_STATISTICS): self.bias_share}
+        if self.bias_share < 1:
+            if problem.n_items > LARGEST_WIDTH:
+                raise ValueError(
+                    'solver "covariance" releases an n_items x n_items matrix; '
+                    f"{problem.n_items} items are more than {LARGEST_WIDTH}. Group them first by a "
+                    "public rule."
+                )
+            releases[GaussianEvent(COVARIANCE)] = 1 - self.bias_share
+        decisions = {
+            "row norm": round_for_plan(choose_row_norm(problem, self.row_norm)),
             "share for the bias": self.bias_share,
-            "largest number of factors": self._rank(task),
+            "largest number of factors": problem.limit_factors(MOST_FACTORS),
             "local ridge": self.ridge,
         }
+        return prepare_releases(self, problem, budget, neighbors, releases, decisions)
 
-    def run(self, curator: Curator, task: CompletionTask) -> CompletionResult:
-        """Ask twice, then clean the covariance."""
-        row_norm = self._row_norm(task)
-        found = private_item_bias(curator, task, row_norm)
+    def run(self, curator: Curator, problem: CompletionProblem) -> CompletionResult:
+        """Ask for the item statistics and the covariance, and clean the latter."""
+        problem = draw_salt(curator, problem)
+        row_norm = choose_row_norm(problem, self.row_norm)
+        found = release_item_bias(curator, problem, row_norm)
         if self.bias_share == 1:
-            return CompletionResult(found.bias, np.zeros((task.n_items, 0)), self.ridge)
-        query = RatingCovariance(task.rule, row_norm)
+            return CompletionResult(found.bias, np.zeros((problem.n_items, 0)), self.ridge)
+        query = RatingCovariance(problem.rule, row_norm)
         answer = curator.answer(query, found.bias, event=COVARIANCE)
-        values, vectors = without_diagonal(answer.value, self._rank(task), self.refills)
-        factors = factors_above_noise(values, vectors, answer.noise_std)
-        trace = ({"eigenvalues": values, "edge": noise_edge(answer.noise_std, task.n_items)},)
+        rank = problem.limit_factors(MOST_FACTORS)
+        values, vectors = decompose_off_diagonal(answer.value, rank, self.refills)
+        factors = keep_factors_above_noise(values, vectors, answer.noise_std)
+        trace = ({"eigenvalues": values, "edge": noise_edge(answer.noise_std, problem.n_items)},)
         return CompletionResult(found.bias, factors, self.ridge, trace=trace)
 
-    def _row_norm(self, task: CompletionTask) -> float:
-        if self.row_norm is None:
-            return default_row_norm(task)
-        return check_scale(self.row_norm, "row_norm")
 
-    def _rank(self, task: CompletionTask) -> int:
-        return min(task.n_components or MOST_FACTORS, task.n_items)
-
-
-def without_diagonal(matrix: np.ndarray, rank: int, refills: int) -> tuple[np.ndarray, np.ndarray]:
+def decompose_off_diagonal(
+    matrix: np.ndarray, rank: int, refills: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Leading eigenvalues and eigenvectors (rows), the diagonal replaced by that of the fit."""
     filled = matrix.copy()
     np.fill_diagonal(filled, 0.0)
@@ -120,8 +124,10 @@ def without_diagonal(matrix: np.ndarray, rank: int, refills: int) -> tuple[np.nd
     return values, vectors
 
 
-def factors_above_noise(values: np.ndarray, vectors: np.ndarray, noise_std: float) -> np.ndarray:
-    """Factors of shape (n, r') from the eigenvalues above the noise edge, inflation removed.
+def keep_factors_above_noise(
+    values: np.ndarray, vectors: np.ndarray, noise_std: float
+) -> np.ndarray:
+    """Make factors of shape (n, r') of the eigenvalues above the noise edge, inflation removed.
 
     The largest factor has mean square 1 over items, so that a ridge means the same in all tables.
     """

@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import ClassVar, get_args
 
 import numpy as np
 
-from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
-from veilspan.privacy.events import Event, GaussianEvent
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.events import GaussianEvent
+from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.completion.residual_moment import (
     History,
     LocalStep,
     ResidualMoment,
-    checked_ridge,
+    check_ridge,
 )
+from veilspan.solvers.base import Prepared
 from veilspan.solvers.completion.base import (
     ITEM_STATISTICS,
+    CompletionProblem,
     CompletionResult,
-    CompletionTask,
     ItemBias,
-    default_row_norm,
-    private_item_bias,
+    choose_row_norm,
+    draw_salt,
+    prepare_releases,
+    release_item_bias,
+    round_for_plan,
 )
 from veilspan.solvers.spectral import leading_eigenvectors, noise_edge
 
 ROUND = "round"
+#: Each round has a part of the budget: more of them find more directions, all of them noisier.
 DEFAULT_ROUNDS = 3
+#: Noisy counts may say that next to nothing was kept; a nuclear norm is not divided by less.
+LEAST_SEEN = 0.01
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,8 @@ class FrankWolfeCompletion:
         all directions gets the shortest of the fits.
     """
 
+    name: ClassVar[str] = "FrankWolfeCompletion"
+
     rounds: int | None = None
     row_norm: float | None = None
     nuclear_norm: float | None = None
@@ -95,64 +104,63 @@ class FrankWolfeCompletion:
             value = getattr(self, name)
             if value is not None and not (value > 0 and math.isfinite(value)):
                 raise ValueError(f"{name} must be positive and finite; got {value}.")
-        checked_ridge(self.ridge)
+        check_ridge(self.ridge)
 
-    def schedule(self, task: CompletionTask) -> tuple[tuple[Event, ...], tuple[float, ...]]:
-        """Item statistics if wanted, then all rounds alike."""
-        rounds = GaussianEvent(ROUND, count=self._rounds(task))
-        if self.bias_share == 0:
-            return (rounds,), (1.0,)
-        return (GaussianEvent(ITEM_STATISTICS), rounds), (self.bias_share, 1 - self.bias_share)
-
-    def decisions(self, task: CompletionTask) -> Mapping[str, Any]:
-        """Settings, as chosen from public sizes."""
-        return {
-            "row norm": float(f"{self._row_norm(task):.4g}"),
+    def prepare(
+        self, problem: CompletionProblem, budget: Budget, neighbors: Neighbors
+    ) -> Prepared[CompletionProblem, CompletionResult]:
+        """Plan the item statistics if they are wanted, then all rounds alike."""
+        releases: dict[GaussianEvent, float] = {}
+        if self.bias_share > 0:
+            releases[GaussianEvent(ITEM_STATISTICS)] = self.bias_share
+        rounds = self._choose_rounds(problem)
+        releases[GaussianEvent(ROUND, count=rounds)] = 1 - self.bias_share
+        decisions = {
+            "row norm": round_for_plan(choose_row_norm(problem, self.row_norm)),
             "share for the bias": self.bias_share,
-            "rounds": self._rounds(task),
+            "rounds": rounds,
             "local ridge": self.ridge,
         }
+        return prepare_releases(self, problem, budget, neighbors, releases, decisions)
 
-    def run(self, curator: Curator, task: CompletionTask) -> CompletionResult:
+    def run(self, curator: Curator, problem: CompletionProblem) -> CompletionResult:
         """Ask for a direction a round; users replay the history inside the query."""
-        row_norm = self._row_norm(task)
-        found = self._item_bias(curator, task, row_norm)
-        query = ResidualMoment(task.rule, row_norm, self.local, self.ridge)
+        problem = draw_salt(curator, problem)
+        row_norm = choose_row_norm(problem, self.row_norm)
+        found = self._find_bias(curator, problem, row_norm)
+        query = ResidualMoment(problem.rule, row_norm, self.local, self.ridge)
         history = History.start(found.bias)
+        rounds = self._choose_rounds(problem)
         norm, powers, trace = self.nuclear_norm, [], []
-        for _ in range(self._rounds(task)):
+        for _ in range(rounds):
             answer = curator.answer(query, tuple(history), event=ROUND)
             values, vectors = leading_eigenvectors(answer.value, 1)
-            power, cosine = without_inflation(float(values[0]), answer.noise_std, task.n_items)
+            power, cosine = undo_inflation(float(values[0]), answer.noise_std, problem.n_items)
             trace.append({"eigenvalue": float(values[0]), "power": power, "cosine squared": cosine})
             if power == 0:
                 continue  # noise alone: the next round asks again at the same point
-            norm = norm or self.norm_ratio * math.sqrt(power) / _seen_share(task, found)
+            norm = norm or self.norm_ratio * math.sqrt(power) / _estimate_seen(problem, found)
             history = history.then(vectors[0], norm * cosine / math.sqrt(power))
             powers.append(power * cosine)
         factors = history.directions.T * np.sqrt(
-            task.n_items * np.array(powers) / max(powers, default=1.0)
+            problem.n_items * np.array(powers) / max(powers, default=1.0)
         )
-        stopped = f"all {self._rounds(task)} planned rounds were asked"
-        return CompletionResult(found.bias, factors, self.ridge, stopped, tuple(trace))
+        stopped = f"all {rounds} planned rounds were asked"
+        return CompletionResult(
+            found.bias, factors, self.ridge, stopped=stopped, trace=tuple(trace)
+        )
 
-    def _item_bias(self, curator: Curator, task: CompletionTask, row_norm: float) -> ItemBias:
+    def _find_bias(self, curator: Curator, problem: CompletionProblem, row_norm: float) -> ItemBias:
         if self.bias_share == 0:  # no release of counts either: as if all rows were full
-            most = float(min(task.rule.max_ratings, task.n_items))
-            full = most * (task.n_users or 1) / task.n_items
-            return ItemBias(np.zeros(task.n_items), np.full(task.n_items, full))
-        return private_item_bias(curator, task, row_norm)
+            full = float(problem.kept_ratings) * (problem.n_users or 1) / problem.n_items
+            return ItemBias(np.zeros(problem.n_items), np.full(problem.n_items, full))
+        return release_item_bias(curator, problem, row_norm)
 
-    def _rounds(self, task: CompletionTask) -> int:
-        return int(self.rounds or task.n_components or DEFAULT_ROUNDS)
-
-    def _row_norm(self, task: CompletionTask) -> float:
-        if self.row_norm is None:
-            return default_row_norm(task)
-        return check_scale(self.row_norm, "row_norm")
+    def _choose_rounds(self, problem: CompletionProblem) -> int:
+        return int(self.rounds or problem.n_components or DEFAULT_ROUNDS)
 
 
-def without_inflation(value: float, noise_std: float, size: int) -> tuple[float, float]:
+def undo_inflation(value: float, noise_std: float, size: int) -> tuple[float, float]:
     """Eigenvalue before noise inflated it, and the squared cosine of its vector; 0, 0 below noise.
 
     l' = (l + sqrt(l^2 - 2 n s^2)) / 2 and 1 - n s^2 / (2 l'^2), Benaych-Georges & Nadakuditi 2011.
@@ -164,9 +172,10 @@ def without_inflation(value: float, noise_std: float, size: int) -> tuple[float,
     return clean, max(1 - half / clean**2, 0.0)
 
 
-def _seen_share(task: CompletionTask, found: ItemBias) -> float:
+def _estimate_seen(problem: CompletionProblem, found: ItemBias) -> float:
     """Share of the table that is kept: noisy counts over a public number of users, else xi / n."""
-    full = min(task.rule.max_ratings, task.n_items) / task.n_items
-    if task.n_users is None:
+    full = problem.kept_ratings / problem.n_items
+    if problem.n_users is None:
         return full
-    return float(np.clip(found.counts.sum() / (task.n_users * task.n_items), 0.01 * full, full))
+    seen = found.counts.sum() / (problem.n_users * problem.n_items)
+    return float(np.clip(seen, LEAST_SEEN * full, full))

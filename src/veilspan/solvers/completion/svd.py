@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
-from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
-from veilspan.privacy.events import Event, GaussianEvent
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.events import GaussianEvent
+from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.completion.rating_moments import RatingCovariance
-from veilspan.queries.completion.residual_moment import checked_ridge
-from veilspan.solvers.completion.base import CompletionResult, CompletionTask, default_row_norm
-from veilspan.solvers.completion.covariance import factors_above_noise, without_diagonal
+from veilspan.queries.completion.residual_moment import check_ridge
+from veilspan.solvers.base import Prepared
+from veilspan.solvers.completion.base import (
+    CompletionProblem,
+    CompletionResult,
+    choose_row_norm,
+    draw_salt,
+    prepare_releases,
+    round_for_plan,
+)
+from veilspan.solvers.completion.covariance import (
+    MOST_FACTORS,
+    decompose_off_diagonal,
+    keep_factors_above_noise,
+)
 from veilspan.solvers.spectral import noise_edge
 
 MOMENT = "second moment"
-MOST_FACTORS = 8
 
 
 @dataclass(frozen=True)
@@ -41,37 +52,33 @@ class SVDCompletion:
         Penalty of the local fits, not negative.
     """
 
+    name: ClassVar[str] = "SVDCompletion"
+
     row_norm: float | None = None
     ridge: float = 12.0
 
     def __post_init__(self) -> None:
-        checked_ridge(self.ridge)
+        check_ridge(self.ridge)
 
-    def schedule(self, task: CompletionTask) -> tuple[tuple[Event, ...], tuple[float, ...]]:
-        """One release has all of the budget."""
-        return (GaussianEvent(MOMENT),), (1.0,)
-
-    def decisions(self, task: CompletionTask) -> Mapping[str, Any]:
-        """Settings, as chosen from public sizes."""
-        return {
-            "row norm": float(f"{self._row_norm(task):.4g}"),
-            "largest number of factors": self._rank(task),
+    def prepare(
+        self, problem: CompletionProblem, budget: Budget, neighbors: Neighbors
+    ) -> Prepared[CompletionProblem, CompletionResult]:
+        """Plan one release with all of the budget."""
+        decisions = {
+            "row norm": round_for_plan(choose_row_norm(problem, self.row_norm)),
+            "largest number of factors": problem.limit_factors(MOST_FACTORS),
             "local ridge": self.ridge,
         }
+        releases = {GaussianEvent(MOMENT): 1.0}
+        return prepare_releases(self, problem, budget, neighbors, releases, decisions)
 
-    def run(self, curator: Curator, task: CompletionTask) -> CompletionResult:
-        """Ask once, decompose."""
-        query = RatingCovariance(task.rule, self._row_norm(task))
+    def run(self, curator: Curator, problem: CompletionProblem) -> CompletionResult:
+        """Ask for the second moment, and decompose it."""
+        problem = draw_salt(curator, problem)
+        query = RatingCovariance(problem.rule, choose_row_norm(problem, self.row_norm))
         answer = curator.answer(query, event=MOMENT)
-        values, vectors = without_diagonal(answer.value, self._rank(task), refills=0)
-        factors = factors_above_noise(values, vectors, answer.noise_std)
-        trace = ({"eigenvalues": values, "edge": noise_edge(answer.noise_std, task.n_items)},)
-        return CompletionResult(np.zeros(task.n_items), factors, self.ridge, trace=trace)
-
-    def _row_norm(self, task: CompletionTask) -> float:
-        if self.row_norm is None:
-            return default_row_norm(task)
-        return check_scale(self.row_norm, "row_norm")
-
-    def _rank(self, task: CompletionTask) -> int:
-        return min(task.n_components or MOST_FACTORS, task.n_items)
+        rank = problem.limit_factors(MOST_FACTORS)
+        values, vectors = decompose_off_diagonal(answer.value, rank, refills=0)
+        factors = keep_factors_above_noise(values, vectors, answer.noise_std)
+        trace = ({"eigenvalues": values, "edge": noise_edge(answer.noise_std, problem.n_items)},)
+        return CompletionResult(np.zeros(problem.n_items), factors, self.ridge, trace=trace)

@@ -43,17 +43,20 @@ from 0.0005 to 0.8. ``experiments/erm`` shows what they do there and on sets tha
 from __future__ import annotations
 
 import math
-import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from veilspan.curator.curator import Curator
 from veilspan.privacy.accounting import LEAST_NUMERIC_DELTA, MOST_OBJECTIVE_EPSILON
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.errors import LoudNoiseWarning
-from veilspan.privacy.events import Event
 from veilspan.privacy.neighbors import Neighbors
-from veilspan.solvers.linear.base import LinearProblem, LinearResult, LinearSolver
+from veilspan.solvers.linear.base import (
+    Clips,
+    LinearPrepared,
+    LinearProblem,
+    LinearResult,
+    LinearSolver,
+)
 
 QUIET, LOUD = 0.004, 0.1  # of nu: below the first one release, above the second a warning
 # Objective perturbation: least cap of slopes over their bound, nu up to which there is none, length
@@ -101,8 +104,16 @@ def noise_of_a_gradient(
 
 
 @dataclass(frozen=True)
-class AutoLinear:
-    """Choose by the loss, the penalty and nu; see the top of this module."""
+class AutoLinear(Clips):
+    """Choose by the loss, the penalty and nu; see the top of this module.
+
+    Parameters
+    ----------
+    clip : float, optional
+        Longest gradient of one row, in place of what the chosen solver would take.
+    """
+
+    clip: float | None = None
 
     name = "auto"
 
@@ -144,34 +155,27 @@ class AutoLinear:
         reason = "a regression with little noise: steps by the Gram matrix"
         return LinearChoice(_newton(clip), reason, nu)
 
-    def decisions(
+    def prepare(
         self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
-    ) -> dict[str, Any]:
-        """What was chosen, for the plan."""
+    ) -> LinearPrepared:
+        """What the chosen solver prepares, and why it was chosen."""
         chosen = self.choose(problem, budget, neighbors)
-        shown: dict[str, Any] = {"chosen solver": repr(chosen.solver), "because": chosen.reason}
+        solver = chosen.solver if self.clip is None else chosen.solver.with_clip(self.clip)
+        shown: dict[str, Any] = {"chosen solver": repr(solver), "because": chosen.reason}
         if chosen.nu:
             shown["noise of a mean gradient (nu)"] = float(f"{chosen.nu:.3g}")
         if chosen.warning is not None:
             shown["warning"] = chosen.warning
-        return shown
-
-    def events(
-        self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
-    ) -> tuple[Event, ...]:
-        """Events of the solver that was chosen."""
-        return self.choose(problem, budget, neighbors).solver.events(problem, budget, neighbors)
+        prepared = solver.prepare(problem, budget, neighbors)
+        return replace(prepared, decisions=shown, asked=self.name, warning=chosen.warning)
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
-        """Run the solver that the plan was made for.
+        """Choose by the curator's plan, and run what was chosen.
 
-        A plan with further events (private feature bounds, say) leaves the solver a part of the
-        budget: whoever makes it calls :meth:`choose` with that part and runs what was chosen.
+        A fit has chosen before it planned, and runs that solver at once.
         """
-        chosen = self.choose(problem, curator.plan.budget, curator.plan.neighbors)
-        if chosen.warning is not None:
-            warnings.warn(chosen.warning, LoudNoiseWarning, stacklevel=2)
-        return chosen.solver.run(curator, problem)
+        ready = self.prepare(problem, curator.plan.budget, curator.plan.neighbors)
+        return ready.solver.run(curator, problem)
 
 
 def _pairs(neighbors: Neighbors) -> float:

@@ -11,21 +11,17 @@ the same loss with its slope capped at clip / |x_i|, a convex function again (se
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
-from veilspan.curator.curator import Curator
 from veilspan.losses.linear import LinearLoss
 from veilspan.losses.penalties import Penalty
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.calibration import calibrate_noise
-from veilspan.privacy.events import Event, GaussianEvent
+from veilspan.privacy.events import Event
 from veilspan.privacy.neighbors import Neighbors
-from veilspan.queries.moments import RowCount
-
-COUNT, COUNT_SHARE = "count", 0.02
+from veilspan.solvers.base import Prepared, Result, Solver, calibrate_events
 
 
 @dataclass(frozen=True)
@@ -75,32 +71,38 @@ class LinearProblem:
 
 
 @dataclass(frozen=True)
-class LinearResult:
-    """Where a solver ended, why, and what it did on the way (all post-processing of answers)."""
+class LinearResult(Result):
+    """Coefficients theta of the scaled rows, and how the solver came to them."""
 
     theta: np.ndarray
-    stopped: str
-    trace: list[dict[str, Any]] = field(default_factory=list)
 
 
-class LinearSolver(Protocol):
-    """A private minimiser, as a frozen dataclass of settings (``None`` = chosen from public facts).
+class LinearSolver(Solver[LinearProblem, LinearResult], Protocol):
+    """A private minimiser; settings that are ``None`` are chosen from public facts."""
 
-    ``events`` checks first that loss and penalty fit the solver (a ``ValueError`` with one sentence
-    says what does not) and then returns calibrated events; ``run`` asks for exactly these.
-    """
+    def with_clip(self, clip: float) -> LinearSolver:
+        """The same with row gradients of at most this length, or a ``ValueError``."""
 
-    @property
-    def name(self) -> str:
-        """Its name, as in ``solver="gd"``."""
 
-    def events(
-        self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
-    ) -> tuple[Event, ...]:
-        """What will be asked, with its noise."""
+LinearPrepared = Prepared[LinearProblem, LinearResult]
 
-    def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
-        """Minimise, asking the curator."""
+
+class Clips:
+    """A solver that has a clip."""
+
+    def with_clip(self, clip: float) -> Any:
+        """The same with row gradients of at most this length."""
+        return replace(self, clip=clip)  # type: ignore[type-var]
+
+
+class NeverClips:
+    """A solver that uses no gradients of rows, so that there is nothing to clip."""
+
+    name: str
+
+    def with_clip(self, clip: float) -> Any:
+        """Refuse, by its name."""
+        raise ValueError(f'solver="{self.name}" has no clip; leave clip=None.')
 
 
 @dataclass(frozen=True)
@@ -152,36 +154,20 @@ def require(solver: str, needs: Needs, problem: LinearProblem) -> None:
         raise ValueError(f'solver="{solver}" needs {missing}; use {needs.instead}.')
 
 
-def counted(
+def prepare_events(
+    solver: LinearSolver,
     problem: LinearProblem,
     budget: Budget,
     neighbors: Neighbors,
     events: tuple[Event, ...],
     shares: tuple[float, ...],
-) -> tuple[Event, ...]:
-    """Calibrated events, with a noisy count before them where the number of rows is private."""
-    if problem.n_rows is None:
-        events = (GaussianEvent(COUNT), *events)
-        shares = (COUNT_SHARE, *(share * (1 - COUNT_SHARE) for share in shares))
-    return calibrate_noise(budget, events, neighbors=neighbors, weights=shares)
+) -> LinearPrepared:
+    """A solver ready to run, with the noise of its events (and of a count where n is private)."""
+    noisy = calibrate_events(budget, neighbors, problem.n_rows, events, shares)
+    return Prepared(solver, problem, budget, noisy)
 
 
-def rows_of(curator: Curator) -> float:
-    """Public number of rows, or the noisy count."""
-    if curator.plan.n_rows is not None:
-        return float(curator.n_rows)
-    return max(1.0, float(curator.answer(RowCount(), event=COUNT).value[0]))
-
-
-def planned(curator: Curator, name: str) -> Event:
-    """The event of a name in the curator's plan."""
-    for event in curator.plan.events:
-        if event.name == name:
-            return event
-    raise ValueError(f"the plan has no event named {name!r}.")
-
-
-def shortened(vector: np.ndarray, longest: float) -> np.ndarray:
+def shorten(vector: np.ndarray, longest: float) -> np.ndarray:
     """A vector, or as much of it as is not longer than ``longest``."""
     with np.errstate(over="ignore"):
         length = float(np.linalg.norm(vector))

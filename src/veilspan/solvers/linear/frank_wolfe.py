@@ -12,22 +12,22 @@ from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
 from veilspan.losses.penalties import Box, L1Ball, L2Ball, Penalty, Simplex
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.events import Event, GaussianEvent
+from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.slope_gradient import SlopeGradient
+from veilspan.solvers.base import check_steps, count_rows, planned_event
 from veilspan.solvers.linear.auto import noise_of_a_gradient
 from veilspan.solvers.linear.base import (
+    Clips,
+    LinearPrepared,
     LinearProblem,
     LinearResult,
     Needs,
-    counted,
-    planned,
+    prepare_events,
     require,
-    rows_of,
 )
 from veilspan.solvers.linear.gradient_descent import check_descent_settings, clip_bound
 from veilspan.solvers.linear.svrg import check_smooth
-from veilspan.solvers.manifold.rgd import check_steps
 from veilspan.solvers.steps import STEP
 
 SETS = ("l1-ball", "l2-ball", "simplex", "box")
@@ -37,7 +37,7 @@ EXACT_STEPS, EXACT_GAP = 5_000, 1e-9
 
 
 @dataclass(frozen=True)
-class FrankWolfe:
+class FrankWolfe(Clips):
     r"""Steps theta <- theta + 2 / (k + 2) (v - theta), v the vertex that noisy gradients favour.
 
     Over a bounded convex set C, v = argmin_(v in C) <d_k, v>, which is one coefficient for an
@@ -97,18 +97,24 @@ class FrankWolfe:
         """Its name."""
         return "frank-wolfe"
 
-    def events(
+    def prepare(
         self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
-    ) -> tuple[Event, ...]:
+    ) -> LinearPrepared:
         """``steps`` equal releases."""
         check_smooth(problem, self.name)
         check_bounded(problem, self.name)
         steps = self.steps or self._default_steps(problem, budget, neighbors)
-        return counted(problem, budget, neighbors, (GaussianEvent(STEP, count=steps),), (1.0,))
+        return prepare_events(
+            self, problem, budget, neighbors, (GaussianEvent(STEP, count=steps),), (1.0,)
+        )
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """From the middle of the set, or the point of it nearest to zero."""
-        budget, steps, rows = curator.plan.budget, planned(curator, STEP).count, rows_of(curator)
+        budget, steps, rows = (
+            curator.plan.budget,
+            planned_event(curator, STEP).count,
+            count_rows(curator),
+        )
         bound = clip_bound(problem.loss, budget, self.clip)
         query = SlopeGradient(problem.loss, bound)
         theta = problem.prox(np.zeros(problem.shape), 1.0)
@@ -126,7 +132,7 @@ class FrankWolfe:
                 stopped = f"the duality gap is no larger than {EXACT_GAP:g}"
                 break
             theta = theta + 2.0 / (k + 2) * move
-        return LinearResult(theta, stopped, trace)
+        return LinearResult(theta, stopped=stopped, trace=trace)
 
     def _weight(self, k: int, budget: Budget) -> float:
         """rho_k; without noise there is nothing to average out."""

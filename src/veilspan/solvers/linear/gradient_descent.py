@@ -12,18 +12,18 @@ from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
 from veilspan.losses.linear import LinearLoss
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.events import Event, GaussianEvent, SampledGaussianEvent
+from veilspan.privacy.events import GaussianEvent, SampledGaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.slope_gradient import SlopeGradient
+from veilspan.solvers.base import check_rate, check_steps, count_rows, planned_event
 from veilspan.solvers.linear.base import (
+    Clips,
+    LinearPrepared,
     LinearProblem,
     LinearResult,
-    counted,
-    planned,
-    rows_of,
-    shortened,
+    prepare_events,
+    shorten,
 )
-from veilspan.solvers.manifold.rgd import check_rate, check_steps
 from veilspan.solvers.steps import STEP
 
 Output = Literal["average", "last", "random"]
@@ -38,7 +38,7 @@ EXACT_STEPS, EXACT_TOLERANCE, UNCLIPPED = 20_000, 1e-9, 1e6
 
 
 @dataclass(frozen=True)
-class GradientDescent:
+class GradientDescent(Clips):
     r"""Proximal descent theta <- prox(theta - eta g), g the noisy mean of the clipped gradients.
 
     A mean gradient longer than the clip is all noise and is shortened to it. Penalty and constraint
@@ -94,19 +94,21 @@ class GradientDescent:
         """Its name."""
         return "gd"
 
-    def events(
+    def prepare(
         self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
-    ) -> tuple[Event, ...]:
+    ) -> LinearPrepared:
         """``steps`` equal releases."""
         steps = self.steps
         if steps is None:
             longest = self._step(problem, budget) * clip_bound(problem.loss, budget, self.clip)
             steps = default_steps(problem, budget, neighbors, longest)
-        return counted(problem, budget, neighbors, (GaussianEvent(STEP, count=steps),), (1.0,))
+        return prepare_events(
+            self, problem, budget, neighbors, (GaussianEvent(STEP, count=steps),), (1.0,)
+        )
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Descend from zero (or the point nearest to it that the penalty allows)."""
-        budget, steps = curator.plan.budget, planned(curator, STEP).count
+        budget, steps = curator.plan.budget, planned_event(curator, STEP).count
         bound = clip_bound(problem.loss, budget, self.clip)
         query, size = SlopeGradient(problem.loss, bound), self._step(problem, budget)
         tolerance = self.tolerance
@@ -114,13 +116,13 @@ class GradientDescent:
             tolerance = 0.0 if budget.is_private else EXACT_TOLERANCE
         path = Iterates(curator, self.output or default_output(budget), steps)
         pace = Acceleration(self.step is None and not budget.is_private)
-        rows = rows_of(curator)
+        rows = count_rows(curator)
         theta = ahead = problem.prox(np.zeros(problem.shape), size)
         trace: list[dict[str, Any]] = []
         stopped = f"all {steps} planned steps were taken"
         for k in range(steps):
             answer = curator.answer(query, ahead, event=STEP)
-            gradient = shortened(answer.value / rows, bound)
+            gradient = shorten(answer.value / rows, bound)
             moved = problem.prox(ahead - size * gradient, size)
             length = float(np.linalg.norm(ahead - moved)) / size
             trace.append({"step": k, "noise_std": answer.noise_std / rows, "gradient": length})
@@ -129,7 +131,7 @@ class GradientDescent:
             if length <= tolerance:
                 stopped = f"the gradient is no longer than {tolerance:g}"
                 break
-        return LinearResult(path.output, stopped, trace)
+        return LinearResult(path.output, stopped=stopped, trace=trace)
 
     def _step(self, problem: LinearProblem, budget: Budget) -> float:
         if self.step is not None:
@@ -138,7 +140,7 @@ class GradientDescent:
 
 
 @dataclass(frozen=True)
-class StochasticGradient:
+class StochasticGradient(Clips):
     r"""The same on Poisson samples: v <- momentum v + g, theta <- prox(theta - eta v).
 
     g is the noisy sum over a sample in which each row takes part with probability q, over the
@@ -186,31 +188,33 @@ class StochasticGradient:
         """Its name."""
         return "sgd"
 
-    def events(
+    def prepare(
         self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
-    ) -> tuple[Event, ...]:
+    ) -> LinearPrepared:
         """Epochs / q samples."""
         steps = max(1, round(self.epochs / self.batch_rate))
         sampled = SampledGaussianEvent(STEP, self.batch_rate, count=steps)
-        return counted(problem, budget, neighbors, (sampled,), (1.0,))
+        return prepare_events(self, problem, budget, neighbors, (sampled,), (1.0,))
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Descend from zero (or the point nearest to it that the penalty allows)."""
-        steps = planned(curator, STEP).count
+        steps = planned_event(curator, STEP).count
         bound = clip_bound(problem.loss, curator.plan.budget, self.clip)
         query = SlopeGradient(problem.loss, bound)
         size = self.step or 2.0 / problem.loss.smoothness * (1.0 - self.momentum)
-        path, rows = Iterates(curator, self.output, steps), rows_of(curator) * self.batch_rate
+        path, rows = Iterates(curator, self.output, steps), count_rows(curator) * self.batch_rate
         theta = problem.prox(np.zeros(problem.shape), size)
         velocity = np.zeros(problem.shape)
         trace: list[dict[str, Any]] = []
         for k in range(steps):
             answer = curator.answer(query, theta, event=STEP)
-            velocity = self.momentum * velocity + shortened(answer.value / rows, bound)
+            velocity = self.momentum * velocity + shorten(answer.value / rows, bound)
             theta = problem.prox(theta - size * velocity, size)
             trace.append({"step": k, "noise_std": answer.noise_std / rows})
             path.add(theta)
-        return LinearResult(path.output, f"all {steps} planned samples were taken", trace)
+        return LinearResult(
+            path.output, stopped=f"all {steps} planned samples were taken", trace=trace
+        )
 
 
 class Acceleration:

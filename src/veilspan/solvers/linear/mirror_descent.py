@@ -31,17 +31,18 @@ import numpy as np
 from veilspan.curator.curator import Curator
 from veilspan.losses.penalties import L1Ball, L2Ball, Simplex
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.events import Event, GaussianEvent
+from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.slope_gradient import SlopeGradient
+from veilspan.solvers.base import check_steps, count_rows, planned_event
 from veilspan.solvers.linear.auto import noise_of_a_gradient
 from veilspan.solvers.linear.base import (
+    Clips,
+    LinearPrepared,
     LinearProblem,
     LinearResult,
-    counted,
-    planned,
-    rows_of,
-    shortened,
+    prepare_events,
+    shorten,
 )
 from veilspan.solvers.linear.gradient_descent import (
     EXACT_STEPS,
@@ -50,7 +51,6 @@ from veilspan.solvers.linear.gradient_descent import (
     clip_bound,
 )
 from veilspan.solvers.linear.svrg import check_smooth
-from veilspan.solvers.manifold.rgd import check_steps
 from veilspan.solvers.steps import STEP
 
 #: Length of theta that step numbers are chosen by where no constraint says.
@@ -101,7 +101,7 @@ class EuclideanGeometry:
 
     def limited(self, gradient: np.ndarray, longest: float) -> np.ndarray:
         """Shortened."""
-        return shortened(gradient, longest)
+        return shorten(gradient, longest)
 
     def near(self, point: np.ndarray, gradient: np.ndarray, size: float) -> np.ndarray:
         """Proximal step."""
@@ -187,7 +187,7 @@ class EntropyGeometry:
 
 
 @dataclass(frozen=True)
-class AcceleratedMirror:
+class AcceleratedMirror(Clips):
     r"""Algorithm 3 (DP-AccMD) of Wang, Ye & Xu (2017), with the noisy gradient in both steps.
 
     From y_0 = z_0, for k = 0, 1, ..., T - 1, with r_k = 2 / (k + 2) and a_k = (k + 2) / (4 L):
@@ -240,17 +240,23 @@ class AcceleratedMirror:
         """Its name."""
         return "accmd"
 
-    def events(
+    def prepare(
         self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
-    ) -> tuple[Event, ...]:
+    ) -> LinearPrepared:
         """``steps`` equal releases."""
         check_smooth(problem, self.name)
         steps = self.steps or self._default_steps(problem, budget, neighbors)
-        return counted(problem, budget, neighbors, (GaussianEvent(STEP, count=steps),), (1.0,))
+        return prepare_events(
+            self, problem, budget, neighbors, (GaussianEvent(STEP, count=steps),), (1.0,)
+        )
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Couple the two descents."""
-        budget, steps, rows = curator.plan.budget, planned(curator, STEP).count, rows_of(curator)
+        budget, steps, rows = (
+            curator.plan.budget,
+            planned_event(curator, STEP).count,
+            count_rows(curator),
+        )
         bound = clip_bound(problem.loss, budget, self.clip)
         query, space = SlopeGradient(problem.loss, bound), self._geometry(problem)
         smooth = 2.0 * (self.smoothness or problem.loss.smoothness)
@@ -268,7 +274,7 @@ class AcceleratedMirror:
             if not budget.is_private and length <= EXACT_TOLERANCE:
                 stopped = f"the gradient is no longer than {EXACT_TOLERANCE:g}"
                 break
-        return LinearResult(space.theta(near), stopped, trace)
+        return LinearResult(space.theta(near), stopped=stopped, trace=trace)
 
     def _geometry(self, problem: LinearProblem) -> Geometry:
         plain = EuclideanGeometry(problem)

@@ -12,19 +12,20 @@ from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
 from veilspan.losses.linear import LinearLoss
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.events import Event, GaussianEvent
+from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.slope_gradient import SlopeGradient
 from veilspan.queries.moments import SecondMoment
+from veilspan.solvers.base import check_steps, count_rows, planned_event
 from veilspan.solvers.linear.base import (
+    Clips,
+    LinearPrepared,
     LinearProblem,
     LinearResult,
     Needs,
-    counted,
-    planned,
+    prepare_events,
     require,
-    rows_of,
-    shortened,
+    shorten,
 )
 from veilspan.solvers.linear.gradient_descent import (
     EXACT_TOLERANCE,
@@ -34,7 +35,6 @@ from veilspan.solvers.linear.gradient_descent import (
     Output,
 )
 from veilspan.solvers.linear.quadratic import eigenvalues_mapped, minimise_quadratic
-from veilspan.solvers.manifold.rgd import check_steps
 from veilspan.solvers.spectral import noise_edge
 from veilspan.solvers.steps import STEP
 
@@ -49,7 +49,7 @@ CURVED = ("logistic", "smoothed hinge", "huber", "quantile", "squared", "multino
 
 
 @dataclass(frozen=True)
-class PrivateNewton:
+class PrivateNewton(Clips):
     r"""Newton-like steps with one fixed, released curvature and noisy gradients.
 
     With L the largest curvature of the loss in its score, the Hessian of the mean loss is at most
@@ -102,21 +102,23 @@ class PrivateNewton:
         if self.clip is not None:
             check_scale(self.clip, "clip")
 
-    def events(
+    def prepare(
         self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
-    ) -> tuple[Event, ...]:
+    ) -> LinearPrepared:
         """One matrix, then ``steps`` gradients."""
         require(self.name, Needs(losses=CURVED), problem)
         few = STEPS if problem.loss.margin else TARGET_STEPS
         steps = self.steps or (few if budget.is_private else EXACT_STEPS)
         events = GaussianEvent(GRAM), GaussianEvent(STEP, count=steps)
-        return counted(problem, budget, neighbors, events, (self.gram_share, 1 - self.gram_share))
+        return prepare_events(
+            self, problem, budget, neighbors, events, (self.gram_share, 1 - self.gram_share)
+        )
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Release the curvature, then step from zero."""
-        private, steps = curator.plan.budget.is_private, planned(curator, STEP).count
+        private, steps = curator.plan.budget.is_private, planned_event(curator, STEP).count
         bound = self.bound(problem.loss, private)
-        rows = rows_of(curator)
+        rows = count_rows(curator)
         curvature = self._curvature(curator, problem, bound, rows)
         query, path = SlopeGradient(problem.loss, bound), Iterates(curator, _output(private), steps)
         pace = Acceleration(not private)
@@ -125,7 +127,7 @@ class PrivateNewton:
         stopped = f"all {steps} planned steps were taken"
         for k in range(steps):
             answer = curator.answer(query, ahead, event=STEP)
-            gradient = _centred(shortened(answer.value / rows, bound))
+            gradient = _centred(shorten(answer.value / rows, bound))
             moved = minimise_quadratic(curvature, curvature @ ahead - gradient, problem, ahead)
             length = float(np.linalg.norm(ahead - moved))
             trace.append({"step": k, "noise_std": answer.noise_std / rows, "moved": length})
@@ -134,7 +136,7 @@ class PrivateNewton:
             if not private and length <= EXACT_TOLERANCE:
                 stopped = f"a step is no longer than {EXACT_TOLERANCE:g}"
                 break
-        return LinearResult(path.output, stopped, trace)
+        return LinearResult(path.output, stopped=stopped, trace=trace)
 
     def bound(self, loss: LinearLoss, private: bool) -> float:
         """Longest gradient of a row: the clip, or the slope bound where that is shorter."""
@@ -150,7 +152,7 @@ class PrivateNewton:
         """Released bound on the Hessian of the mean loss, lifted out of the noise."""
         gram = curator.answer(SecondMoment(1.0), event=GRAM)
         size, largest = problem.n_features, problem.loss.smoothness
-        step_std = planned(curator, STEP).noise_multiplier * SlopeGradient(
+        step_std = planned_event(curator, STEP).noise_multiplier * SlopeGradient(
             problem.loss, bound
         ).sensitivity(curator.plan.neighbors)
         floor = max(

@@ -22,7 +22,8 @@ from veilspan.privacy.events import Event, GaussianEvent, ObjectiveEvent
 from veilspan.privacy.grid import MAX_ROWS
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.objective import least_lam
-from veilspan.solvers.linear.base import LinearProblem, LinearResult
+from veilspan.solvers.base import Prepared
+from veilspan.solvers.linear.base import Clips, LinearPrepared, LinearProblem, LinearResult
 
 OBJECTIVE, OUTPUT = "objective", "output"
 OUTPUT_SHARE = 2e-3  # of the budget: the noise that covers rounding; 0.1 % more noise on b
@@ -35,7 +36,7 @@ CURVATURE_SHARE = {"logistic": 0.25, "one-sided": 0.1, "two-sided": 0.1, "softma
 
 
 @dataclass(frozen=True)
-class ObjectivePerturbation:
+class ObjectivePerturbation(Clips):
     r"""Minimise sum_i l_i + lam/2 |theta|^2 + <b, theta>, for smooth losses and no or l2 penalty.
 
     *lam* stands beside the sum of the losses, not their mean, and holds the intercept as well: the
@@ -69,9 +70,9 @@ class ObjectivePerturbation:
 
     name = "objective"
 
-    def events(
+    def prepare(
         self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
-    ) -> tuple[Event, ...]:
+    ) -> LinearPrepared:
         """The tilt and the output noise."""
         event = self._event(problem, budget, neighbors)
         pairs = 2.0 if neighbors == "replace-one" else 1.0
@@ -82,13 +83,13 @@ class ObjectivePerturbation:
         for tilted in _tilted(events):  # before anything is charged
             radius = self._radius(events, problem)
             check_certifiable(tilted, tolerance_of(tilted, rows, problem.n_features, radius))
-        return events
+        return Prepared(self, problem, budget, events)
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Ask for the minimum."""
         radius = self._radius(curator.plan.events, problem)
         answer = curator.minimum(problem.loss, event=OBJECTIVE, output=OUTPUT, radius=radius)
-        return LinearResult(np.asarray(answer.value), "minimised")
+        return LinearResult(np.asarray(answer.value), stopped="minimised")
 
     def _radius(self, events: Sequence[Event], problem: LinearProblem) -> float:
         if self.radius is not None:

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
-from veilspan.curator.curator import Answer, Curator
+from veilspan.curator.curator import Curator
 from veilspan.losses.penalties import Penalty
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.calibration import calibrate_noise
 from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.candidate_gains import CandidateGains, gain_bound
-from veilspan.solvers.linear.base import LinearProblem, LinearResult, LinearSolver
+from veilspan.solvers.base import Prepared
+from veilspan.solvers.linear.base import (
+    LinearPrepared,
+    LinearProblem,
+    LinearResult,
+    LinearSolver,
+    NeverClips,
+)
 
 SELECTION = "selection"
 
@@ -33,7 +40,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class PrivateSelection:
+class PrivateSelection(NeverClips):
     r"""Fit K candidates on equal parts of the budget, release how well each does, keep the best.
 
     Every candidate sees all rows and pays for itself with (1 - s)/K of the budget (of mu^2); the
@@ -74,36 +81,33 @@ class PrivateSelection:
         if not 0 < self.share < 1:
             raise ValueError(f"share must lie strictly between 0 and 1; got {self.share}.")
 
-    def events(
+    def prepare(
         self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
-    ) -> tuple[Event, ...]:
-        """Events of all candidates, numbered, and the choice; together within the budget."""
+    ) -> LinearPrepared:
+        """All candidates, their events numbered, and the choice; together within the budget."""
         part = self._part(budget)
-        chosen: list[Event] = []
-        for number, candidate in enumerate(self.candidates):
-            own = candidate.solver.events(candidate.problem(problem), part, neighbors)
-            chosen += [replace(event, name=numbered(event.name, number)) for event in own]
-        if not budget.is_private:
-            return (*chosen, GaussianEvent(SELECTION, 0.0))
-        last = GaussianEvent(SELECTION, 1.0 / (budget.mu * math.sqrt(self.share)))
-        # Gaussian events add up to the budget as they are; others need a common factor near 1.
-        return calibrate_noise(budget, (*chosen, last), neighbors=neighbors)
+        ready = tuple(
+            candidate.solver.prepare(candidate.problem(problem), part, neighbors)
+            for candidate in self.candidates
+        )
+        asked = tuple(
+            replace(event, name=event.name + suffix_of(number))
+            for number, candidate in enumerate(ready)
+            for event in candidate.events
+        )
+        if budget.is_private:
+            last = GaussianEvent(SELECTION, 1.0 / (budget.mu * math.sqrt(self.share)))
+            # Gaussian events add up to the budget as they are; others need a factor near 1.
+            events = calibrate_noise(budget, (*asked, last), neighbors=neighbors)
+        else:
+            events = (*asked, GaussianEvent(SELECTION, 0.0))
+        warning = next((each.warning for each in ready if each.warning is not None), None)
+        return Prepared(_ReadySelection(ready), problem, budget, events, warning=warning)
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Run all candidates, then choose."""
-        results = [
-            candidate.solver.run(
-                _view(curator, number, self._part(curator.plan.budget)), candidate.problem(problem)
-            )
-            for number, candidate in enumerate(self.candidates)
-        ]
-        query = CandidateGains(problem.loss, len(self.candidates))
-        point = tuple(result.theta for result in results)
-        gains = curator.answer(query, point, event=SELECTION)
-        best = int(np.argmax(gains.value))
-        entry = {"chosen": best, "gains": gains.value.tolist(), "noise_std": gains.noise_std}
-        stopped = f"candidate {best} of {len(results)}: {results[best].stopped}"
-        return LinearResult(results[best].theta, stopped, [*results[best].trace, entry])
+        ready = self.prepare(problem, curator.plan.budget, curator.plan.neighbors)
+        return ready.solver.run(curator, problem)
 
     def _part(self, budget: Budget) -> Budget:
         """What one candidate may spend."""
@@ -149,60 +153,53 @@ def pays_from(
     return factor * (choosing + splitting) / (budget.mu * gain)
 
 
-def numbered(name: str, number: int) -> str:
-    """Name of a candidate's event in the joint plan."""
-    return f"{name} of candidate {number}"
-
-
 @dataclass(frozen=True)
-class _Part:
-    """What a candidate reads of a plan.
+class _ReadySelection(NeverClips):
+    """Candidates that were prepared together."""
 
-    Not a plan: its events were calibrated together with those of the others, and where they do not
-    add up exactly, their cost may lie on either side of the part. The whole plan covers them.
-    """
+    candidates: tuple[LinearPrepared, ...]
 
-    budget: Budget
-    neighbors: Neighbors
-    n_rows: int | None
-    events: tuple[Event, ...]
+    name = PrivateSelection.name
 
-
-class _CandidateView:
-    """The curator, as one candidate may see it: its own part of the plan, under plain names."""
-
-    def __init__(self, curator: Curator, number: int, part: Budget) -> None:
-        self._curator, self._number = curator, number
-        suffix = numbered("", number)
-        own = tuple(
-            replace(event, name=event.name.removesuffix(suffix))
-            for event in curator.plan.events
-            if event.name.endswith(suffix)
+    def prepare(
+        self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
+    ) -> LinearPrepared:
+        """Prepare the same candidates again, for another budget say."""
+        again = (
+            Candidate(cast(LinearSolver, each.solver), each.problem.penalty)
+            for each in self.candidates
         )
-        self.plan = _Part(part, curator.plan.neighbors, curator.plan.n_rows, own)
+        return PrivateSelection(tuple(again)).prepare(problem, budget, neighbors)
 
-    def coins(self, purpose: str) -> np.random.Generator:
-        return self._curator.coins(numbered(purpose, self._number))
-
-    @property
-    def n_rows(self) -> int:
-        return self._curator.n_rows
-
-    @property
-    def n_features(self) -> int:
-        return self._curator.n_features
-
-    def answer(
-        self, query: Any, point: Any = None, *, event: str, noise_multiplier: float | None = None
-    ) -> Answer:
-        name = numbered(event, self._number)
-        return self._curator.answer(query, point, event=name, noise_multiplier=noise_multiplier)
-
-    def minimum(self, loss: Any, *, event: str, output: str, radius: float) -> Answer:
-        event, output = numbered(event, self._number), numbered(output, self._number)
-        return self._curator.minimum(loss, event=event, output=output, radius=radius)
+    def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
+        """Run each candidate on its part of the plan, then choose."""
+        results = [
+            candidate.solver.run(
+                curator.part(candidate.budget, _own_events(curator, number), suffix_of(number)),
+                candidate.problem,
+            )
+            for number, candidate in enumerate(self.candidates)
+        ]
+        query = CandidateGains(problem.loss, len(results))
+        point = tuple(result.theta for result in results)
+        gains = curator.answer(query, point, event=SELECTION)
+        best = int(np.argmax(gains.value))
+        entry = {"chosen": best, "gains": gains.value.tolist(), "noise_std": gains.noise_std}
+        stopped = f"candidate {best} of {len(results)}: {results[best].stopped}"
+        trace = [*results[best].trace, entry]
+        return LinearResult(results[best].theta, stopped=stopped, trace=trace)
 
 
-def _view(curator: Curator, number: int, part: Budget) -> Curator:
-    """Hand questions on, renamed; the one curator answers and charges them."""
-    return cast(Curator, _CandidateView(curator, number, part))
+def suffix_of(number: int) -> str:
+    """What the names of a candidate's events end with in the joint plan."""
+    return f" of candidate {number}"
+
+
+def _own_events(curator: Curator, number: int) -> tuple[Event, ...]:
+    """A candidate's events under their own names, with the noise of the joint plan."""
+    suffix = suffix_of(number)
+    return tuple(
+        replace(event, name=event.name.removesuffix(suffix))
+        for event in curator.plan.events
+        if event.name.endswith(suffix)
+    )

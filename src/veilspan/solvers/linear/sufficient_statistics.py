@@ -10,16 +10,18 @@ import numpy as np
 from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.events import Event, GaussianEvent
+from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.regression_moments import RegressionMoments, best_weight
+from veilspan.solvers.base import count_rows
 from veilspan.solvers.linear.base import (
+    LinearPrepared,
     LinearProblem,
     LinearResult,
     Needs,
-    counted,
+    NeverClips,
+    prepare_events,
     require,
-    rows_of,
 )
 from veilspan.solvers.linear.quadratic import eigenvalues_mapped, minimise_quadratic
 
@@ -28,7 +30,7 @@ EVEN = 0.6  # of the filter for coefficients spread evenly over all directions
 
 
 @dataclass(frozen=True)
-class SufficientStatistics:
+class SufficientStatistics(NeverClips):
     r"""Squared loss with any penalty: minimise the noisy quadratic of (X^T X, X^T y).
 
     The normal equations of least squares need two sums only. Both are released once (event
@@ -70,23 +72,27 @@ class SufficientStatistics:
     def __post_init__(self) -> None:
         check_scale(self.coefficient_norm, "coefficient_norm")
 
-    def events(
+    def prepare(
         self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
-    ) -> tuple[Event, ...]:
+    ) -> LinearPrepared:
         """One release (and a count under add-remove)."""
         require(self.name, Needs(losses=("squared",)), problem)
-        return counted(problem, budget, neighbors, (GaussianEvent(STATISTICS),), (1.0,))
+        return prepare_events(
+            self, problem, budget, neighbors, (GaussianEvent(STATISTICS),), (1.0,)
+        )
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Ask once, solve."""
         weight = best_weight(self.coefficient_norm, curator.plan.neighbors)
-        rows = rows_of(curator)
+        rows = count_rows(curator)
         answer = curator.answer(RegressionMoments(weight), event=STATISTICS)
         gram, products = answer.value
         floor = self.floor(answer.noise_std, weight, problem.n_features) / rows
         matrix = eigenvalues_mapped(gram / rows, floor)
         theta = minimise_quadratic(matrix, products / rows, problem)
-        return LinearResult(theta, "the minimum of the released quadratic", [_entry(floor, theta)])
+        return LinearResult(
+            theta, stopped="the minimum of the released quadratic", trace=[_entry(floor, theta)]
+        )
 
     def floor(self, noise_std: float, weight: float, n_features: int) -> float:
         """Noise size k of the filter, on sums (see the class)."""

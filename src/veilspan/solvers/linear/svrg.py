@@ -11,24 +11,24 @@ import numpy as np
 from veilspan._scales import check_scale
 from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.events import Event, GaussianEvent, SampledGaussianEvent
+from veilspan.privacy.events import GaussianEvent, SampledGaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.slope_gradient import GradientChange, SlopeGradient
+from veilspan.solvers.base import check_rate, check_steps, count_rows, planned_event
 from veilspan.solvers.linear.auto import noise_of_a_gradient
 from veilspan.solvers.linear.base import (
+    Clips,
+    LinearPrepared,
     LinearProblem,
     LinearResult,
-    counted,
-    planned,
-    rows_of,
-    shortened,
+    prepare_events,
+    shorten,
 )
 from veilspan.solvers.linear.gradient_descent import (
     EXACT_TOLERANCE,
     check_descent_settings,
     clip_bound,
 )
-from veilspan.solvers.manifold.rgd import check_rate, check_steps
 from veilspan.solvers.manifold.rsvrg import ANCHOR
 from veilspan.solvers.steps import STEP
 
@@ -40,7 +40,7 @@ LEAST_CHANGE = 1e-6
 
 
 @dataclass(frozen=True)
-class SVRG:
+class SVRG(Clips):
     r"""Algorithm 1 (DP-SVRG) of Wang, Ye & Xu (2017), with noise that keeps its promise.
 
     An epoch begins at an anchor a with one noisy mean gradient g_a of all rows. Its m inner steps
@@ -126,9 +126,9 @@ class SVRG:
         """Samples asked for: every inner step that does not begin at its anchor."""
         return sum(self.lengths(epochs)) - epochs
 
-    def events(
+    def prepare(
         self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
-    ) -> tuple[Event, ...]:
+    ) -> LinearPrepared:
         """One release an epoch, and the samples."""
         check_smooth(problem, self.name)
         epochs = self.epochs or self.default_epochs(problem, budget, neighbors)
@@ -139,7 +139,7 @@ class SVRG:
         share = self.anchor_share
         if share is None:
             share = quick_share(epochs, self.questions(epochs), self.difference_clip)
-        return counted(problem, budget, neighbors, asked, (share, 1.0 - share))
+        return prepare_events(self, problem, budget, neighbors, asked, (share, 1.0 - share))
 
     def default_epochs(self, problem: LinearProblem, budget: Budget, neighbors: Neighbors) -> int:
         """As many as noise allows: 1 / nu, between 4 and 40 (see the class)."""
@@ -150,24 +150,28 @@ class SVRG:
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Descend from zero, epoch by epoch."""
-        budget, epochs, rows = curator.plan.budget, planned(curator, ANCHOR).count, rows_of(curator)
+        budget, epochs, rows = (
+            curator.plan.budget,
+            planned_event(curator, ANCHOR).count,
+            count_rows(curator),
+        )
         bound, size = clip_bound(problem.loss, budget, self.clip), self._step(problem, budget)
         gradients = SlopeGradient(problem.loss, bound)
         anchor = last = problem.prox(np.zeros(problem.shape), size)
         trace: list[dict[str, Any]] = []
         for epoch, length in enumerate(self.lengths(epochs)):
             answer = curator.answer(gradients, anchor, event=ANCHOR)
-            at_anchor = shortened(answer.value / rows, bound)
+            at_anchor = shorten(answer.value / rows, bound)
             moved = anchor - problem.prox(anchor - size * at_anchor, size)
             steepness = float(np.linalg.norm(moved)) / size
             trace.append({"epoch": epoch, "steps": length, "noise_std": answer.noise_std / rows,
                           "gradient": steepness})  # fmt: skip
             if not budget.is_private and steepness <= EXACT_TOLERANCE:
                 stopped = f"the gradient is no longer than {EXACT_TOLERANCE:g}"
-                return LinearResult(anchor, stopped, trace)
+                return LinearResult(anchor, stopped=stopped, trace=trace)
             start = self._start(anchor, last)
             anchor, last = self._epoch(curator, problem, anchor, at_anchor, start, length, rows)
-        return LinearResult(anchor, f"all {epochs} planned epochs were taken", trace)
+        return LinearResult(anchor, stopped=f"all {epochs} planned epochs were taken", trace=trace)
 
     def _epoch(
         self,
@@ -188,7 +192,7 @@ class SVRG:
                 query = GradientChange(problem.loss, self._reach(curator, problem, theta - anchor))
                 change = curator.answer(query, (theta, anchor), event=STEP)
                 direction = at_anchor + change.value / (rows * self.batch_rate)
-                direction = shortened(direction, bound)
+                direction = shorten(direction, bound)
             theta = problem.prox(theta - size * direction, size)
             mean += (theta - mean) / (t + 1)
         return mean, theta

@@ -1,79 +1,94 @@
-"""What all solvers on manifolds share: the task, the result, one safe step, averaging."""
+"""What all solvers on manifolds share: the problem, the result, one safe step, averaging."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass
 
 import numpy as np
 
-from veilspan.curator.curator import Curator
 from veilspan.geometry import Ball, Manifold
 from veilspan.losses.manifold import ManifoldLoss
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import Event
 from veilspan.privacy.neighbors import Neighbors
+from veilspan.solvers.base import Prepared, Result, Solver, calibrate_events
 from veilspan.solvers.steps import ConstantSteps, StepSchedule
 
 #: A number is a constant step; ``None`` asks for the loss's natural one.
 Step = float | StepSchedule | None
-Schedule = tuple[tuple[Event, ...], tuple[float, ...]]
+#: A step is halved at most so often where arithmetic breaks down: 2^-60 of it is below rounding.
+MOST_HALVINGS = 60
+#: How far off the manifold a point may be to count as one of it; rounding leaves far less.
+ON_MANIFOLD = 1e-6
 
 
 @dataclass(frozen=True)
-class ManifoldTask:
+class ManifoldProblem:
     """What to minimise, all of it public.
 
-    Parameters
+    Attributes
     ----------
     loss : ManifoldLoss
-        The loss.
+        The mean of this loss over all rows is minimised.
     bound : float
-        Largest norm of a row's gradient.
+        Largest norm of a row's gradient; longer ones are shortened to it.
     start : array
-        First iterate.
-    n_rows : float
-        Public or privately counted number of rows.
+        The first iterate.
+    n_rows : int or None
+        Number of rows; ``None`` where it is private.
     ball : Ball, optional
-        Where iterates are kept.
+        Iterates that leave this ball are pulled back into it.
     """
 
     loss: ManifoldLoss
     bound: float
     start: np.ndarray
-    n_rows: float
+    n_rows: int | None
     ball: Ball | None = None
 
 
 @dataclass(frozen=True)
-class ManifoldResult:
-    """Where a solver ended, why, and what it did on the way (all post-processing of answers)."""
+class ManifoldResult(Result):
+    """Where a solver ended.
+
+    Attributes
+    ----------
+    point : array
+        The private minimiser: post-processing of answers.
+    """
 
     point: np.ndarray
-    stopped: str
-    trace: list[dict[str, Any]] = field(default_factory=list)
 
 
-class ManifoldSolver(Protocol):
-    """A private minimiser on a manifold."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    def schedule(
-        self, loss: ManifoldLoss, bound: float, budget: Budget, neighbors: Neighbors, n: int | None
-    ) -> Schedule:
-        """Events without noise and their shares of the budget, from public facts."""
-
-    def run(self, curator: Curator, task: ManifoldTask) -> ManifoldResult:
-        """Minimise, asking the curator."""
+#: A private minimiser on a manifold.
+ManifoldSolver = Solver[ManifoldProblem, ManifoldResult]
 
 
-def natural_step(step: Step, loss: ManifoldLoss) -> StepSchedule:
-    """Step sizes as a schedule; the inverse curvature of the loss if none are given."""
+def prepare_descent(
+    solver: ManifoldSolver,
+    problem: ManifoldProblem,
+    budget: Budget,
+    neighbors: Neighbors,
+    events: tuple[Event, ...],
+    shares: tuple[float, ...],
+) -> Prepared[ManifoldProblem, ManifoldResult]:
+    """A solver with the noise of its events set, and a count of the rows where n is private.
+
+    Shares are relative to all steps together: those of steps sum to 1, and what else a solver asks
+    for comes on top, as the count does.
+    """
+    return Prepared(
+        solver,
+        problem,
+        budget,
+        calibrate_events(budget, neighbors, problem.n_rows, events, shares, whole=1.0),
+        {"solver": solver.name, "clip": problem.bound, "loss": repr(problem.loss)},
+    )
+
+
+def choose_steps(step: Step, loss: ManifoldLoss) -> StepSchedule:
+    """Make a schedule of what was given; by default the inverse curvature of the loss."""
     if callable(step):
         return step
     if step is None:
@@ -88,8 +103,10 @@ def natural_step(step: Step, loss: ManifoldLoss) -> StepSchedule:
     return ConstantSteps(float(step))
 
 
-def capped(manifold: Manifold, point: np.ndarray, vector: np.ndarray, bound: float) -> np.ndarray:
-    """The vector, shortened to the bound if longer.
+def cap_length(
+    manifold: Manifold, point: np.ndarray, vector: np.ndarray, bound: float
+) -> np.ndarray:
+    """Shorten a tangent vector to the bound if it is longer.
 
     A mean of clipped gradients is never longer than the clip, so what exceeds it is noise;
     projecting on a ball that holds the truth never increases the error.
@@ -102,15 +119,15 @@ def capped(manifold: Manifold, point: np.ndarray, vector: np.ndarray, bound: flo
     return vector * (bound / length) if math.isfinite(length) else np.zeros_like(vector)
 
 
-def moved(
+def move_along(
     manifold: Manifold, point: np.ndarray, vector: np.ndarray, ball: Ball | None = None
 ) -> np.ndarray:
-    """End of the geodesic along a vector, kept in the ball; shorter if arithmetic breaks down.
+    """Go to the end of the geodesic along a vector, or of a shorter one; stay in the ball.
 
     Where ``exp`` leaves the manifold (Bures-Wasserstein geodesics end at singular matrices) or
     overflows, or ends where a next step could not begin, the vector is halved until it does not.
     """
-    for _ in range(60):
+    for _ in range(MOST_HALVINGS):
         with np.errstate(all="ignore"):
             try:
                 end = manifold.exp(point, vector)
@@ -127,7 +144,7 @@ def _can_go_on(manifold: Manifold, point: np.ndarray) -> bool:
 
     A matrix may have positive eigenvalues and, by rounding, no Cholesky factor.
     """
-    if not manifold.contains(point, atol=1e-6):
+    if not manifold.contains(point, atol=ON_MANIFOLD):
         return False
     vector = manifold.from_coordinates(point, np.ones(manifold.coordinate_shape))
     return bool(np.isfinite(manifold.to_coordinates(point, vector)).all())
@@ -152,13 +169,4 @@ class GeodesicMean:
             self.point = point
             return
         direction = self.manifold.log(self.point, point) / self.count
-        self.point = moved(self.manifold, self.point, direction)
-
-
-def mean_of_tail(manifold: Manifold, points: Sequence[np.ndarray]) -> np.ndarray:
-    """Intrinsic streaming mean of points."""
-    mean = GeodesicMean(manifold)
-    for point in points:
-        mean.add(point)
-    assert mean.point is not None
-    return mean.point
+        self.point = move_along(self.manifold, self.point, direction)

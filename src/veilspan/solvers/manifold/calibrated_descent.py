@@ -15,17 +15,36 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.manifold.tangent_gradient import GradientScale
-from veilspan.solvers.manifold.base import ManifoldResult, ManifoldTask, Schedule, capped, moved
-from veilspan.solvers.manifold.gradient_scale import READABLE, Scale, bend
-from veilspan.solvers.manifold.rgd import RGD, check_steps
+from veilspan.solvers.base import Prepared, check_steps, count_rows
+from veilspan.solvers.manifold.base import (
+    ManifoldProblem,
+    ManifoldResult,
+    cap_length,
+    move_along,
+    prepare_descent,
+)
+from veilspan.solvers.manifold.gradient_lengths import (
+    READABLE,
+    GradientLengths,
+    estimate_curvature,
+)
+from veilspan.solvers.manifold.rgd import RGD
 from veilspan.solvers.manifold.secant_steps import SecantSteps
 from veilspan.solvers.steps import STEP
 
 SCALE, OPENING = "scale", "opening"
 #: Without privacy nothing is measured and nothing clipped: descent goes on until it has arrived.
 EXACT_STEPS, EXACT_TOLERANCE = 200, 1e-12
-#: Most that one histogram may cost, relative to all steps.
+#: There, steps may adapt to the curvature within this factor of its inverse.
+EXACT_RANGE = 10.0
+#: Most that one histogram may cost, relative to all steps: three of them cost a third as much.
 LARGEST_SHARE = 0.12
+#: Noise on a count of a histogram, times mu: its sensitivity is sqrt(2) or sqrt(3).
+COUNT_NOISE = 1.5
+#: A measured curvature is never taken for less than this share of the largest.
+LEAST_CURVATURE = 1e-3
+#: The noise of a first step may be at most this share of its clip where budgets grow.
+FIRST_NOISE = 0.5
 
 
 @dataclass(frozen=True)
@@ -43,8 +62,8 @@ class CalibratedDescent:
     and so on.
 
     **Step.** The inverse of the curvature that clipping leaves, from the same histogram and the
-    geometry (:func:`~veilspan.solvers.manifold.gradient_scale.bend`): in hyperbolic space the
-    squared distance to a point at distance 10 bends ten times as much as in flat space.
+    geometry (:func:`~veilspan.solvers.manifold.gradient_lengths.estimate_curvature`): in hyperbolic
+    space the squared distance to a point at distance 10 bends ten times as much as in flat space.
 
     **Trust.** A noisy mean gradient g with noise of known std t in d dimensions is shortened by
 
@@ -102,25 +121,33 @@ class CalibratedDescent:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """What plans call it."""
         return "calibrated descent"
 
-    def schedule(
-        self, loss: ManifoldLoss, bound: float, budget: Budget, neighbors: Neighbors, n: int | None
-    ) -> Schedule:
-        """A histogram, if it can be read, and a step per round."""
+    def prepare(
+        self, problem: ManifoldProblem, budget: Budget, neighbors: Neighbors
+    ) -> Prepared[ManifoldProblem, ManifoldResult]:
+        """Plan a step per round and before each, where it can be read, a histogram."""
+        events, shares = self._releases(problem, budget, neighbors)
+        return prepare_descent(self, problem, budget, neighbors, events, shares)
+
+    def _releases(
+        self, problem: ManifoldProblem, budget: Budget, neighbors: Neighbors
+    ) -> tuple[tuple[Event, ...], tuple[float, ...]]:
+        """Events and their shares, relative to all that is not spent on histograms."""
         if not budget.is_private:
             return (GaussianEvent(STEP, count=EXACT_STEPS),), (1.0,)
+        loss = problem.loss
         if loss.curvature is None and loss.largest_curvature is None:
             raise ValueError(
                 "this loss has no known curvature: give it a public one, e.g. "
                 "Loss(..., curvature=1.0), or choose a solver with a step, e.g. RGD(step=0.1)."
             )
-        known = 0.0 if n is None else n * budget.mu
+        known = 0.0 if problem.n_rows is None else problem.n_rows * budget.mu
         scale_share = self._scale_share(known)
         events: list[Event] = []
         shares: list[float] = []
-        for name, share in self._releases(loss, neighbors, known).items():
+        for name, share in self._steps(loss, neighbors, known).items():
             if scale_share:
                 events.append(GaussianEvent(f"{name}, {SCALE}"))
                 shares.append(scale_share)
@@ -129,16 +156,15 @@ class CalibratedDescent:
         return tuple(events), tuple(shares)
 
     def _scale_share(self, known: float) -> float:
-        """Of one histogram, in units of all that is not spent on them; 0 if noise would hide it."""
+        """Share of one histogram; 0 if noise would hide it. ``known`` is n mu, or 0."""
         least = self.scale_share / self.rounds
         if not known:
             return least
-        # The noise on a count is 1.5 / mu, its sensitivity being sqrt(2) or sqrt(3).
-        needed = (1.5 / (READABLE * known)) ** 2
+        needed = (COUNT_NOISE / (READABLE * known)) ** 2
         return max(needed, least) if needed <= LARGEST_SHARE else 0.0
 
-    def _releases(self, loss: ManifoldLoss, neighbors: Neighbors, known: float) -> dict[str, float]:
-        """Names and shares of what follows each histogram."""
+    def _steps(self, loss: ManifoldLoss, neighbors: Neighbors, known: float) -> dict[str, float]:
+        """Names and shares of what follows each histogram: an opening where it pays, the steps."""
         doubled = 2.0 if neighbors == "replace-one" else 1.0
         opening = loss.opening()
         # Noise of an opening of half the budget, over the largest that it may find.
@@ -147,72 +173,97 @@ class CalibratedDescent:
         )
         rounds = self.opened_rounds if opened else self.rounds
         noise = doubled * math.sqrt(loss.manifold.dim) / known if known else 0.0
-        growth = growth_for(noise, self.growth, rounds) ** np.arange(rounds)
+        growth = choose_growth(noise, self.growth, rounds) ** np.arange(rounds)
         shares = (1 - self.opening_share * opened) * growth / growth.sum()
         steps = {f"{STEP} {k + 1}": float(share) for k, share in enumerate(shares)}
         return ({OPENING: self.opening_share} if opened else {}) | steps
 
-    def run(self, curator: Curator, task: ManifoldTask) -> ManifoldResult:
-        """All rounds, or descent to the end without privacy."""
+    def run(self, curator: Curator, problem: ManifoldProblem) -> ManifoldResult:
+        """Take all rounds, or descend until it has arrived without privacy."""
         if not curator.plan.budget.is_private:
-            adapted = SecantSteps(1.0 / (task.loss.curvature or 1.0), range=10.0)
+            adapted = SecantSteps(1.0 / (problem.loss.curvature or 1.0), range=EXACT_RANGE)
             exact = RGD(steps=EXACT_STEPS, step=adapted, tolerance=EXACT_TOLERANCE)
-            return exact.run(curator, task)
-        manifold, point = task.loss.manifold, self._first(curator, task)
+            return exact.run(curator, problem)
+        rows = count_rows(curator)
+        manifold, point = problem.loss.manifold, self._open(curator, problem, rows)
         trace: list[dict[str, Any]] = []
         steps = [e.name for e in curator.plan.events if e.name.startswith(STEP)]
         for name in steps:
             if name.endswith(SCALE):
                 continue
-            query = GradientScale(task.loss, task.bound)
-            scale = measured(curator, task, query, point, name, manifold.dim, len(trace))
-            answer = curator.answer(task.loss.query(scale.clip), point, event=name)
-            gradient, noise = answer.value / task.n_rows, answer.noise_std / task.n_rows
-            trust = trusted(manifold, point, gradient, noise, self.caution)
-            gradient = capped(manifold, point, trust * gradient, scale.clip)
-            size = 1.0 / bend(task.loss, point, gradient, scale)
-            trace.append({"step": len(trace), "size": size, "clip": scale.clip, "trust": trust,
+            query = GradientScale(problem.loss, problem.bound)
+            lengths = measure_lengths(
+                curator, query, point, name, rows, manifold.dim, earlier=len(trace)
+            )
+            answer = curator.answer(problem.loss.query(lengths.clip), point, event=name)
+            gradient, noise = answer.value / rows, answer.noise_std / rows
+            trust = estimate_trust(manifold, point, gradient, noise, self.caution)
+            gradient = cap_length(manifold, point, trust * gradient, lengths.clip)
+            size = 1.0 / estimate_curvature(problem.loss, point, gradient, lengths)
+            trace.append({"step": len(trace), "size": size, "clip": lengths.clip, "trust": trust,
                           "noise_std": noise, "point": point})  # fmt: skip
-            point = moved(manifold, point, -size * gradient, task.ball)
-        return ManifoldResult(point, f"all {len(trace)} planned rounds were taken", trace)
+            point = move_along(manifold, point, -size * gradient, problem.ball)
+        stopped = f"all {len(trace)} planned rounds were taken"
+        return ManifoldResult(point, stopped=stopped, trace=trace)
 
-    def _first(self, curator: Curator, task: ManifoldTask) -> np.ndarray:
-        opening = task.loss.opening()
+    def _open(self, curator: Curator, problem: ManifoldProblem, rows: float) -> np.ndarray:
+        """The first point: from the opening release where the plan has one, else the start."""
+        opening = problem.loss.opening()
         if opening is None or not any(event.name == OPENING for event in curator.plan.events):
-            return task.start
-        query = GradientScale(task.loss, opening.largest, opening.sizes)
-        scale = measured(curator, task, query, None, OPENING, opening.coordinates)
-        return opening.point(curator.answer(opening.query(scale.clip), event=OPENING).value)
+            return problem.start
+        query = GradientScale(problem.loss, opening.largest, opening.sizes)
+        lengths = measure_lengths(curator, query, None, OPENING, rows, opening.coordinates)
+        return opening.point(curator.answer(opening.query(lengths.clip), event=OPENING).value)
 
 
-def measured(
+def measure_lengths(
     curator: Curator,
-    task: ManifoldTask,
     query: GradientScale,
     point: np.ndarray | None,
     step: str,
+    rows: float,
     coordinates: int,
+    *,
     earlier: int = 0,
-) -> Scale:
-    """The scale of a step's contributions, from a histogram if the plan has one."""
+) -> GradientLengths:
+    """Learn how long a step's contributions are, from a histogram if the plan has one.
+
+    Parameters
+    ----------
+    curator : Curator
+        Who is asked.
+    query : GradientScale
+        The histogram.
+    point : array or None
+        Where gradients are taken; ``None`` for an opening, which has no point yet.
+    step : str
+        Event of the release that these contributions are for.
+    rows : float
+        Number of rows, public or counted.
+    coordinates : int
+        Dimension of that release: its noise says how many rows may be clipped.
+    earlier : int
+        Steps taken so far.
+    """
     planned = {event.name: event.noise_multiplier for event in curator.plan.events}
-    largest = task.loss.largest_curvature if query.measures else None
+    largest = query.loss.largest_curvature if query.measures else None
     if f"{step}, {SCALE}" not in planned:
-        return Scale.unread(query.knots, largest, earlier)
+        return GradientLengths.guess(query.knots, largest, earlier)
     answer = curator.answer(query, point, event=f"{step}, {SCALE}")
-    if answer.noise_std > READABLE * task.n_rows:  # n was not known to the plan
-        return Scale.unread(query.knots, largest, earlier)
+    if answer.noise_std > READABLE * rows:  # n was not known to the plan
+        return GradientLengths.guess(query.knots, largest, earlier)
     counts, total = answer.value
     if largest is not None:
         # Noise must not make a curvature vanish, nor a step endless.
-        least = max(2 * answer.noise_std / task.n_rows, 1e-3)
-        largest *= max(float(total[0]) / task.n_rows, least)
+        least = max(2 * answer.noise_std / rows, LEAST_CURVATURE)
+        largest *= max(float(total[0]) / rows, least)
     doubled = 2.0 if curator.plan.neighbors == "replace-one" else 1.0
-    beyond = min(0.5, doubled * planned[step] * math.sqrt(coordinates) / task.n_rows)
-    return Scale.read(query.knots, counts, answer.noise_std, task.n_rows, beyond, largest)
+    beyond = min(0.5, doubled * planned[step] * math.sqrt(coordinates) / rows)
+    noise = answer.noise_std
+    return GradientLengths.from_counts(query.knots, counts, noise, rows, beyond, largest)
 
 
-def trusted(
+def estimate_trust(
     manifold: Manifold, point: np.ndarray, gradient: np.ndarray, noise_std: float, caution: float
 ) -> float:
     """Share of a noisy gradient that is not explained by noise, see :class:`CalibratedDescent`."""
@@ -221,13 +272,13 @@ def trusted(
     return 1.0 - explained / squared if squared > explained else 0.0
 
 
-def growth_for(noise: float, largest: float, rounds: int) -> float:
-    """Growth of budgets with which the first step's noise is at most half its clip, or 1.
+def choose_growth(noise: float, largest: float, rounds: int) -> float:
+    """Largest growth of budgets with which the first step's noise is at most half its clip, or 1.
 
     ``noise`` is the noise over the clip of one step with the whole budget; the first of several
     has the share 1 / (1 + g + g^2 + ...).
     """
     growth = largest
-    while growth > 1 and noise**2 * float(np.sum(growth ** np.arange(rounds))) > 0.25:
+    while growth > 1 and noise**2 * float(np.sum(growth ** np.arange(rounds))) > FIRST_NOISE**2:
         growth = max(1.0, growth - 0.1)
     return growth

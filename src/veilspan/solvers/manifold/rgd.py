@@ -5,22 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from veilspan.curator.curator import Curator
 from veilspan.losses.manifold import ManifoldLoss
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.events import GaussianEvent, SampledGaussianEvent
+from veilspan.privacy.events import Event, GaussianEvent, SampledGaussianEvent
 from veilspan.privacy.neighbors import Neighbors
+from veilspan.solvers.base import Prepared, check_rate, check_steps, count_rows
 from veilspan.solvers.manifold.base import (
     GeodesicMean,
+    ManifoldProblem,
     ManifoldResult,
-    ManifoldTask,
-    Schedule,
     Step,
-    capped,
-    moved,
-    natural_step,
+    cap_length,
+    choose_steps,
+    move_along,
+    prepare_descent,
 )
 from veilspan.solvers.manifold.secant_steps import SecantSteps
 from veilspan.solvers.steps import STEP, StepSchedule
@@ -58,7 +57,7 @@ class RGD:
 
     @property
     def name(self) -> str:
-        """The paper's name."""
+        """What plans call it: the paper's name."""
         return "RGD"
 
     @property
@@ -66,24 +65,27 @@ class RGD:
         """Probability with which a row takes part in a step."""
         return 1.0
 
-    def schedule(
-        self, loss: ManifoldLoss, bound: float, budget: Budget, neighbors: Neighbors, n: int | None
-    ) -> Schedule:
-        """``steps`` equal releases."""
-        self._sizes(loss)
-        return (GaussianEvent(STEP, count=self.steps),), (1.0,)
+    def prepare(
+        self, problem: ManifoldProblem, budget: Budget, neighbors: Neighbors
+    ) -> Prepared[ManifoldProblem, ManifoldResult]:
+        """Plan ``steps`` equal releases."""
+        self._sizes(problem.loss)  # refuses a loss that these steps cannot take
+        return prepare_descent(self, problem, budget, neighbors, (self._event(),), (1.0,))
 
-    def run(self, curator: Curator, task: ManifoldTask) -> ManifoldResult:
+    def _event(self) -> Event:
+        return GaussianEvent(STEP, count=self.steps)
+
+    def run(self, curator: Curator, problem: ManifoldProblem) -> ManifoldResult:
         """Descend from the start."""
-        manifold, query = task.loss.manifold, task.loss.query(task.bound)
-        rows, point, mean = task.n_rows * self.rate, task.start, GeodesicMean(manifold)
-        sizes: StepSchedule | SecantSteps = self._sizes(task.loss)
+        manifold, query = problem.loss.manifold, problem.loss.query(problem.bound)
+        rows, point = count_rows(curator) * self.rate, problem.start
+        mean, sizes = GeodesicMean(manifold), self._sizes(problem.loss)
         trace: list[dict[str, Any]] = []
         stopped = f"all {self.steps} planned steps were taken"
         for k in range(self.steps):
             answer = curator.answer(query, point, event=STEP)
             noise = answer.noise_std / rows
-            gradient = capped(manifold, point, answer.value / rows, task.bound)
+            gradient = cap_length(manifold, point, answer.value / rows, problem.bound)
             length = float(manifold.norm(point, gradient))
             if isinstance(sizes, SecantSteps):
                 size = sizes.size(manifold, point, gradient, noise, trace)
@@ -94,16 +96,16 @@ class RGD:
             if length <= self.tolerance:
                 stopped = f"the gradient is no longer than {self.tolerance:g}"
                 break
-            point = moved(manifold, point, -size * gradient, task.ball)
+            point = move_along(manifold, point, -size * gradient, problem.ball)
             if self.average and 2 * k >= self.steps - 1:
                 mean.add(point)
         final = point if mean.point is None else mean.point
-        return ManifoldResult(final, stopped, trace)
+        return ManifoldResult(final, stopped=stopped, trace=trace)
 
     def _sizes(self, loss: ManifoldLoss) -> StepSchedule | SecantSteps:
         if self.average:  # a manifold that cannot average is refused here, before anything is asked
             loss.manifold.log(loss.manifold.reference_point, loss.manifold.reference_point)
-        return self.step if isinstance(self.step, SecantSteps) else natural_step(self.step, loss)
+        return self.step if isinstance(self.step, SecantSteps) else choose_steps(self.step, loss)
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ class RSGD(RGD):
 
     @property
     def name(self) -> str:
-        """The paper's name."""
+        """What plans call it: the paper's name."""
         return "RSGD"
 
     @property
@@ -144,21 +146,9 @@ class RSGD(RGD):
         """The sampling rate."""
         return self.batch_rate
 
-    def schedule(
-        self, loss: ManifoldLoss, bound: float, budget: Budget, neighbors: Neighbors, n: int | None
-    ) -> Schedule:
-        """``steps`` samples."""
-        self._sizes(loss)
-        return (SampledGaussianEvent(STEP, self.batch_rate, count=self.steps),), (1.0,)
+    def _event(self) -> Event:
+        return SampledGaussianEvent(STEP, self.batch_rate, count=self.steps)
 
 
-def check_steps(value: Any, name: str) -> None:
-    """Refuse what is not a whole number of steps."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name} must be a whole number >= 1; got {value!r}.")
-
-
-def check_rate(value: Any) -> None:
-    """Refuse what is not a sampling rate."""
-    if not 0 < value < 1:
-        raise ValueError(f"batch_rate must lie strictly between 0 and 1; got {value}.")
+# Kept for the solvers of linear models until they import from ``solvers.base``.
+__all__ = ["RGD", "RSGD", "check_rate", "check_steps"]

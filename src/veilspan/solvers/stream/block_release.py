@@ -33,9 +33,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from veilspan.curator.curator import Answer, Curator
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.calibration import calibrate_noise
+from veilspan.privacy.events import GaussianEvent
+from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.moments import SecondMoment
 from veilspan.queries.stream.touching_moment import TouchingMoment
+from veilspan.solvers.base import Prepared, Result
 from veilspan.solvers.spectral import leading_eigenvectors
+from veilspan.solvers.stream.belief import Belief
 
 #: Name of the event that pays for a block.
 BLOCK = "block"
@@ -47,45 +53,16 @@ _KEPT = 0.8  # of the r x r block, from touch to touch
 
 
 @dataclass(frozen=True)
-class Belief:
-    """What a stream has released so far; the first has no basis.
+class BlockResult(Result):
+    """What is believed after a block.
 
     Attributes
     ----------
-    basis : array of shape (D, r) or None
-        The estimate.
-    precision : float
-        J: one over the variance of an entry of the tilt to the truth.
-    known : bool
-        Whether the estimate is good enough to ask around it.
-    length2, ratio : float
-        Mean squared length of the bounded rows, and their energy outside over that inside.
-    scale, inside : float, array or None
-        Last scale s, and the running mean of A.
-    moment, weight, noise2 : array or None, float, float
-        Averaged second moment, its weight in blocks, its noise variance.
-    losses : int
-        How often rows have left the subspace.
+    belief : Belief
+        Of released numbers, as the next block will be asked by.
     """
 
-    basis: np.ndarray | None = None
-    precision: float = 0.0
-    known: bool = False
-    length2: float = 1.0
-    ratio: float = 1.0
-    scale: float = 1.0
-    inside: np.ndarray | None = None
-    moment: np.ndarray | None = None
-    weight: float = 0.0
-    noise2: float = 0.0
-    losses: int = 0
-
-    @property
-    def ridge(self) -> float:
-        """Energy of a direction outside over one inside: what gaps in rows are filled with."""
-        assert self.basis is not None
-        width, size = self.basis.shape
-        return max(self.ratio * size / (width - size), 1e-6)
+    belief: Belief
 
 
 @dataclass(frozen=True)
@@ -104,6 +81,8 @@ class StreamRelease:
         Most columns for which the whole moment is ever asked.
     cheap_moment : int
         Most columns for which it is preferred if the touching blocks are no better.
+    max_blocks_per_person : int
+        k: blocks that may hold a row of one person. Noise is set for so many.
     """
 
     n_components: int
@@ -111,24 +90,42 @@ class StreamRelease:
     forgetting: float = 0.0
     largest_moment: int = 2000
     cheap_moment: int = 300
+    max_blocks_per_person: int = 1
+
+    @property
+    def name(self) -> str:
+        """What plans and errors call it."""
+        return "one release per block"
+
+    def prepare(
+        self, problem: Belief, budget: Budget, neighbors: Neighbors
+    ) -> Prepared[Belief, BlockResult]:
+        """Set the noise of a block so that all blocks of one person stay within the budget.
+
+        What is believed plays no part: each block has the same price, whatever it is asked.
+        """
+        asked = (GaussianEvent(BLOCK, count=self.max_blocks_per_person),)
+        events = calibrate_noise(budget, asked, neighbors=neighbors, weights=(1.0,))
+        return Prepared(self, problem, budget, events)
 
     @property
     def _tiny(self) -> float:
         """Energy that counts as none; it keeps quotients finite where there is no noise."""
         return 1e-30 * self.row_norm**2
 
-    def run(self, curator: Curator, belief: Belief) -> Belief:
+    def run(self, curator: Curator, problem: Belief) -> BlockResult:
         """Ask one question about the curator's block, learn from its answer."""
+        belief, n_rows = problem, curator.n_rows
         if self._asks_whole(belief, curator.n_features):
             answer = curator.answer(SecondMoment(self.row_norm), event=BLOCK)
-            return self._from_moment(belief, answer, curator.n_rows)
+            return BlockResult(self._learn_from_moment(belief, answer, n_rows))
         basis = belief.basis
         if basis is None:
             basis = self._any_basis(curator.n_features)
             belief = replace(belief, basis=basis)
-        scale = self._scale(belief) if belief.known else 1.0
+        scale = self._best_scale(belief) if belief.known else 1.0
         answer = curator.answer(TouchingMoment(self.row_norm), (basis, scale), event=BLOCK)
-        return self._from_touch(belief, basis, scale, answer, curator.n_rows)
+        return BlockResult(self._learn_from_touch(belief, basis, scale, answer, n_rows))
 
     def _asks_whole(self, belief: Belief, width: int) -> bool:
         if width > self.largest_moment:
@@ -153,7 +150,7 @@ class StreamRelease:
         inside = belief.length2 / (1 + belief.ratio)
         return inside, belief.ratio * inside
 
-    def _scale(self, belief: Belief) -> float:
+    def _best_scale(self, belief: Belief) -> float:
         """The s of least noise, at most 1."""
         inside, outside = self._energies(belief)
         scale = math.sqrt(outside / max(inside, self.row_norm**2 - inside))
@@ -162,13 +159,13 @@ class StreamRelease:
     def _phi(self, belief: Belief) -> float:
         """Noise on the tilt by touching over that by the whole moment."""
         inside, outside = self._energies(belief)
-        scale = self._scale(belief)
+        scale = self._best_scale(belief)
         kept = min(1.0, self.row_norm**2 / (inside + outside / scale**2))
         return scale / kept
 
     # Learning from answers.
 
-    def _from_moment(self, belief: Belief, answer: Answer, n_rows: int) -> Belief:
+    def _learn_from_moment(self, belief: Belief, answer: Answer, n_rows: int) -> Belief:
         value, noise2 = answer.value / n_rows, (answer.noise_std / n_rows) ** 2
         left = self._has_left_moment(belief, value, math.sqrt(noise2))
         before = 0.0 if left or belief.moment is None else belief.moment
@@ -179,7 +176,7 @@ class StreamRelease:
         values, rows = leading_eigenvectors(mean, self.n_components)
         width = len(mean)
         entry2 = noise2 / 2
-        inside = _deflated(values, entry2, width)
+        inside = _deflate(values, entry2, width)
         length2 = min(max(float(np.trace(mean)), float(inside.sum()), self._tiny), self.row_norm**2)
         rest = max(length2 - float(inside.sum()), 0.0)
         bulk = rest / (width - len(values))
@@ -188,7 +185,7 @@ class StreamRelease:
         angle2 = (width - len(values)) * variance
         return replace(
             belief,
-            basis=_turned(rows.T, belief.basis),
+            basis=_turn_to(rows.T, belief.basis),
             precision=1 / max(variance, 1e-30),
             known=angle2 < _KNOWN,
             length2=length2,
@@ -201,7 +198,7 @@ class StreamRelease:
             losses=belief.losses + left,
         )
 
-    def _from_touch(
+    def _learn_from_touch(
         self, belief: Belief, basis: np.ndarray, scale: float, answer: Answer, n_rows: int
     ) -> Belief:
         first, second, energy = (part / n_rows for part in answer.value)
@@ -281,12 +278,12 @@ def _nearest_basis(matrix: np.ndarray) -> np.ndarray:
     return np.asarray(left @ right)
 
 
-def _turned(basis: np.ndarray, before: np.ndarray | None) -> np.ndarray:
+def _turn_to(basis: np.ndarray, before: np.ndarray | None) -> np.ndarray:
     """The same span in the basis nearest to the last one: coordinates go on without a break."""
     return basis.copy() if before is None else basis @ _nearest_basis(basis.T @ before)
 
 
-def _deflated(values: np.ndarray, entry2: float, size: int) -> np.ndarray:
+def _deflate(values: np.ndarray, entry2: float, size: int) -> np.ndarray:
     """Eigenvalues l without what noise adds to them, l + size e^2 / l, and never below 0."""
     inside = np.maximum(values**2 - 4 * size * entry2, 0.0)
     return np.maximum((values + np.sqrt(inside)) / 2, 0.0)

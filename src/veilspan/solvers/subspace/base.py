@@ -1,46 +1,60 @@
-"""What all subspace solvers share: the task, the result, the private start."""
+"""What all subspace solvers share: the problem, the result, the centre, the private start."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from veilspan.curator.curator import Curator
-from veilspan.curator.query import RowQuery
-from veilspan.privacy.events import Event
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.events import Event, GaussianEvent
+from veilspan.privacy.neighbors import Neighbors
+from veilspan.queries.moments import RowSum
 from veilspan.queries.subspace.sphered import SphericalMoment
+from veilspan.solvers.base import COUNT_SHARE, Result, calibrate_events, count_rows
 from veilspan.solvers.spectral import leading_eigenvectors, noise_edge
 
-START = "start"
+MEAN, START = "mean", "start"
+#: Share of the budget (of mu^2) for a private centre. Its error is that of a mean of bounded rows,
+#: which is small beside that of a subspace, whose matrix has as many entries as columns squared.
+MEAN_SHARE = 0.1
+#: An eigenvalue counts as signal if it stands this many times the noise's edge above the median
+#: one. The edge is that of infinitely many columns: the largest of pure noise passes it in 14 % of
+#: draws at 10, 20 or 50 columns, and 1.1 times it in 5 %, 2 % and .4 % (20,000 simulated draws).
+CLEARLY_ABOVE_NOISE = 1.1
 
 
 @dataclass(frozen=True)
-class SubspaceTask:
-    """Public facts of a fit.
+class SubspaceProblem:
+    """A subspace that is to be learned, and what is public about it.
 
     Attributes
     ----------
-    n_rows : float
-        Public or privately counted number of rows (of pairs, where rows were paired).
+    n_rows : int or None
+        Number of rows (of pairs, where rows were paired); ``None`` where it is private.
     n_features : int
         Number of columns D.
     n_components : int or None
-        Dimension r of the subspace; ``None`` to choose it from the start's spectrum.
+        Dimension r of the subspace; ``None`` leaves it to the solver.
     center : array or None
-        Public or released centre.
+        Public vector that is subtracted first.
+    private_center : float or None
+        Public bound on the length of a row, by which a private mean of the rows is asked to be
+        subtracted first; ``None`` asks for none.
     """
 
-    n_rows: float
+    n_rows: int | None
     n_features: int
     n_components: int | None
     center: np.ndarray | None = None
+    private_center: float | None = None
 
 
 @dataclass(frozen=True)
-class SubspaceResult:
+class SubspaceResult(Result):
     """A released subspace.
 
     Attributes
@@ -51,37 +65,60 @@ class SubspaceResult:
         Noisy eigenvalues of the start's second moment, descending.
     noise_edge : float
         Eigenvalue that pure noise reaches in that spectrum.
-    stopped : str
-        Why the solver stopped (never a fact about rows).
-    trace : tuple of dict
-        Public record of the steps.
+    center : array or None
+        What was subtracted from rows, public or released.
     """
 
     basis: np.ndarray
     spectrum: np.ndarray
     noise_edge: float
-    stopped: str
-    trace: tuple[dict[str, Any], ...] = field(default=(), repr=False)
+    center: np.ndarray | None
 
 
-class SubspaceSolver(Protocol):
-    """From a curator to a subspace.
+# The centre and the number of rows: asked first, where they are not public.
 
-    A solver is a frozen dataclass of settings. ``schedule`` returns its events with their shares of
-    the budget; an adaptive solver spends what is left of the budget as it goes and returns a
-    forecast of its first release.
+
+def calibrate_with_center(
+    problem: SubspaceProblem,
+    budget: Budget,
+    neighbors: Neighbors,
+    events: tuple[Event, ...],
+    shares: tuple[float, ...],
+) -> tuple[Event, ...]:
+    """Set the noise of a solver's events; a count and a mean precede them where they are asked.
+
+    Parameters
+    ----------
+    problem : SubspaceProblem
+        Says what is not public.
+    budget : Budget
+        What all events together may spend.
+    neighbors : {"replace-one", "add-remove"}
+        The neighbour relation.
+    events : tuple of events
+        The solver's own, without noise.
+    shares : tuple of float
+        What each of these may spend, relative to each other.
     """
+    if problem.private_center is not None:
+        # What the count takes comes off the events and not off the mean.
+        left = 1 - MEAN_SHARE - (COUNT_SHARE if problem.n_rows is None else 0)
+        events = (GaussianEvent(MEAN), *events)
+        shares = (MEAN_SHARE, *(share * (left / sum(shares)) for share in shares))
+    return calibrate_events(budget, neighbors, problem.n_rows, events, shares)
 
-    adaptive: ClassVar[bool]
 
-    def schedule(self, neighbors: str) -> tuple[tuple[Event, ...], tuple[float, ...]]:
-        """Events and their shares of the budget (relative to each other)."""
+def find_rows_and_center(
+    curator: Curator, problem: SubspaceProblem
+) -> tuple[float, np.ndarray | None]:
+    """Number of rows (at least 1) and centre of a problem: what is public, or what is asked for."""
+    n_rows = count_rows(curator)
+    if problem.private_center is None:
+        return n_rows, problem.center
+    return n_rows, curator.answer(RowSum(problem.private_center), event=MEAN).value / n_rows
 
-    def step_query(self, neighbors: str = "replace-one") -> RowQuery:
-        """What every step of a fixed schedule asks (not needed if ``adaptive``)."""
 
-    def run(self, curator: Curator, task: SubspaceTask) -> SubspaceResult:
-        """Ask, descend, return."""
+# The start: a private spherical PCA.
 
 
 @dataclass(frozen=True)
@@ -103,24 +140,30 @@ class Start:
         return self.vectors[:, :n_components]
 
 
-def spherical_start(
-    curator: Curator, task: SubspaceTask, *, noise_multiplier: float | None = None
+def ask_start(
+    curator: Curator,
+    n_rows: float,
+    center: np.ndarray | None,
+    *,
+    noise_multiplier: float | None = None,
 ) -> Start:
     """Release the mean of x x^T over unit rows, charged to the event ``"start"``."""
-    answer = curator.answer(
-        SphericalMoment(task.center), event=START, noise_multiplier=noise_multiplier
-    )
-    return decomposed(answer.value / task.n_rows, answer.noise_std / task.n_rows)
+    answer = curator.answer(SphericalMoment(center), event=START, noise_multiplier=noise_multiplier)
+    return decompose(answer.value / n_rows, answer.noise_std / n_rows)
 
 
-def decomposed(moment: np.ndarray, noise_std: float) -> Start:
+def decompose(moment: np.ndarray, noise_std: float) -> Start:
     """Eigenvalues and eigenvectors of a released moment, all of them, descending."""
     values, rows = leading_eigenvectors(moment, len(moment))
     return Start(moment, noise_std, values, rows.T)
 
 
-def finished(
-    start: Start, basis: np.ndarray, stopped: str, trace: Iterable[dict[str, Any]] = ()
+def build_result(
+    start: Start,
+    basis: np.ndarray,
+    center: np.ndarray | None,
+    stopped: str,
+    trace: Iterable[dict[str, Any]] = (),
 ) -> SubspaceResult:
     """A result whose basis is turned inside its span to follow the start's released moment.
 
@@ -131,7 +174,9 @@ def finished(
     turned = basis @ turn.T
     largest = np.argmax(np.abs(turned), axis=0)
     turned = turned * np.sign(turned[largest, np.arange(turned.shape[1])])
-    return SubspaceResult(turned, start.values, start.edge, stopped, tuple(trace))
+    return SubspaceResult(
+        turned, start.values, start.edge, center, stopped=stopped, trace=tuple(trace)
+    )
 
 
 def choose_rank(start: Start) -> int:
@@ -142,7 +187,7 @@ def choose_rank(start: Start) -> int:
     """
     values = start.values
     bulk = float(np.median(values))
-    above = np.flatnonzero(values - bulk > 1.1 * start.edge + 1e-12)
+    above = np.flatnonzero(values - bulk > CLEARLY_ABOVE_NOISE * start.edge + 1e-12)
     if len(above) == 0:
         return 1
     last = min(int(above[-1]), len(values) - 2)

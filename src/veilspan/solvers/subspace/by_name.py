@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-from veilspan.solvers.subspace.base import SubspaceSolver
-from veilspan.solvers.subspace.geodesic_gradient import GeodesicGradientDescent
-from veilspan.solvers.subspace.reaper import ReaperDescent
-from veilspan.solvers.subspace.recursive_spherical import RecursiveSpherical
+from typing import Any
+
+from veilspan.solvers.base import NamedSolver, Solver, find_solver
+from veilspan.solvers.subspace.base import SubspaceProblem, SubspaceResult
 
 # Of the stochastic solvers: a tenth of the work per step, about the noise of full batches for the
 # geodesic gradient, and more for REAPER, whose tighter full-batch sensitivity sampling cannot use.
 SAMPLING_RATE = 0.1
 
-SOLVERS: dict[str, SubspaceSolver] = {
-    "auto": RecursiveSpherical(),
-    "rspca": RecursiveSpherical(),
-    "ggd": GeodesicGradientDescent(),
-    "sggd": GeodesicGradientDescent(sampling_rate=SAMPLING_RATE),
-    "reaper-gd": ReaperDescent(),
-    "reaper-sgd": ReaperDescent(sampling_rate=SAMPLING_RATE),
-    "reaper-md": ReaperDescent(geometry="mirror"),
-    "reaper-smd": ReaperDescent(geometry="mirror", sampling_rate=SAMPLING_RATE),
+_RECURSIVE = "subspace.recursive_spherical.RecursiveSpherical"
+_GEODESIC = "subspace.geodesic_gradient.GeodesicGradientDescent"
+_REAPER = "subspace.reaper.ReaperDescent"
+
+SOLVERS = {
+    "auto": NamedSolver(_RECURSIVE),
+    "rspca": NamedSolver(_RECURSIVE),
+    "ggd": NamedSolver(_GEODESIC),
+    "sggd": NamedSolver(_GEODESIC, {"sampling_rate": SAMPLING_RATE}),
+    "reaper-gd": NamedSolver(_REAPER),
+    "reaper-sgd": NamedSolver(_REAPER, {"sampling_rate": SAMPLING_RATE}),
+    "reaper-md": NamedSolver(_REAPER, {"geometry": "mirror"}),
+    "reaper-smd": NamedSolver(_REAPER, {"geometry": "mirror", "sampling_rate": SAMPLING_RATE}),
 }
 
 
-def subspace_solver(solver: str | SubspaceSolver) -> SubspaceSolver:
-    """Return the solver of a name, or the instance itself."""
-    if isinstance(solver, str):
-        if solver not in SOLVERS:
-            raise ValueError(f"solver must be one of {', '.join(SOLVERS)}; got {solver!r}.")
-        return SOLVERS[solver]
-    missing = [name for name in ("adaptive", "schedule", "run") if not hasattr(solver, name)]
-    if missing:
-        raise TypeError(
-            f"solver {type(solver).__name__} lacks {', '.join(missing)}; it must be a name or a "
-            "subspace solver such as RecursiveSpherical()."
-        )
-    return solver
+def subspace_solver(solver: Any) -> Solver[SubspaceProblem, SubspaceResult]:
+    """Return the solver of a name, or the one that was given."""
+    found: Solver[SubspaceProblem, SubspaceResult] = find_solver(
+        solver, SOLVERS, "RecursiveSpherical()"
+    )
+    return found

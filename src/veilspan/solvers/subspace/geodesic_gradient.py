@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from veilspan._threads import threads_for
 from veilspan.curator.curator import Curator
 from veilspan.geometry import Grassmann
-from veilspan.privacy.events import Event
 from veilspan.queries.subspace.geodesic_gradient import GeodesicGradient
 from veilspan.queries.subspace.sphered import GUARD
-from veilspan.solvers.steps import (
-    STEP,
-    GeometricSteps,
-    RestartedSteps,
-    StepSchedule,
-    check_descent,
-    descent_events,
-    guard_for,
-)
+from veilspan.solvers.steps import STEP, GeometricSteps, RestartedSteps, StepSchedule
 from veilspan.solvers.subspace.base import (
+    SubspaceProblem,
     SubspaceResult,
-    SubspaceTask,
+    ask_start,
+    build_result,
     choose_rank,
-    finished,
-    spherical_start,
+    find_rows_and_center,
 )
+from veilspan.solvers.subspace.descent import SubspaceDescent
 
 
 @dataclass(frozen=True)
-class GeodesicGradientDescent:
+class GeodesicGradientDescent(SubspaceDescent):
     r"""Minimise the mean distance of unit rows to a subspace (Maunu, Yu & Lerman 2022).
 
     From a private spherical PCA, V <- polar(V - eta_k G_k), where G_k is the noisy sum of
@@ -77,10 +70,8 @@ class GeodesicGradientDescent:
     average: bool = False
     guard: float = GUARD
 
-    adaptive: ClassVar[bool] = False
-
     def __post_init__(self) -> None:
-        check_descent(self.steps, self.sampling_rate, self.start_share)
+        super().__post_init__()
         if not 1 <= self.restarts <= self.steps:
             raise ValueError(f"restarts must lie between 1 and steps; got {self.restarts}.")
 
@@ -96,24 +87,19 @@ class GeodesicGradientDescent:
         chosen = self.step_schedule or GeometricSteps(self.initial_step, self.halvings, period)
         return chosen if self.restarts == 1 else RestartedSteps(chosen, period)
 
-    def schedule(self, neighbors: str) -> tuple[tuple[Event, ...], tuple[float, ...]]:
-        """One release for the start, then the gradients."""
-        return descent_events(self.steps, self.sampling_rate, self.start_share)
+    def step_query(self, guard: float, center: np.ndarray | None = None) -> GeodesicGradient:
+        """The gradient of the mean distance to the subspace."""
+        return GeodesicGradient(guard, center)
 
-    def step_query(
-        self, neighbors: str = "replace-one", center: np.ndarray | None = None
-    ) -> GeodesicGradient:
-        """What every step asks."""
-        return GeodesicGradient(guard_for(neighbors, self.guard), center)
-
-    def run(self, curator: Curator, task: SubspaceTask) -> SubspaceResult:
+    def run(self, curator: Curator, problem: SubspaceProblem) -> SubspaceResult:
         """Start, descend, return the last subspace (or the mean one)."""
-        start = spherical_start(curator, task)
-        rank = task.n_components or choose_rank(start)
-        grassmann = Grassmann(task.n_features, rank)
-        query = self.step_query(curator.plan.neighbors, task.center)
+        n_rows, center = find_rows_and_center(curator, problem)
+        start = ask_start(curator, n_rows, center)
+        rank = problem.n_components or choose_rank(start)
+        grassmann = Grassmann(problem.n_features, rank)
+        query = self.step_query(self.guard_under(curator.plan.neighbors), center)
         # The expected size of a sample; its actual size would tell of the rows under add-remove.
-        rows = task.n_rows * (self.sampling_rate or 1.0)
+        rows = n_rows * (self.sampling_rate or 1.0)
         basis, sizes = start.basis(rank), self.step_sizes
         trace: list[dict[str, Any]] = []
         tail: list[np.ndarray] = []
@@ -125,7 +111,7 @@ class GeodesicGradientDescent:
                 tail.append(basis)
         basis = mean_subspace(tail) if tail else basis
         stopped = f"all {self.steps} planned steps were taken"
-        return finished(start, basis, stopped, trace)
+        return build_result(start, basis, center, stopped, trace)
 
 
 def mean_subspace(bases: list[np.ndarray]) -> np.ndarray:

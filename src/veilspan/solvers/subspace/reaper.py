@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from veilspan._threads import threads_for
 from veilspan.curator.curator import Curator
-from veilspan.privacy.events import Event
 from veilspan.queries.subspace.reaper_gradient import ReaperGradient
 from veilspan.queries.subspace.sphered import GUARD
 from veilspan.solvers.spectral import leading_eigenvectors
-from veilspan.solvers.steps import (
-    STEP,
-    DecreasingSteps,
-    StepSchedule,
-    check_descent,
-    descent_events,
-    guard_for,
-)
+from veilspan.solvers.steps import STEP, DecreasingSteps, StepSchedule
 from veilspan.solvers.subspace.base import (
+    SubspaceProblem,
     SubspaceResult,
-    SubspaceTask,
+    ask_start,
+    build_result,
     choose_rank,
-    finished,
-    spherical_start,
+    find_rows_and_center,
 )
+from veilspan.solvers.subspace.descent import SubspaceDescent
 
 
 def project_capped_simplex(values: np.ndarray, total: int) -> np.ndarray:
@@ -127,7 +121,7 @@ DEFAULT_STEPS: StepSchedule = DecreasingSteps(1.0)
 
 
 @dataclass(frozen=True)
-class ReaperDescent:
+class ReaperDescent(SubspaceDescent):
     r"""Minimise the mean of |(I - P) x| over {0 <= P <= I, tr P = r} (dp-(S)GD- and -(S)MD-REAP).
 
     The convex relaxation of least absolute deviations (Lerman, McCoy, Tropp & Zhang 2015), by the
@@ -166,10 +160,8 @@ class ReaperDescent:
     start_blend: float = 0.02
     guard: float = GUARD
 
-    adaptive: ClassVar[bool] = False
-
     def __post_init__(self) -> None:
-        check_descent(self.steps, self.sampling_rate, self.start_share)
+        super().__post_init__()
         if self.geometry not in GEOMETRIES:
             raise ValueError(f'geometry must be "euclidean" or "mirror"; got {self.geometry!r}.')
         if not 0 < self.start_blend <= 1:
@@ -186,22 +178,18 @@ class ReaperDescent:
         """Size of every step."""
         return self.step_schedule or DEFAULT_STEPS
 
-    def schedule(self, neighbors: str) -> tuple[tuple[Event, ...], tuple[float, ...]]:
-        """One release for the start, then the gradients."""
-        return descent_events(self.steps, self.sampling_rate, self.start_share)
+    def step_query(self, guard: float, center: np.ndarray | None = None) -> ReaperGradient:
+        """The subgradient of the mean residual."""
+        return ReaperGradient(guard, center)
 
-    def step_query(
-        self, neighbors: str = "replace-one", center: np.ndarray | None = None
-    ) -> ReaperGradient:
-        """What every step asks."""
-        return ReaperGradient(guard_for(neighbors, self.guard), center)
-
-    def run(self, curator: Curator, task: SubspaceTask) -> SubspaceResult:
+    def run(self, curator: Curator, problem: SubspaceProblem) -> SubspaceResult:
         """Start, descend, round to a subspace."""
-        start = spherical_start(curator, task)
-        rank = task.n_components or choose_rank(start)
-        query = self.step_query(curator.plan.neighbors, task.center)
-        rows = task.n_rows * (self.sampling_rate or 1.0)
+        n_rows, center = find_rows_and_center(curator, problem)
+        start = ask_start(curator, n_rows, center)
+        rank = problem.n_components or choose_rank(start)
+        query = self.step_query(self.guard_under(curator.plan.neighbors), center)
+        # The expected size of a sample; its actual size would tell of the rows under add-remove.
+        rows = n_rows * (self.sampling_rate or 1.0)
         geometry, sizes = GEOMETRIES[self.geometry], self.step_sizes
         point = _blend(start.basis(rank), self.start_blend)
         state, total = geometry.enter(point), np.zeros_like(point)
@@ -214,7 +202,7 @@ class ReaperDescent:
                 total += point
         _, leading = leading_eigenvectors(total if self.average else point, rank)
         stopped = f"all {self.steps} planned steps were taken"
-        return finished(start, leading.T, stopped, trace)
+        return build_result(start, leading.T, center, stopped, trace)
 
 
 def _blend(basis: np.ndarray, share: float) -> np.ndarray:

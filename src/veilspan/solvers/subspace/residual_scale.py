@@ -21,9 +21,11 @@ from functools import lru_cache
 
 import numpy as np
 
-_GRID = np.geomspace(1e-8, 1.0, 161)
-_FACTORS = np.geomspace(0.4, 2.5, 41)
-_FADING = 0.5
+# Set on the settings "table" and "structured" of benchmarks/robust_pca.py, but for the two grids.
+_GRID = np.geomspace(1e-8, 1.0, 161)  # of tau: 20 to a decade, closer than noise tells
+_FACTORS = np.geomspace(0.4, 2.5, 41)  # of the scale, about sqrt(tau^2 + R^2): 5 % apart
+_FADING = 0.5  # of a release's precision with each later one: the model is only locally true
+_LEAST_MASS = 0.02  # of alpha: a subspace that fewer rows lie near is not found anyway
 _MASS_SPREAD = 0.1  # prior standard deviation of alpha about the start's estimate
 _LOG_SPREAD = 2.0  # prior standard deviation of log tau: a factor of 7
 _MODEL_ERROR = 0.02  # of f, because residuals are not all alike
@@ -49,7 +51,7 @@ class ResidualScale:
     n_components: int
     sightings: tuple[Sighting, ...] = ()
 
-    def seen(self, scale: float, mass: float, misalignment: float, noise: float) -> ResidualScale:
+    def add(self, scale: float, mass: float, misalignment: float, noise: float) -> ResidualScale:
         """Add a release whose trace has noise of this standard deviation."""
         new = Sighting(scale, mass, misalignment, 1 / (noise**2 + _MODEL_ERROR**2))
         old = (replace(s, precision=_FADING * s.precision) for s in self.sightings)
@@ -70,7 +72,7 @@ class ResidualScale:
         prior = 1 / _MASS_SPREAD**2
         alpha = (precision * shape * mass).sum(axis=1) + prior * self.mass
         alpha /= (precision * shape**2).sum(axis=1) + prior
-        alpha = np.clip(alpha, 0.02, 1.0)
+        alpha = np.clip(alpha, _LEAST_MASS, 1.0)
         loss = (precision * (mass - alpha[:, None] * shape) ** 2).sum(axis=1)
         loss += prior * (alpha - self.mass) ** 2
         loss += (np.log(_GRID / self.residual) / _LOG_SPREAD) ** 2

@@ -10,15 +10,16 @@ from veilspan.geometry import Manifold
 from veilspan.losses.frechet_curvature import curvature_across
 from veilspan.losses.manifold import FrechetLoss, ManifoldLoss
 
-#: A histogram is read only if the noise on a count is at most this fraction of all rows.
+#: A histogram is read only if the noise on a count is at most this fraction of all rows: with more,
+#: a clip read off it would be that of the noise.
 READABLE = 0.1
 #: The mean of min(1, clip / norm) is not believed to be less: clips are at the median or above.
 LEAST_KEPT = 0.25
 
 
 @dataclass(frozen=True)
-class Scale:
-    """Lengths of gradients at a point.
+class GradientLengths:
+    """How long the rows' gradients are at a point, and where to clip them.
 
     Attributes
     ----------
@@ -36,17 +37,18 @@ class Scale:
     curvature: float | None = None
 
     @classmethod
-    def unread(cls, knots: np.ndarray, curvature: float | None, earlier: int) -> Scale:
-        """For want of knowledge: all rows at half the bound, or half as far after each step.
+    def guess(cls, knots: np.ndarray, curvature: float | None, earlier: int) -> GradientLengths:
+        """Where no histogram was read: all rows at half the bound, half as far after each step.
 
         Rows that are farther are clipped to a direction, which is as clear in the noise as before:
         too small a clip costs little, too large a one is noise.
         """
+        # Two knots are a factor of 2 apart, and the last of them is the bound.
         place = max(len(knots) - 3 - 2 * earlier, 0)
         return cls(knots, np.eye(len(knots))[place], float(knots[place]), curvature)
 
     @classmethod
-    def read(
+    def from_counts(
         cls,
         knots: np.ndarray,
         counts: np.ndarray,
@@ -54,10 +56,10 @@ class Scale:
         n_rows: float,
         beyond: float,
         curvature: float | None,
-    ) -> Scale:
-        """From noisy counts; ``beyond`` is the share of the rows that may be clipped."""
-        clip = clip_at(knots, counts, noise_std, n_rows, beyond)
-        return cls(knots, on_simplex(counts / n_rows), clip, curvature)
+    ) -> GradientLengths:
+        """Read noisy counts; ``beyond`` is the share of the rows that may be clipped."""
+        clip = choose_clip(knots, counts, noise_std, n_rows, beyond)
+        return cls(knots, project_on_simplex(counts / n_rows), clip, curvature)
 
     @property
     def kept(self) -> np.ndarray:
@@ -65,40 +67,42 @@ class Scale:
         return np.minimum(1.0, self.clip / self.knots)
 
 
-def bend(loss: ManifoldLoss, point: np.ndarray, gradient: np.ndarray, scale: Scale) -> float:
+def estimate_curvature(
+    loss: ManifoldLoss, point: np.ndarray, gradient: np.ndarray, lengths: GradientLengths
+) -> float:
     r"""Curvature of the clipped loss in the direction of its mean gradient; a step is its inverse.
 
     Clipping leaves the fraction min(1, C / norm) of a row's gradient and of its curvature. A
     squared distance bends by 1 towards a row and by more (negative curvature) or less (positive)
     across, see :func:`curvature_across`. With all rows in one direction the mean gradient is as
-    long as the mean norm and the bend is 1; with rows all around it is shorter, by a factor r, and
-    a fraction of about max(r^2, 1/dim) of the bend is that towards rows.
+    long as the mean norm and the curvature is 1; with rows all around it is shorter, by a factor r,
+    and a fraction of about max(r^2, 1/dim) of the curvature is that towards rows.
     """
-    curvature = loss.curvature if scale.curvature is None else scale.curvature
+    curvature = loss.curvature if lengths.curvature is None else lengths.curvature
     assert curvature is not None
-    curvatures = np.full(len(scale.knots), curvature)
+    curvatures = np.full(len(lengths.knots), curvature)
     if isinstance(loss, FrechetLoss):
         manifold = loss.manifold
-        across = curvature_across(manifold, point, scale.knots)
-        towards = share_towards(manifold, point, gradient, scale)
+        across = curvature_across(manifold, point, lengths.knots)
+        towards = share_towards(manifold, point, gradient, lengths)
         curvatures = curvatures * (towards + (1 - towards) * across)
-    mean = float(scale.shares @ curvatures)
-    return max(float(scale.shares @ (scale.kept * curvatures)), LEAST_KEPT * mean)
+    mean = float(lengths.shares @ curvatures)
+    return max(float(lengths.shares @ (lengths.kept * curvatures)), LEAST_KEPT * mean)
 
 
 def share_towards(
-    manifold: Manifold, point: np.ndarray, gradient: np.ndarray, scale: Scale
+    manifold: Manifold, point: np.ndarray, gradient: np.ndarray, lengths: GradientLengths
 ) -> float:
     """max(r^2, 1/dim), r the length of the mean gradient over the mean length."""
     length = float(manifold.norm(point, gradient))
-    mean = float(scale.shares @ np.minimum(scale.knots, scale.clip))
+    mean = float(lengths.shares @ np.minimum(lengths.knots, lengths.clip))
     return max(min(1.0, length / mean) ** 2, 1.0 / manifold.dim)
 
 
-def clip_at(
+def choose_clip(
     knots: np.ndarray, counts: np.ndarray, noise_std: float, n_rows: float, beyond: float
 ) -> float:
-    """Largest knot beyond which more than that fraction of the rows lies, noise apart.
+    """Clip at the largest knot beyond which more than that fraction of the rows lies.
 
     Tails are summed from the top, where noise could invent rows: a tail must exceed what noise
     explains, two standard deviations.
@@ -109,8 +113,8 @@ def clip_at(
     return float(knots[reached[-1]]) if len(reached) else float(knots[-1])
 
 
-def on_simplex(values: np.ndarray) -> np.ndarray:
-    """Nearest non-negative numbers that sum to 1: the likeliest shares behind noisy ones."""
+def project_on_simplex(values: np.ndarray) -> np.ndarray:
+    """Find the nearest non-negative numbers that sum to 1: the likeliest shares behind noise."""
     ordered = np.sort(values)[::-1]
     excess = (np.cumsum(ordered) - 1) / np.arange(1, len(values) + 1)
     level = excess[np.flatnonzero(ordered > excess)[-1]]

@@ -1,11 +1,11 @@
 """The zoo: mechanisms that are known to be broken, each beside its repaired twin.
 
 An audit that has never failed says little. Every specimen here claims a guarantee that it does not
-keep; the audit named beside it must flag it each time, and must let the repaired twin pass. Nothing
-in the zoo is used by the library, and none of it may be used on rows that matter.
+keep; the audit named beside it must flag it each time, and must let the repaired twin pass. None of
+it may be used on rows that matter.
 
 Three kinds of audit: *replay* (deterministic), *exact* (a computed covariance), and *game*
-(statistical: a repaired twin is flagged with probability at most ``zoo_noise.ALPHA`` = 2e-8, for
+(statistical: a repaired twin is flagged with probability at most ``noise.ALPHA`` = 2e-8, for
 the five games together 1e-7).
 """
 
@@ -15,11 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from veilspan.audit import zoo_leaks as leaks
-from veilspan.audit import zoo_noise as noise
-from veilspan.audit import zoo_samplers as samplers
+from audit.zoo import leaks, noise, samplers
+from experiments.riemannian import printed_samplers as printed
 
-#: ``audit(mechanism, seed)``: findings.
+#: ``audit(mechanism, seed)`` returns findings, none if the mechanism passes.
 Audit = Callable[[Any, int], tuple[str, ...]]
 
 
@@ -56,15 +55,7 @@ class Specimen:
 
 
 def examine(name: str, *, repaired: bool = False, seed: int = 0) -> tuple[str, ...]:
-    """Audit one specimen, or its repaired twin.
-
-    Examples
-    --------
-    >>> examine("len(X) as a divisor")[0]
-    'n = 2, huge: output is not a function of the answers alone.'
-    >>> examine("len(X) as a divisor", repaired=True)
-    ()
-    """
+    """Audit one specimen, or its repaired twin, and return the findings."""
     specimen = SPECIMENS[name]
     return specimen.audit(specimen.repaired if repaired else specimen.broken, seed)
 
@@ -171,7 +162,7 @@ SPECIMENS: dict[str, Specimen] = {
         "scale 4 for 2, and a kernel without its root: too little noise at small matrices",
         f"{_CURVED}, Algorithm 4 with the transport of appendix A.1",
         "exact",
-        samplers.printed_bures,
+        printed.printed_bures,
         samplers.exact_bures,
         _computed(samplers.BURES, samplers.SMALL_MATRIX),
     ),
@@ -179,7 +170,7 @@ SPECIMENS: dict[str, Specimen] = {
         "the kernel belongs to the exponential of the eigenvalues, not to their logarithm",
         f"{_CURVED}, Algorithm 5",
         "exact",
-        samplers.printed_log_euclidean,
+        printed.printed_log_euclidean,
         samplers.exact_log_euclidean,
         _computed(samplers.LOG_EUCLIDEAN, samplers.PLAIN_MATRIX),
     ),
@@ -187,7 +178,7 @@ SPECIMENS: dict[str, Specimen] = {
         "a quarter where the metric asks for a half",
         f"{_CURVED}, Algorithm 6",
         "exact",
-        samplers.printed_poincare,
+        printed.printed_poincare,
         samplers.exact_poincare,
         _computed(samplers.BALL, samplers.FAR_POINT),
     ),

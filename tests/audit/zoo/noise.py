@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from audit.zoo.leaks import clip
 from veilspan.audit.bounds import error_rates, mu_lower_bound
-from veilspan.audit.zoo_leaks import clipped
 from veilspan.privacy.gdp import mu_of
 
 Mechanism = Callable[[np.ndarray, int, np.random.Generator], np.ndarray]
@@ -34,7 +34,7 @@ def gaussian_sum(
 ) -> np.ndarray:
     """Sum of clipped rows; one row moves it by 2. ``factor`` is on the noise."""
     std = factor * 2 / MU
-    return clipped(table).sum(axis=0) + std * rng.standard_normal((runs, table.shape[1]))
+    return clip(table).sum(axis=0) + std * rng.standard_normal((runs, table.shape[1]))
 
 
 def half_noise_sum(table: np.ndarray, runs: int, rng: np.random.Generator) -> np.ndarray:
@@ -57,7 +57,7 @@ def _sampled_sums(
     table: np.ndarray, runs: int, rng: np.random.Generator, rate: float, steps: int, std: float
 ) -> np.ndarray:
     """Noisy sums over Poisson samples: the whole transcript, of shape (runs, steps, d)."""
-    rows = clipped(table)
+    rows = clip(table)
     coins = rng.random((runs, steps, len(rows))) < rate
     return coins @ rows + std * rng.standard_normal((runs, steps, rows.shape[1]))
 
@@ -115,7 +115,7 @@ def isotropic_moment(
     table: np.ndarray, runs: int, rng: np.random.Generator, *, diagonal: float = 1.0
 ) -> np.ndarray:
     """Second moment of clipped rows; one row moves it by sqrt(2) in the Frobenius norm."""
-    rows = clipped(table)
+    rows = clip(table)
     noise = _symmetric_noise((runs, rows.shape[1], rows.shape[1]), rng, diagonal)
     return np.asarray(rows.T @ rows + math.sqrt(2) / MU * noise)
 
@@ -140,7 +140,7 @@ WISHART_EPSILON, DELTA, WISHART_ROWS, WISHART_WIDTH = 1.0, 1e-6, 100, 5
 
 def _wishart_pair() -> tuple[np.ndarray, np.ndarray]:
     """A row of zeros, against a unit row in its place."""
-    table = clipped(np.random.default_rng(0).standard_normal((WISHART_ROWS, WISHART_WIDTH)))
+    table = clip(np.random.default_rng(0).standard_normal((WISHART_ROWS, WISHART_WIDTH)))
     table[0] = 0
     other = table.copy()
     other[0, 0] = 1

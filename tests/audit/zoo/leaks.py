@@ -42,7 +42,7 @@ class Door:
         return tape.exchange(asked, exact, draw)
 
 
-def clipped(table: np.ndarray) -> np.ndarray:
+def clip(table: np.ndarray) -> np.ndarray:
     """Rows, shortened to length 1 where they are longer."""
     lengths = np.linalg.norm(table, axis=1, keepdims=True)
     return np.asarray(table / np.maximum(lengths, 1.0))
@@ -53,13 +53,13 @@ def clipped(table: np.ndarray) -> np.ndarray:
 
 def mean_by_length(table: np.ndarray) -> np.ndarray:
     """Broken: the noisy sum over len(X), which is private under add-remove."""
-    return Door().answer("sum", clipped(table).sum(axis=0), 1.0) / len(table)
+    return Door().answer("sum", clip(table).sum(axis=0), 1.0) / len(table)
 
 
 def mean_by_noisy_count(table: np.ndarray) -> np.ndarray:
     """Repaired: the number of rows is asked for as well."""
     door = Door()
-    total = door.answer("sum", clipped(table).sum(axis=0), 1.0)
+    total = door.answer("sum", clip(table).sum(axis=0), 1.0)
     count = door.answer("count", np.array([float(len(table))]), 1.0)[0]
     return total / max(1.0, float(count))
 
@@ -71,14 +71,14 @@ def sum_without_clip(table: np.ndarray) -> np.ndarray:
 
 def sum_of_clipped(table: np.ndarray) -> np.ndarray:
     """Repaired: what is declared is enforced."""
-    return Door().answer("sum", clipped(table).sum(axis=0), 1.0)
+    return Door().answer("sum", clip(table).sum(axis=0), 1.0)
 
 
 # ---------------------------------------------------------------- second moments, replace-one
 
 
 def _moment(door: Door, rows: np.ndarray) -> np.ndarray:
-    kept = clipped(rows)
+    kept = clip(rows)
     return door.answer("second moment", kept.T @ kept, math.sqrt(2))
 
 
@@ -90,7 +90,7 @@ def exactly_centred_moment(table: np.ndarray) -> np.ndarray:
 def privately_centred_moment(table: np.ndarray) -> np.ndarray:
     """Repaired: the centre is a noisy answer."""
     door = Door()
-    center = door.answer("sum", clipped(table).sum(axis=0), 2.0) / len(table)
+    center = door.answer("sum", clip(table).sum(axis=0), 2.0) / len(table)
     return _moment(door, table - center)
 
 
@@ -109,7 +109,7 @@ def descent_of_fixed_length(table: np.ndarray) -> np.ndarray:
 
 def _descend(table: np.ndarray, *, stop_early: bool) -> np.ndarray:
     """Noisy gradient steps on the mean of |w - x|^2 / 2."""
-    door, rows, w = Door(), clipped(table), np.zeros(table.shape[1])
+    door, rows, w = Door(), clip(table), np.zeros(table.shape[1])
     for _ in range(8):
         w = w - 0.3 * (w - door.answer("sum", rows.sum(axis=0), 2.0, w) / len(rows))
         if stop_early and float(np.mean((rows - w) ** 2)) < 0.25:
@@ -129,7 +129,7 @@ def accelerated_mirror(table: np.ndarray) -> np.ndarray:
 
 def _accelerated(table: np.ndarray, *, as_printed: bool, steps: int = 4) -> np.ndarray:
     """DP-AccMD for the mean of |w - x|^2 / 2 on the unit ball (smoothness L = 1)."""
-    door, rows = Door(), clipped(table)
+    door, rows = Door(), clip(table)
     y = z = np.zeros(table.shape[1])
     for k in range(steps):
         share = 2 / (k + 2)

@@ -1,0 +1,99 @@
+"""The stage before a linear model: rows are scaled, by public bounds or by ranges paid for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from veilspan.curator.curator import Curator
+from veilspan.estimators.linear.feature_bounds import FeatureBounds, FeatureMap
+from veilspan.privacy.accounting import epsilon_spent
+from veilspan.privacy.budget import LEAST_EPSILON, Budget
+from veilspan.privacy.events import Event, with_noise
+from veilspan.privacy.neighbors import Neighbors
+from veilspan.solvers.linear.base import LinearPrepared
+from veilspan.solvers.linear.private_ranges import private_ranges, ranges_event
+
+#: Share of mu^2 for private ranges: their errors only make rows shorter than they need be.
+RANGES_SHARE = 0.1
+#: Most rounds of the search for the solver's part: each brings it several digits nearer.
+MOST_ROUNDS = 8
+
+
+@dataclass(frozen=True)
+class FeatureScaling:
+    """The stage before a linear model's solver: rows are scaled into the unit ball.
+
+    Attributes
+    ----------
+    bounds : FeatureBounds
+        What is public about the features.
+    n_columns : int
+        Columns of the scaled rows, the constant one of the intercept included.
+    events : tuple of events
+        Releases of ranges; none with public bounds.
+    """
+
+    bounds: FeatureBounds
+    n_columns: int
+    events: tuple[Event, ...] = ()
+
+    def find_map(self, curator: Curator) -> FeatureMap:
+        """The map by public bounds, or by ranges that are asked for now."""
+        bounds = self.bounds
+        if self.events:
+            bounds = bounds.with_ranges(private_ranges(curator))
+        return bounds.map_for(curator.n_features, curator.is_sparse)
+
+
+def prepare_scaled(
+    bounds: FeatureBounds,
+    n_columns: int,
+    budget: Budget,
+    neighbors: Neighbors,
+    prepare: Callable[[Budget], LinearPrepared],
+) -> LinearPrepared:
+    """A solver for scaled rows, with the stage before it, that together keep to the budget.
+
+    Parameters
+    ----------
+    bounds : FeatureBounds
+        What is public about the features; where ranges are private they are asked for with a share
+        of 0.1 of mu^2. If all releases are Gaussian the solver's part has the other 0.9; else it
+        is searched for, by accounting both parts together.
+    n_columns : int
+        Columns of the scaled rows.
+    budget : Budget
+        Of the whole fit.
+    neighbors : {"replace-one", "add-remove"}
+        The neighbour relation.
+    prepare : callable
+        The solver, prepared for a part of the budget.
+    """
+    if bounds.bounds is None:
+        return replace(prepare(budget), stages=(FeatureScaling(bounds, n_columns),))
+    event = ranges_event()
+    if not budget.is_private:
+        stage = FeatureScaling(bounds, n_columns, (with_noise(event, 0.0),))
+        return replace(prepare(budget), stages=(stage,))
+    first = (with_noise(event, math.sqrt(event.count / RANGES_SHARE) / budget.mu),)
+    stage = FeatureScaling(bounds, n_columns, first)
+    epsilon = Budget.of_mu(budget.mu * math.sqrt(1 - RANGES_SHARE), budget.delta).epsilon
+    kept: LinearPrepared | None = None
+    for _ in range(MOST_ROUNDS):
+        prepared = prepare(Budget(epsilon, budget.delta))
+        spent = epsilon_spent((*first, *prepared.events), budget.delta, neighbors=neighbors)
+        if spent <= budget.epsilon:
+            kept = prepared
+            if spent > budget.epsilon * (1 - 1e-4) or spent == 0:
+                break
+        epsilon *= budget.epsilon / spent * (1 - 2e-5)
+        if epsilon < LEAST_EPSILON:
+            break
+    if kept is None:
+        raise ValueError(
+            f"epsilon = {budget.epsilon:g} is too small at delta = {budget.delta:g} for private "
+            "bounds and a solver together: give public bounds, or a larger epsilon."
+        )
+    return replace(kept, stages=(stage,))

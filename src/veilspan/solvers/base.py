@@ -1,0 +1,260 @@
+r"""One protocol for all solvers: prepare from public facts, then run on a curator.
+
+A *problem* is what is to be learned and what is public about it; each family has its own class. A
+*solver* is a frozen dataclass of settings. Its ``prepare(problem, budget, neighbors)`` decides all
+that can be decided before a row is read and returns a :class:`Prepared`: who will run, which
+events that takes, and what is worth telling about the choice. Its ``run(curator, problem)`` asks
+for these events and returns a result, which is post-processing of answers.
+
+A fit prepares once. Its plan is made of what was prepared, the ledger is charged by the plan, and
+the same object then runs: what was planned is what runs. A solver that chooses among others
+(``solver="auto"``) is one like any other; its ``Prepared`` holds the solver that it chose.
+
+**Stages.** Rows may have to be prepared for a solver by what earlier answers say: ranges first,
+then rows scaled by them. Such a fit has stages before its solver. A stage asks its own events and
+returns a map of single rows (:meth:`veilspan.curator.curator.Curator.mapped`); all stages and the
+solver share one plan and one meter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from veilspan.curator.curator import Curator
+from veilspan.curator.rows import Block
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.calibration import calibrate_noise
+from veilspan.privacy.events import Event, GaussianEvent
+from veilspan.privacy.neighbors import Neighbors
+from veilspan.queries.moments import RowCount
+
+COUNT = "count"
+#: Share of the budget (of mu^2) for a noisy number of rows. It enters results divided by n, so
+#: even 2 % of the budget leaves it far more exact than what it divides.
+COUNT_SHARE = 0.02
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+class Solver(Protocol[P, R]):
+    """From a curator to a result; a frozen dataclass of settings."""
+
+    @property
+    def name(self) -> str:
+        """What plans and errors call it."""
+
+    def prepare(self, problem: P, budget: Budget, neighbors: Neighbors) -> Prepared[P, R]:
+        """Decide from public facts; refuse, in one sentence, a problem that does not fit."""
+
+    def run(self, curator: Curator, problem: P) -> R:
+        """Ask the curator for what was prepared."""
+
+
+class Stage(Protocol):
+    """What is asked before the solver, to learn how rows are to be mapped for it."""
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What it asks; nothing where the map is public from the start."""
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the mapped rows."""
+
+    def find_map(self, curator: Curator) -> Callable[[Block], Block]:
+        """Ask, and return the map: of answers and public numbers, one row at a time."""
+
+
+class Outcome(NamedTuple):
+    """What a fit has learned: the solver's result, and the maps its rows were taken through."""
+
+    result: Any
+    maps: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Prepared(Generic[P, R]):
+    """A solver that is ready to run, and what that takes.
+
+    Attributes
+    ----------
+    solver : solver
+        Who runs. Where the one that was asked for chooses among others, the one it chose.
+    problem : problem
+        What is solved.
+    budget : Budget
+        What the solver decides by: the whole, or what earlier stages leave of it.
+    events : tuple of events
+        What the solver asks, with its noise. An adaptive one lists what is certain beforehand.
+    decisions : mapping
+        Public choices worth showing in the plan.
+    adaptive : bool
+        Whether the solver spends the rest of the budget as it goes, by earlier answers.
+    stages : tuple of stages
+        What comes before the solver.
+    asked : str or None
+        Name of the solver that was asked for, where that one chose another.
+    warning : str or None
+        What to tell whoever asks for more than the budget can give.
+    """
+
+    solver: Solver[P, R]
+    problem: P
+    budget: Budget
+    events: tuple[Event, ...]
+    decisions: Mapping[str, Any] = field(default_factory=dict)
+    adaptive: bool = False
+    stages: tuple[Stage, ...] = ()
+    asked: str | None = None
+    warning: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the solver that was asked for."""
+        return self.asked or self.solver.name
+
+    @property
+    def all_events(self) -> tuple[Event, ...]:
+        """Events of the stages and of the solver, in the order in which they are asked."""
+        return (*(event for stage in self.stages for event in stage.events), *self.events)
+
+    def run(self, curator: Curator) -> Outcome:
+        """Pass the stages, then run the solver on what they leave."""
+        maps: list[Any] = []
+        for stage in self.stages:
+            maps.append(stage.find_map(curator))
+            curator = curator.mapped(maps[-1], stage.n_columns)
+        if self.stages:
+            curator = curator.part(self.budget, self.events)
+        return Outcome(self.solver.run(curator, self.problem), tuple(maps))
+
+
+@dataclass(frozen=True)
+class Result:
+    """Why a solver ended, and what it did on the way.
+
+    Attributes
+    ----------
+    stopped : str
+        Why it stopped, in words that say nothing about rows.
+    trace : sequence of dict
+        Public record of the steps: all of it is post-processing of answers.
+    """
+
+    stopped: str = field(default="done", kw_only=True)
+    trace: Any = field(default=(), kw_only=True, repr=False)
+
+
+# The number of rows: public, or a noisy count that is asked for once.
+
+
+def calibrate_events(
+    budget: Budget,
+    neighbors: Neighbors,
+    n_rows: int | None,
+    events: tuple[Event, ...],
+    shares: tuple[float, ...],
+    whole: float | None = None,
+) -> tuple[Event, ...]:
+    """Set the noise of a solver's events; a count precedes them where n is private.
+
+    Parameters
+    ----------
+    budget : Budget
+        What the events together may spend.
+    neighbors : {"replace-one", "add-remove"}
+        The neighbour relation.
+    n_rows : int or None
+        Public number of rows, or ``None``.
+    events : tuple of events
+        Without noise.
+    shares : tuple of float
+        What each may spend, relative to each other.
+    whole : float, optional
+        What the count's share is a part of, in units of the shares; by default their sum.
+    """
+    if n_rows is None:
+        rest = (1 - COUNT_SHARE) / (sum(shares) if whole is None else whole)
+        events = (GaussianEvent(COUNT), *events)
+        shares = (COUNT_SHARE, *(share * rest for share in shares))
+    return calibrate_noise(budget, events, neighbors=neighbors, weights=shares)
+
+
+def count_rows(curator: Curator) -> float:
+    """The number of rows: the public one, or a noisy count, never below 1."""
+    if curator.plan.n_rows is not None:
+        return float(curator.n_rows)
+    return max(1.0, float(curator.answer(RowCount(), event=COUNT).value[0]))
+
+
+def planned_event(curator: Curator, name: str) -> Event:
+    """The event of a name among those that are planned for a solver."""
+    for event in curator.plan.events:
+        if event.name == name:
+            return event
+    raise ValueError(f"the plan has no event named {name!r}.")
+
+
+# Solvers by name.
+
+
+class NamedSolver(NamedTuple):
+    """Where the class of a named solver is, and its settings."""
+
+    home: str
+    settings: Mapping[str, Any] = {}
+
+    def make(self) -> Any:
+        """Import the class and make the solver."""
+        module, _, kind = self.home.rpartition(".")
+        return getattr(import_module(f"veilspan.solvers.{module}"), kind)(**self.settings)
+
+
+def find_solver(solver: Any, named: Mapping[str, NamedSolver], example: str) -> Any:
+    """The solver of a name, or the one that was given.
+
+    Parameters
+    ----------
+    solver : str or solver
+        What the user said.
+    named : mapping
+        Names that the family knows.
+    example : str
+        A solver of the family, as a user would write it.
+    """
+    if isinstance(solver, str):
+        if solver not in named:
+            raise ValueError(f"solver must be one of {', '.join(named)}; got {solver!r}.")
+        return named[solver].make()
+    return check_solver(solver, example, "a name or ")
+
+
+def check_solver(solver: Any, example: str, instead: str = "") -> Any:
+    """Refuse what is not a solver; ``instead`` is what else a user may give."""
+    missing = [name for name in ("name", "prepare", "run") if not hasattr(solver, name)]
+    if isinstance(solver, type) or missing:
+        kind = solver.__name__ if isinstance(solver, type) else type(solver).__name__
+        what = "is a class" if isinstance(solver, type) else f"lacks {', '.join(missing)}"
+        raise TypeError(f"solver {kind} {what}; it must be {instead}a solver such as {example}.")
+    return solver
+
+
+# Settings that several families check alike.
+
+
+def check_steps(value: Any, name: str) -> None:
+    """Refuse what is not a whole number of steps, at least one."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"{name} must be a whole number >= 1; got {value!r}.")
+
+
+def check_rate(value: Any) -> None:
+    """Refuse a sampling rate outside (0, 1); at 1 it would not be a sample."""
+    if not 0 < value < 1:
+        raise ValueError(f"batch_rate must lie strictly between 0 and 1; got {value}.")

@@ -1,0 +1,98 @@
+"""Analyze Gauss: principal components by one noisy second moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from veilspan.curator.curator import Curator
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.events import GaussianEvent
+from veilspan.privacy.neighbors import Neighbors
+from veilspan.queries.moments import SecondMoment
+from veilspan.solvers.base import Prepared, Result
+from veilspan.solvers.spectral import leading_eigenvectors, noise_edge
+from veilspan.solvers.subspace.base import (
+    SubspaceProblem,
+    calibrate_with_center,
+    find_rows_and_center,
+)
+
+SECOND_MOMENT = "second moment"
+
+
+@dataclass(frozen=True)
+class PrincipalComponents(Result):
+    """Released components and variances.
+
+    Attributes
+    ----------
+    components : array of shape (r, D)
+        Orthonormal rows, by decreasing variance.
+    variances : array of shape (r,)
+        Noisy mean squared length of the bounded rows along each, at least 0.
+    ratios : array of shape (r,)
+        The same over the noisy total.
+    noise_edge : float
+        Variance that pure noise reaches.
+    center : array or None
+        What was subtracted from rows, public or released.
+    """
+
+    components: np.ndarray
+    variances: np.ndarray
+    ratios: np.ndarray
+    noise_edge: float
+    center: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class AnalyzeGauss:
+    """Eigenvectors of the sum of x x^T with noise (Dwork, Talwar, Thakurta & Zhang 2014).
+
+    Parameters
+    ----------
+    row_norm : float
+        Public bound on the length of a row after centring; longer rows are scaled down to it.
+    """
+
+    row_norm: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """The paper's name."""
+        return "Analyze Gauss"
+
+    def prepare(
+        self, problem: SubspaceProblem, budget: Budget, neighbors: Neighbors
+    ) -> Prepared[SubspaceProblem, PrincipalComponents]:
+        """Spend on the second moment all that the count and the centre leave."""
+        asked = (GaussianEvent(SECOND_MOMENT),)
+        events = calibrate_with_center(problem, budget, neighbors, asked, (1.0,))
+        sensitivity = SecondMoment(self.row_norm).sensitivity(neighbors)
+        edge = noise_edge(events[-1].noise_multiplier * sensitivity, problem.n_features)
+        decisions = {
+            "row_norm": float(self.row_norm),
+            "noise edge, sum over rows": float(f"{edge:.4g}"),
+        }
+        if problem.n_rows is not None:
+            decisions["noise edge, variance"] = float(f"{edge / problem.n_rows:.4g}")
+        return Prepared(self, problem, budget, events, decisions)
+
+    def run(self, curator: Curator, problem: SubspaceProblem) -> PrincipalComponents:
+        """Ask for the second moment and decompose it."""
+        n_rows, center = find_rows_and_center(curator, problem)
+        answer = curator.answer(SecondMoment(self.row_norm), center, event=SECOND_MOMENT)
+        wanted = problem.n_components or problem.n_features
+        values, components = leading_eigenvectors(answer.value, wanted)
+        values = np.maximum(values, 0.0)
+        # Noise may make the trace smaller than what the leading ones add up to.
+        total = max(float(np.trace(answer.value)), float(values.sum()), 1e-300)
+        return PrincipalComponents(
+            components=components,
+            variances=values / n_rows,
+            ratios=values / total,
+            noise_edge=noise_edge(answer.noise_std, problem.n_features) / n_rows,
+            center=center,
+        )

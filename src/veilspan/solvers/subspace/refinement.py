@@ -1,0 +1,211 @@
+r"""Refinements: rows are whitened around the current subspace, and it is tilted by what they say.
+
+With the blocks A and B of :mod:`veilspan.queries.subspace.whitened_blocks` at a scale s, the
+subspace is tilted by s B A^-1. The noise on the tilt is proportional to s, and s shrinks with the
+misalignment: s = sqrt(R^2 + tau^2). It is a Gauss-Newton step for Cauchy weights, so a gross
+outlier has influence of order s. Between releases there is only arithmetic on released numbers: a
+Kalman filter for the tilt (gain v/(v + e^2)), and a plan for the rest of the budget
+(:mod:`.refinement_plan`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from veilspan.geometry.grassmann import Grassmann
+from veilspan.queries.subspace.whitened_blocks import WhitenedBlocks
+from veilspan.solvers.subspace.adaptive_run import AdaptiveRun
+from veilspan.solvers.subspace.base import Start
+from veilspan.solvers.subspace.refinement_plan import (
+    MOST_PLANNED_STEPS,
+    Model,
+    choose_number_of_steps,
+    fuse,
+)
+from veilspan.solvers.subspace.residual_scale import ResidualScale
+
+REFINE = "refine"
+#: Residuals are known to 1e-14 of a row's length; under add-remove the rounding of all rows counts.
+SMALLEST_SCALE = {"replace-one": 1e-7, "add-remove": 1e-4}
+#: A scale falls at most by this factor from step to step: one that fell too fast could lose the
+#: inliers. Set on the settings "table" and "structured" of benchmarks/robust_pca.py.
+FASTEST_FALL = 0.15
+#: Standard errors by which a tilt must be larger than predicted for the prior to be doubted: at
+#: four, a chi-square that is near a normal does so by chance in 3 of 100,000 steps.
+SURPRISE = 4
+#: What the r x r block keeps of its weight from step to step: rows near the subspace are other
+#: ones at another scale. Set like ``FASTEST_FALL``.
+KEPT_WEIGHT = 0.5
+
+
+@dataclass(frozen=True)
+class SubspaceEstimate:
+    """What is known of the subspace, from released numbers.
+
+    Attributes
+    ----------
+    basis : array of shape (D, r)
+        The estimate.
+    variance : float
+        Predicted variance of each entry of the tilt to the truth.
+    eigenvalue : float
+        Smallest eigenvalue of the inliers' share of x x^T.
+    residual : ResidualScale
+        How far inliers lie from it.
+    scale : float
+        The last scale s; infinite before the first.
+    """
+
+    basis: np.ndarray
+    variance: float
+    eigenvalue: float
+    residual: ResidualScale
+    scale: float = math.inf
+
+    @property
+    def misalignment(self) -> float:
+        """R^2: predicted squared angle of one direction, at most 1."""
+        return min((self.basis.shape[0] - self.basis.shape[1]) * self.variance, 1.0)
+
+
+@dataclass(frozen=True)
+class PooledBlock:
+    """The r x r block averaged over steps by precision, forgetting half at each."""
+
+    mean: np.ndarray
+    weight: float
+
+    def add(self, block: np.ndarray, weight: float) -> PooledBlock:
+        """Average with one more block."""
+        old = KEPT_WEIGHT * self.weight
+        total = old + weight
+        return PooledBlock((old * self.mean + weight * block) / total, total)
+
+
+class Refinement:
+    """The last part of a run: it spends what is left, and plans anew after every step.
+
+    Parameters
+    ----------
+    run : AdaptiveRun
+        What is asked and what it is paid from.
+    scale : float
+        c in s = c sqrt(R^2 + tau^2), for the plan.
+    max_steps, preferred_steps : int
+        Steps at most, and where the plan does not mind.
+    """
+
+    def __init__(
+        self, run: AdaptiveRun, *, scale: float, max_steps: int, preferred_steps: int
+    ) -> None:
+        self.run, self.scale = run, scale
+        self.max_steps, self.preferred_steps = max_steps, preferred_steps
+        self.query = WhitenedBlocks(run.neighbors, run.center)
+
+    def model(self, n_components: int) -> Model:
+        """What the plan takes for the errors of a step."""
+        entry = self.query.sensitivity(self.run.neighbors) / self.query.weights[1]
+        outside = max(self.run.n_features - n_components, 1)
+        return Model(self.run.n_rows, outside, entry, self.scale)
+
+    def refine(self, estimate: SubspaceEstimate, planned: int) -> np.ndarray:
+        """Tilt the subspace until nothing is left of the budget; the basis that it ends with.
+
+        Parameters
+        ----------
+        estimate : SubspaceEstimate
+            Where it begins.
+        planned : int
+            Steps that were planned before anything was asked.
+        """
+        run = self.run
+        pooled: PooledBlock | None = None
+        step = 0
+        while run.left > 0:
+            remaining = max(planned, 1) if step == 0 else self._steps_left(estimate, step)
+            mu2 = run.left / remaining if step < self.max_steps - 1 else run.left
+            wanted = estimate.residual.best_scale(estimate.misalignment)
+            scale = wanted if step == 0 else max(wanted, FASTEST_FALL * estimate.scale)
+            scale = max(scale, SMALLEST_SCALE[run.neighbors])
+            estimate, pooled = self._refine_once(estimate, pooled, scale, mu2)
+            step += 1
+        return estimate.basis
+
+    def _steps_left(self, estimate: SubspaceEstimate, done: int) -> int:
+        steps, _ = choose_number_of_steps(
+            self.model(estimate.basis.shape[1]),
+            estimate.variance,
+            estimate.residual.tau2,
+            self.run.left,
+            estimate.eigenvalue,
+            most=MOST_PLANNED_STEPS,
+            preferred=max(1, self.preferred_steps - done),
+        )
+        return max(1, steps)
+
+    def _refine_once(
+        self, estimate: SubspaceEstimate, pooled: PooledBlock | None, scale: float, mu2: float
+    ) -> tuple[SubspaceEstimate, PooledBlock]:
+        """One release of (A, B), the tilt it implies, and what was learned from it."""
+        run, d = self.run, self.run.n_features
+        answer = run.ask(self.query, (estimate.basis, scale), event=REFINE, mu2=mu2)
+        first, second = (part / run.n_rows for part in answer.value)
+        noise = [answer.noise_std / (run.n_rows * weight) for weight in self.query.weights]
+        pool = PooledBlock(first, mu2) if pooled is None else pooled.add(first, mu2)
+        r = estimate.basis.shape[1]
+        values, vectors = np.linalg.eigh(pool.mean)
+        least = max(noise[0] * math.sqrt(r * mu2 / pool.weight), 1e-12)
+        inverse = 1 / np.maximum(values, least)
+        tilt = scale * (second @ vectors) * inverse @ vectors.T
+        error2 = float(np.mean((scale * noise[1] * inverse) ** 2))
+        seen = float(np.sum(tilt**2)) / (r * (d - r))
+        # Innovation test: a tilt larger than predicted says that the prior was too sure.
+        tolerated = 1 + SURPRISE * math.sqrt(2 / (r * (d - r)))
+        surprised = seen > tolerated * (estimate.variance + error2)
+        prior = max(estimate.variance, seen - error2) if surprised else estimate.variance
+        gain = prior / (prior + error2) if prior + error2 > 0 else 1.0
+        basis = Grassmann(d, r).exp(estimate.basis, gain * tilt)
+        mass, mass_noise = float(np.trace(first)), noise[0] * math.sqrt(r)
+        run.trace.append({"event": REFINE, "scale": scale, "gain": gain, "mass": mass, "mu2": mu2})
+        return replace(
+            estimate,
+            basis=basis,
+            variance=fuse(prior, error2),
+            residual=estimate.residual.add(scale, mass, estimate.misalignment, mass_noise),
+            scale=scale,
+        ), pool
+
+
+def first_estimate(
+    run: AdaptiveRun, start: Start, basis: np.ndarray, leading: int, residual: float
+) -> SubspaceEstimate:
+    """What the start says of a basis; eigenvalues beyond the ``leading`` ones count as the bulk.
+
+    ``residual`` is the guess of the inliers' residual scale.
+    """
+    d = run.n_features
+    entry = start.noise_std / math.sqrt(2)
+    if leading == basis.shape[1]:  # the start's own directions
+        inside = start.values[:leading]
+    else:
+        inside = np.linalg.eigvalsh(basis.T @ start.moment @ basis)[::-1]
+    ahead = float(deflate(start.values[:leading], entry, d).sum())
+    bulk = max(0.0, (1 - ahead) / max(d - leading, 1))
+    gap = np.maximum(deflate(inside, entry, d) - bulk, max(entry * math.sqrt(d), 1e-12))
+    eigenvalue = float(min(gap.min(), 1.0))
+    sampling = 1 / (run.n_rows * d * d * eigenvalue**2)
+    return SubspaceEstimate(
+        basis=basis,
+        variance=(entry / eigenvalue) ** 2 + sampling,
+        eigenvalue=eigenvalue,
+        residual=ResidualScale(min(1.0, float(gap.sum())), residual, basis.shape[1]),
+    )
+
+
+def deflate(values: np.ndarray, entry_noise: float, size: int) -> np.ndarray:
+    """Eigenvalues without the inflation by noise (the inverse of l + size e^2 / l)."""
+    inside = np.maximum(values**2 - 4 * size * entry_noise**2, 0.0)
+    return np.asarray((values + np.sqrt(inside)) / 2)
