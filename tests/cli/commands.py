@@ -1,5 +1,6 @@
 """Commands in this process, and tables for them."""
 
+import csv
 import io
 import json
 from contextlib import redirect_stderr, redirect_stdout
@@ -47,3 +48,9 @@ def write_csv(path, table, names=None):
     body = "\n".join(",".join(repr(float(x)) for x in row) for row in np.asarray(table))
     path.write_text(header + body + "\n")
     return path
+
+
+def read_csv(path):
+    """The lines of a CSV file, as texts."""
+    with open(path, newline="") as stream:
+        return list(csv.reader(stream))

@@ -1,138 +1,90 @@
-import json
+"""The whole command line: its help, how quickly it starts, and shell completion."""
+
 import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
-from veilspan import PrivacyStatement, SampledGaussianEvent, __version__, epsilon_spent
-from veilspan.cli.demo.methods import epsilon_at_least, rounded_down
-from veilspan.cli.demo.picture import aligned, map_colours
+from cli.commands import run
+from veilspan import __version__
+
+COMMANDS = {
+    "Start here:": ["demo", "datasets", "plan"],
+    "Work:": ["fit", "transform", "recommend"],
+    "Check:": ["report", "audit", "ledger"],
+    "Evidence:": ["reproduce"],
+}
+
+NOT_FOR_HELP = (
+    "numpy", "scipy", "sklearn", "matplotlib", "pandas", "dask", "dp_accounting", "rich.markdown",
+    "pygments", "markdown_it",
+)  # fmt: skip
 
 
-def run(*arguments, cwd, expect=0, first=""):
-    result = subprocess.run(
-        [sys.executable, "-c", f"{first}from veilspan.cli import main; main()", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        cwd=cwd,
-        env={**os.environ, "COLUMNS": "120", "NO_COLOR": "1"},
+def test_help_reads_like_a_tour(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    lines = run("--help").out.splitlines()
+    place = 0
+    for title, commands in COMMANDS.items():
+        place = lines.index(title, place)
+        shown = [line.split()[0] for line in lines[place + 1 :][: len(commands)]]
+        assert shown == commands, f"each of {title} fits in one line, in this order"
+    text = "\n".join(lines)
+    assert "Exit codes:" in text
+    for code in ("  0  done", "  4  the budget does not cover", "130  stopped by Ctrl-C"):
+        assert code in text
+    assert "--install-completion" in text
+
+
+@pytest.mark.parametrize("command", [c for group in COMMANDS.values() for c in group])
+def test_every_command_has_help_and_json(command):
+    words = [command, "create"] if command == "ledger" else [command]
+    text = run(*words, "--help").out
+    assert "--json" in text
+    assert text.startswith(f"Usage: veilspan {command}")
+
+
+def modules_after(*words):
+    code = (
+        "import sys\nfrom veilspan.cli import main\n"
+        "try:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
+        "print('\\n'.join(sys.modules), file=sys.stderr)"
     )
-    assert result.returncode == expect, result.stderr
-    return result
+    result = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=120
+    )
+    return set(result.stderr.split())
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    """The demo with its defaults, run once: what it printed, and its folder."""
-    where = tmp_path_factory.mktemp("demo")
-    return run("demo", cwd=where).stdout, where / "veilspan-demo"
+@pytest.mark.parametrize("words", [("--help",), ("fit", "--help"), ("--version",)])
+def test_help_loads_nothing_heavy(words):
+    loaded = modules_after(*words)
+    assert "veilspan.cli.app" in loaded
+    assert sorted(loaded & set(NOT_FOR_HELP)) == []
+    assert len(loaded) < 600
 
 
-def test_demo_writes_a_picture_and_a_record_that_verifies(demo):
-    shown, folder = demo
-    assert "epsilon" in shown
-    assert "Only the components are private" in shown
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "components.npy",
-        "picture.png",
-        "privacy.json",
-    ]
-    record = json.loads((folder / "privacy.json").read_text())
-    assert PrivacyStatement.from_dict(record["privacy"]).verify()
-    components = np.load(folder / "components.npy")
-    np.testing.assert_allclose(components @ components.T, np.eye(2), atol=1e-12)
-    assert (folder / "picture.png").read_bytes().startswith(b"\x89PNG")
+def test_a_wrong_word_loads_nothing_heavy():
+    assert "sklearn" not in modules_after("fit", "nope", "a.csv", "--out", "b")
 
 
-def test_the_demo_is_honest_about_every_method(demo):
-    record = json.loads((demo[1] / "privacy.json").read_text())
-    assert (record["rows"], record["loci"], record["columns"]) == (2387, 10_000, 200)
-    found = record["map correlation"]
-    # Over 60 runs 0.97 to 0.984 for the release; without noise the answer is always the same.
-    assert found["private robust PCA"] > 0.9
-    assert found["plain PCA"] == pytest.approx(0.4865, abs=0.01)
-    statements = {
-        name: PrivacyStatement.from_dict(s) for name, s in record["other releases"].items()
-    }
-    assert all(statement.verify() for statement in statements.values())
-    printed = statements.pop("dp-SGGD as printed")
-    assert printed.epsilon >= record["as printed"]["epsilon at least"] > 10_000
-    assert record["as printed"]["epsilon claimed"] == 1
-    assert len(statements) == 2
-    assert all(statement.epsilon == pytest.approx(1) for statement in statements.values())
+def test_completion_knows_the_commands_and_kinds():
+    def complete(line):
+        result = subprocess.run(
+            [sys.executable, "-c", "from veilspan.cli import main; main()"],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env={**os.environ, "_VEILSPAN_COMPLETE": "complete_bash", "COMP_WORDS": line,
+                 "COMP_CWORD": str(len(line.split()))},
+        )  # fmt: skip
+        return result.stdout.split()
+
+    assert {"fit", "plan", "ledger"} <= set(complete("veilspan "))
+    assert complete("veilspan fit ")[:2] == ["pca", "robust-pca"]
 
 
-def test_the_lower_bound_stays_below_the_accountant():
-    """Where the accountant is exact, counting must not claim more than it."""
-    for noise, rate, steps in ((0.3, 0.05, 40), (0.5, 0.1, 100), (1.0, 0.01, 300)):
-        events = (SampledGaussianEvent("step", rate, noise, steps),)
-        epsilon = epsilon_spent(events, 1e-6)
-        statement = PrivacyStatement(
-            method="",
-            epsilon=epsilon,
-            delta=1e-6,
-            neighbors="replace-one",
-            events=events,
-            assumptions=(),
-            private=True,
-        )
-        assert 0 <= epsilon_at_least(statement) <= epsilon
-    assert rounded_down(63_712.8) == "63,000"
-    assert rounded_down(7.9) == "7"
-
-
-def test_a_view_is_turned_to_the_map_without_changing_its_shape():
-    rng = np.random.default_rng(0)
-    truth = rng.normal(size=(40, 2))
-    turn = np.array([[0.6, -0.8], [-0.8, -0.6]])
-    np.testing.assert_allclose(aligned(3 * truth @ turn + 5, truth), truth, atol=1e-12)
-
-
-def test_colours_are_colours_and_differ_between_corners():
-    corners = np.array([[x, y] for x in (-10.0, 10.0) for y in (-10.0, 10.0)])
-    colours = map_colours(corners)
-    assert colours.shape == (4, 3)
-    assert colours.min() >= 0
-    assert colours.max() <= 1
-    gaps = np.linalg.norm(colours[:, None] - colours[None], axis=2)
-    assert gaps[~np.eye(4, dtype=bool)].min() > 0.3
-
-
-def test_json_and_all_but_the_picture_without_matplotlib(tmp_path):
-    absent = "import sys; sys.modules['matplotlib'] = None;"
-    result = run("demo", "--json", "--epsilon", "3", cwd=tmp_path, first=absent)
-    assert json.loads(result.stdout)["privacy"]["epsilon"] == pytest.approx(3)
-    written = {path.name for path in (tmp_path / "veilspan-demo").iterdir()}
-    assert written == {"components.npy", "privacy.json"}
-    assert result.stderr.splitlines() == [
-        "veilspan: note: no picture was drawn, because matplotlib is not installed: "
-        'pip install "veilspan[plots]" brings it.'
-    ]
-
-
-def test_the_demo_needs_a_finite_budget(tmp_path):
-    result = run("demo", "--epsilon", "inf", cwd=tmp_path, expect=1)
-    assert result.stderr.startswith("veilspan: the demo compares private methods")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_errors_are_one_sentence_without_a_traceback(tmp_path):
-    result = run("demo", "--epsilon", "-1", cwd=tmp_path, expect=1)
-    assert result.stderr.startswith("veilspan: epsilon must be positive")
-    assert "Traceback" not in result.stderr
-    assert "Traceback" in run("--debug", "demo", "--epsilon", "-1", cwd=tmp_path, expect=1).stderr
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_unwritable_folder_is_said_in_one_sentence(tmp_path):
-    (tmp_path / "file").write_text("")
-    result = run("demo", "--out", "file/inside", cwd=tmp_path, expect=1)
-    assert "Traceback" not in result.stderr
-
-
-def test_version_and_help(tmp_path):
-    assert __version__ in run("--version", cwd=tmp_path).stdout
-    assert "demo" in run("--help", cwd=tmp_path).stdout
+def test_version_and_help():
+    assert __version__ in run("--version").out
+    assert "demo" in run("--help").out

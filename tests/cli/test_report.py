@@ -1,15 +1,17 @@
-"""``veilspan report``, without the command line around it."""
+"""``veilspan report``: the page of a release, with an account and an audit."""
 
 import json
 
 import pytest
 
+from cli.commands import refused, run, write_csv
 from reports.releases import ROWS, fitted
 from veilspan import PCA, Ledger
 from veilspan.audit.verdict import AuditLine, AuditReport
 from veilspan.cli.report import report
 from veilspan.releases import save
 from veilspan.reports import report_html
+from veilspan.reports.extras import audit_of
 
 
 def test_a_release_gets_its_page(tmp_path, capsys):
@@ -77,3 +79,37 @@ def test_an_account_needs_a_name(tmp_path):
     folder = save(fitted("PCA"), tmp_path / "release")
     with pytest.raises(ValueError, match="say which one by --dataset"):
         report(folder, ledger=str(tmp_path / "budget.db"))
+
+
+def test_report(releases, tmp_path):
+    run("report", releases / "pca", "--out", tmp_path / "page.html")
+    assert "epsilon" in (tmp_path / "page.html").read_text()
+    assert run("report", releases / "pca", "--json").json
+
+
+LINE = {"check": "replay", "claimed": 1.0, "lower_bound": None, "runs": 3, "verdict": "fine",
+        "ok": True}  # fmt: skip
+
+AUDIT = {"method": "PCA", "delta": 1e-6, "neighbors": "replace-one", "alpha": 0.01}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"checks": []},
+        {**AUDIT, "checks": []},
+        {**AUDIT, "checks": 3},
+        {**AUDIT, "checks": [3]},
+        {**AUDIT, "checks": [{}]},
+        {**AUDIT, "checks": [{**LINE, "ok": "false"}]},
+        {**AUDIT, "checks": [{**LINE, "claimed": "much"}]},
+        {**AUDIT, "checks": [{**LINE, "more": 1}]},
+        {**AUDIT, "checks": [LINE], "delta": None},
+    ],
+)
+def test_a_wrong_audit_record(record, tmp_path):
+    run("fit", "pca", write_csv(tmp_path / "rows.csv", ROWS), "--out", tmp_path / "r")
+    (tmp_path / "audit.json").write_text(json.dumps(record))
+    said = refused("report", tmp_path / "r", "--audit", tmp_path / "audit.json")
+    assert said.startswith("audit must be the report of veilspan.audit.audit, or its to_dict()")
+    assert audit_of({**AUDIT, "checks": [LINE]}).ok

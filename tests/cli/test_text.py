@@ -1,4 +1,4 @@
-"""First lines and control characters: no row becomes names in silence, no text runs a terminal."""
+"""Control characters: no text that came from a file runs a terminal."""
 
 import ast
 import json
@@ -11,119 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import veilspan.cli
-from cli.commands import refused, run, write_csv
+from cli.commands import refused, run
 from veilspan import PCA
 from veilspan._printable import printable
-from veilspan.cli.io.tables import read_table
-from veilspan.releases import load
 
 SECRET = "Karoline"
+
 RED = "\x1b[31m"
+
 ROWS = np.random.default_rng(0).standard_normal((20, 3))
-
-
-def error_of(path, text, **options):
-    path.write_text(text)
-    with pytest.raises(ValueError) as caught:
-        read_table(str(path), **options)
-    assert SECRET not in str(caught.value)
-    return str(caught.value)
-
-
-# First lines.
-
-
-@pytest.mark.parametrize(
-    "first", [f"{SECRET},NA", f"{SECRET},2020-01-31", f"{SECRET},12:30", f"{SECRET},?", "yes,no",
-              f"{SECRET},$ 5", f"{SECRET},-", f"{SECRET},180cm", "73519kg,180cm", "<LOD73519,ND",
-              "0x73519,0x12"]
-)  # fmt: skip
-def test_a_first_row_of_text_is_not_taken_for_names(first, tmp_path):
-    said = error_of(tmp_path / "a.csv", f"{first}\n1,2\n3,4\n")
-    assert said.startswith("the first line of a.csv holds what may be values of a row")
-    assert said.endswith("say --header if it names the columns, --no-header if it is a row.")
-
-
-@pytest.mark.parametrize("header", [None, True])
-@pytest.mark.parametrize(
-    "text", ['a,"b\n73519,2\n0.5,"0.6"\n1,2\n', '"a\n73519",b\n1,2\n3,4\n', 'a,"b\r73519"\n1,2\n']
-)
-def test_a_quote_that_stays_open_publishes_no_row(text, header, tmp_path):
-    said = error_of(tmp_path / "a.csv", text, header=header)
-    assert "73519" not in said
-    assert "a quote that stays open" in said
-
-
-def test_a_cell_of_the_first_line_is_not_quoted_beside_cells_like_it(tmp_path):
-    """In a column of texts, the first line looks like every other."""
-    said = error_of(tmp_path / "a.csv", f"{SECRET},Ulm\nPaul,2\nAnna,3\n")
-    assert "in column 1 (the first is 1; --header allows their names)" in said
-    wide = ",".join([SECRET] + [f"t{i}" for i in range(20)])
-    said = error_of(tmp_path / "a.csv", f"{wide}\n{'1,' + 'x,' * 19}x\n")
-    assert "in column 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, ... (the first is 1" in said
-
-
-def test_what_the_first_line_is_can_be_said(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text("2019,2020\n1,2\n3,4\n")
-    assert read_table(str(path)).rows.tolist() == [[2019, 2020], [1, 2], [3, 4]]
-    assert read_table(str(path), header=False).rows.tolist() == [[2019, 2020], [1, 2], [3, 4]]
-    named = read_table(str(path), header=True)
-    assert (named.names, named.rows.tolist()) == (("2019", "2020"), [[1, 2], [3, 4]])
-    said = error_of(path, f"{SECRET},Ulm\nPaul,2\n", header=False)
-    assert said.startswith("a.csv holds text, not numbers, in 0, 1: leave ids out")
-    path.write_text("name,age\nPaul,2\n")
-    with pytest.raises(ValueError, match="not numbers, in name: leave ids out"):
-        read_table(str(path), header=True)
-    with pytest.raises(ValueError, match="has no column 'x'; it has name, age"):
-        read_table(str(path), header=True, columns=["x"])
-    np.save(tmp_path / "a.npy", ROWS)
-    with pytest.raises(ValueError, match=r"are for CSV files, which a\.npy is not"):
-        read_table(str(tmp_path / "a.npy"), header=True)
-
-
-def test_the_commands_take_it(tmp_path):
-    path = write_csv(tmp_path / "a.csv", ROWS, ["2019", "2020", "2021"])
-    result = run("fit", "pca", path, "--out", tmp_path / "r", "--header", "--json").json
-    assert result["columns"] == ["2019", "2020", "2021"]
-    assert load(tmp_path / "r").plan_.n_rows == 20
-    run("transform", tmp_path / "r", path, "--header", "--out", tmp_path / "z.npy")
-    assert np.load(tmp_path / "z.npy").shape == (20, 3)
-    shown = run("fit", "pca", path, "--out", tmp_path / "s", "--no-header", "--json").json
-    assert shown["columns"] is None
-    assert load(tmp_path / "s").plan_.n_rows == 21
-    (tmp_path / "r.csv").write_text("\n".join(f"{u},{i},5" for u in range(9) for i in range(3)))
-    words = (
-        "fit",
-        "recommend",
-        tmp_path / "r.csv",
-        "--items",
-        "observed",
-        "-p",
-        "rating_range=1,5",
-    )
-    more = ("--columns", "0,1,2", "--no-header", "--out", tmp_path / "shop")
-    run(*words, *more)
-    run("recommend", tmp_path / "shop", tmp_path / "r.csv", *more[:3])
-
-
-def test_names_that_go_into_a_release_are_said(tmp_path):
-    path = write_csv(tmp_path / "a.csv", ROWS, "abc")
-    shown = run("fit", "pca", path, "--out", tmp_path / "r").out
-    assert "Learned from the columns a, b, c: their names are part of the release." in shown
-
-
-def test_a_hundred_thousand_columns(tmp_path):
-    """Seconds; a reader that looks for each name in the list of all takes minutes."""
-    names = [f"c{i}" for i in range(100_000)]
-    path = tmp_path / "wide.csv"
-    path.write_text(",".join(names) + "\n" + ",".join(["1"] * len(names)) + "\n")
-    table = read_table(str(path), columns=names[::-1][1:], target="c99999")
-    assert table.rows.shape == (1, 99_999)
-    assert table.names[0] == "c99998"
-
-
-# Control characters.
 
 
 @given(st.text())
@@ -193,6 +89,7 @@ def test_no_control_character_of_a_statement_reaches_the_terminal(tmp_path):
 
 
 CLI = Path(veilspan.cli.__file__).parent
+
 #: Where the one way to print is.
 CONSOLE = CLI / "console.py"
 

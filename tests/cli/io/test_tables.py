@@ -8,12 +8,12 @@ import pytest
 from scipy import sparse
 
 from cli.commands import write_csv
-from veilspan.cli.io.output_tables import write_table
-from veilspan.cli.io.ratings import read_ids, read_ids_like, read_items, read_ratings
 from veilspan.cli.io.tables import read_table
 
 SECRET = "Karoline"
+
 RNG = np.random.default_rng(0)
+
 ROWS = RNG.standard_normal((20, 3))
 
 
@@ -162,41 +162,28 @@ def test_folders_of_parquet_files_stay_lazy(tmp_path):
     assert "holds no parquet files" in error_of(tmp_path / "empty")
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".npy", ".parquet"])
-def test_written_tables_are_read_again(tmp_path, suffix):
-    if suffix == ".parquet":
-        pytest.importorskip("pyarrow")
-    write_table(tmp_path / f"a{suffix}", ["p", "q", "r"], list(ROWS.T))
-    np.testing.assert_array_equal(read_table(str(tmp_path / f"a{suffix}")).rows, ROWS)
-    assert [path.name for path in tmp_path.iterdir()] == [f"a{suffix}"]
+def test_arrays_without_columns_to_choose(tmp_path):
+    sparse.save_npz(tmp_path / "s.npz", sparse.csr_array(np.eye(4)))
+    np.save(tmp_path / "m.npy", np.ones((4, 2, 2)))
+    for name in ("s.npz", "m.npy"):
+        for options in ({"columns": ["0"]}, {"target": "0"}):
+            with pytest.raises(ValueError, match="all of which is read: --columns and --target"):
+                read_table(str(tmp_path / name), **options)
 
 
-def test_ids():
-    assert read_ids(["1", "20"]) == [1, 20]
-    assert read_ids(["01", "20"]) == ["01", "20"]
-    assert read_ids(["a", "1"]) == ["a", "1"]
-    assert read_ids_like([1, 2], ["2", "x"]) == [2, "x"]
-    assert read_ids_like(["1", "a"], ["1"]) == ["1"]
-
-
-def test_ratings(tmp_path):
-    path = tmp_path / "r.csv"
-    path.write_text("who,what,stars\nann,7,5\nbob,9,1\n")
-    users, items, ratings = read_ratings(str(path), None, "who,what,stars")
-    assert (users, items, ratings.tolist()) == (["ann", "bob"], [7, 9], [5.0, 1.0])
-    assert read_ratings(str(path), ["7", "9"], "who,what,stars")[1] == ["7", "9"]
-    with pytest.raises(ValueError, match="must have the columns user, item, rating"):
-        read_ratings(str(path), None)
-    with pytest.raises(ValueError, match="names three columns"):
-        read_ratings(str(path), None, "who,what")
-    path.write_text(f"user,item,rating\n{SECRET},7,\n")
-    with pytest.raises(ValueError, match="empty cells in rating"):
-        read_ratings(str(path), None)
-    (tmp_path / "items.txt").write_text("7\n\n9\n")
-    assert read_items(str(tmp_path / "items.txt")) == [7, 9]
-    assert read_items("observed") is None
-    (tmp_path / "none.txt").write_text("\n")
-    with pytest.raises(ValueError, match=r"none\.txt lists no item"):
-        read_items(str(tmp_path / "none.txt"))
-    with pytest.raises(FileNotFoundError, match="--items names one, or says observed"):
-        read_items(str(tmp_path / "nothing"))
+def test_bad_archives(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, indptr=np.arange(3), data=np.ones(2))
+    with pytest.raises(ValueError, match=r"a\.npz holds no whole sparse matrix of numbers\."):
+        read_table(str(path))
+    np.savez(path, X=np.ones((4, 2)), y=np.ones(3))
+    with pytest.raises(ValueError, match="must hold one target for each row"):
+        read_table(str(path), target="y")
+    with pytest.raises(ValueError, match="has no column 'X'"):
+        read_table(str(path), target="X")
+    np.savez_compressed(path, X=np.ones((400, 20)))
+    whole = bytearray(path.read_bytes())
+    whole[60:90] = b"\xff" * 30
+    path.write_bytes(bytes(whole))
+    with pytest.raises(ValueError, match="is no NumPy file of numbers, or is cut off"):
+        read_table(str(path))

@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
@@ -14,8 +13,7 @@ import veilspan.ledger.releases
 import veilspan.releases
 from cli.commands import refused, run, write_csv
 from veilspan import PCA, Ledger
-from veilspan.cli.stop_signals import stop_like_ctrl_c
-from veilspan.releases import load, save
+from veilspan.releases import load
 
 ROWS = np.random.default_rng(0).standard_normal((50, 3))
 
@@ -79,7 +77,7 @@ def test_broken_off_before_it_was_recorded(paid, tmp_path, monkeypatch):
     """Nobody can know what got out: what was charged stays spent, and a new try is asked for."""
     words, account = paid
     with monkeypatch.context() as patch:
-        patch.setattr(PCA, "_run", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(PCA, "_keep", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         run(*words, expect=130)
     said = refused(*words)
     assert "broke off" in said
@@ -164,96 +162,3 @@ def test_a_release_that_the_ledger_cannot_copy_is_not_lost(paid, tmp_path, monke
     shutil.rmtree(tmp_path / "r")
     assert "was not stored. On the command line" in refused(*words)
     assert account.spent().charges == 1
-
-
-# Signals.
-
-STOPPED = """
-import os, pathlib, signal, sys, veilspan.releases
-from veilspan.cli import main
-
-def stopped(model, folder, **_):
-    assert pathlib.Path(folder).name.startswith(".r.")
-    os.kill(os.getpid(), signal.SIGTERM)
-
-veilspan.releases.save = stopped
-main(sys.argv[1:])
-"""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="needs signals")
-def test_asked_to_stop_nothing_stays_behind(tmp_path):
-    rows = write_csv(tmp_path / "rows.csv", ROWS, "abc")
-    words = ["fit", "pca", str(rows), "--out", str(tmp_path / "deep" / "r")]
-    result = subprocess.run(
-        [sys.executable, "-c", STOPPED, *words], timeout=300, capture_output=True, text=True
-    )
-    assert result.returncode == 143
-    assert result.stderr == "veilspan: stopped.\n"
-    assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]
-
-
-@pytest.mark.skipif(os.name != "posix", reason="needs signals")
-def test_signals_are_given_back():
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        with stop_like_ctrl_c() as came:
-            with pytest.raises(KeyboardInterrupt):
-                os.kill(os.getpid(), signal.SIGTERM)
-            os.kill(os.getpid(), signal.SIGTERM)  # what cleans up is not disturbed
-        assert came == [signal.SIGTERM]
-        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        with stop_like_ctrl_c() as came:
-            os.kill(os.getpid(), signal.SIGTERM)
-        assert came == []
-        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def test_a_thread_takes_no_signals():
-    failed = []
-
-    def elsewhere():
-        try:
-            with stop_like_ctrl_c():
-                pass
-        except ValueError as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=elsewhere)
-    thread.start()
-    thread.join()
-    assert failed == []
-
-
-@pytest.mark.parametrize(("mask", "mode"), [(0o077, 0o600), (0o022, 0o644)])
-def test_the_users_umask_holds_for_all_that_is_written(tmp_path, mask, mode):
-    rows = write_csv(tmp_path / "rows.csv", ROWS, "abc")
-    out = tmp_path / "out"
-    before = os.umask(mask)
-    try:
-        out.mkdir()
-        run("fit", "pca", rows, "--out", out / "r", "--key", out / "key")
-        run("transform", out / "r", rows, "--out", out / "z.csv")
-        run("report", out / "r", "--out", out / "page.html")
-        run("datasets", "spd", "--rows", 5, "--out", out / "spd.npy")
-    finally:
-        os.umask(before)
-    files = {path.name: path.stat().st_mode & 0o777 for path in out.rglob("*") if path.is_file()}
-    assert files.pop("key") == 0o600
-    assert len(files) == 6
-    assert set(files.values()) == {mode}
-    assert (out / "r").stat().st_mode & 0o777 == 0o777 & ~mask
-
-
-def test_a_release_is_not_taken_for_one_that_it_replaces(tmp_path):
-    from veilspan.cli.io.release_folder import read_replaced_id
-
-    assert read_replaced_id(tmp_path / "nothing") == ""
-    model = PCA(1).fit(ROWS)
-    assert read_replaced_id(save(model, tmp_path / "r")) == model.privacy_.release_id
-    (tmp_path / "r" / "release.json").write_text("{}")
-    assert read_replaced_id(tmp_path / "r") == ""
