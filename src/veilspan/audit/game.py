@@ -22,15 +22,13 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from veilspan.audit.bounds import ErrorRates, error_rates
-from veilspan.audit.neighbors import Pair
-from veilspan.audit.replay import ReplayReport, replay
 from veilspan.curator.tape import Entry, ReplayMismatchError, Tape, recording, replaying
 
 #: ``fit(table, seed)``: one run on the arguments of a fit, with noise and coins from a seed.
@@ -90,18 +88,6 @@ def play(
         first = np.array([_score(fit, one, two, s, report) for s in seeds[:runs]])
         second = np.array([-_score(fit, two, one, s, report) for s in seeds[runs:]])
     return Game(first, second)
-
-
-def worst_pair(fit: SeededFit, pairs: Sequence[Pair], seed: int = 0) -> tuple[Pair, ReplayReport]:
-    """The pair that a replay finds farthest apart, for one fixed seed, and what it found."""
-    found: tuple[Pair, ReplayReport] | None = None
-    for pair in pairs:
-        report = replay(lambda table: fit(table, seed), pair.one, pair.two)
-        if found is None or report.realised_mu > found[1].realised_mu:
-            found = pair, report
-    if found is None:
-        raise ValueError("there is no pair of tables to choose from.")
-    return found
 
 
 def score_runs(

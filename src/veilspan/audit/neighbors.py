@@ -38,11 +38,6 @@ class Pair:
     one: tuple[Any, ...]
     two: tuple[Any, ...]
 
-    @property
-    def swapped(self) -> Pair:
-        """The same two inputs, the other one first."""
-        return Pair(f"{self.name}, swapped", self.two, self.one)
-
 
 def table_pairs(
     n_features: int,

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nonprivate.completion_baselines import als_fit
 from solvers.completion.cases import RELATIONS, errors, fitted, replayed, task
 from veilspan.datasets.ratings import make_ratings
-from veilspan.nonprivate.baselines.completion import als_fit
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import GaussianEvent
 from veilspan.queries.completion.item_systems import ItemSystems

@@ -3,9 +3,9 @@ import math
 import numpy as np
 import pytest
 
+from nonprivate.completion_baselines import frank_wolfe_fit
 from solvers.completion.cases import RELATIONS, errors, fitted, replayed, task
 from veilspan.datasets.ratings import make_ratings
-from veilspan.nonprivate.baselines.completion import frank_wolfe_fit
 from veilspan.privacy.events import GaussianEvent
 from veilspan.queries.completion.residual_moment import ResidualMoment
 from veilspan.solvers.completion.frank_wolfe import FrankWolfeCompletion, without_inflation

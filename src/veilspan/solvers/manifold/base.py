@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -153,12 +152,3 @@ class GeodesicMean:
             return
         direction = self.manifold.log(self.point, point) / self.count
         self.point = moved(self.manifold, self.point, direction)
-
-
-def mean_of_tail(manifold: Manifold, points: Sequence[np.ndarray]) -> np.ndarray:
-    """Intrinsic streaming mean of points."""
-    mean = GeodesicMean(manifold)
-    for point in points:
-        mean.add(point)
-    assert mean.point is not None
-    return mean.point
