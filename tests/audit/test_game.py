@@ -23,7 +23,7 @@ from veilspan import (
     SubspaceTracker,
 )
 from veilspan.audit import game
-from veilspan.audit.api import seeded
+from veilspan.audit.api import make_seeded_fit
 from veilspan.audit.bounds import choose_test
 from veilspan.audit.game import log_likelihood_ratio, play, score_runs
 from veilspan.audit.inputs import pairs_for
@@ -83,7 +83,7 @@ def worst_pair(fit, pairs, seed=0):
 
 def played(estimator, runs, seed=0, *, sound=True):
     """Worst of the small pairs, and a game on it; replay must agree on whether it is sound."""
-    fit = seeded(estimator)
+    fit = make_seeded_fit(estimator)
     with game.no_simulation_warnings():
         pair, report = worst_pair(fit, pairs_for(estimator, sizes=(5,)))
         assert report.ok is sound, report.findings
@@ -191,4 +191,4 @@ def test_any_mechanism_can_be_scored():
 
 def test_too_few_runs_are_refused():
     with pytest.raises(ValueError, match="two or more runs"):
-        play(seeded(PCA(1)), (np.eye(2),), (np.eye(2),), runs=1)
+        play(make_seeded_fit(PCA(1)), (np.eye(2),), (np.eye(2),), runs=1)
