@@ -11,6 +11,7 @@ import sys
 import warnings
 from functools import cached_property
 from inspect import CO_GENERATOR, isclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -64,7 +65,7 @@ def trace_calls(fit):
 
 def count_switches(calls):
     """Changes of file between one call and the next."""
-    return sum(one.co_filename != two.co_filename for one, two in zip(calls, calls[1:]))
+    return sum(one.co_filename != two.co_filename for one, two in pairwise(calls))
 
 
 def find_properties():

@@ -49,7 +49,7 @@ class Cells:
         return self._done[name]
 
     def clear(self) -> None:
-        """Forget all parts."""
+        """Forget all parts, and remove the file that kept them."""
         self.path.unlink(missing_ok=True)
         self._done = {}
 

@@ -77,7 +77,7 @@ def records(folder: Path) -> dict[str, Record]:
 
 
 def page_text(found: dict[str, Record], folder: str) -> str:
-    """The whole page."""
+    """Write the page: a summary of all papers, then each of them with its figures."""
     parts = [HEAD, summary(found)]
     parts += [section(paper, _of(found, paper), folder) for paper in PAPERS]
     return "\n".join(part for part in parts if part).rstrip() + "\n"
@@ -121,7 +121,7 @@ def anchor(paper: Paper) -> str:
 
 
 def section(paper: Paper, mine: list[Record], folder: str) -> str:
-    """Everything on one paper."""
+    """Write one paper: what it claims, what its methods cost, and every figure."""
     if not mine:
         return ""
     parts = [f"## {paper.short}\n", f"{paper.citation}.\n", claims_table(mine), costs_table(mine)]
@@ -177,7 +177,7 @@ def figure(record: Record, folder: str) -> str:
 
 
 def table(head: Iterable[Any], rows: Iterable[Iterable[Any]]) -> str:
-    """A table in Markdown."""
+    """Write a table in Markdown from its head and rows; cells may be of any type."""
     lines = [list(head)]
     lines.append(["---"] * len(lines[0]))
     lines += [list(row) for row in rows]

@@ -38,7 +38,7 @@ class Role:
     marker: str
 
     def line(self, **more: Any) -> dict[str, Any]:
-        """Keywords for ``ax.plot``."""
+        """Return the keywords for ``ax.plot`` that draw a line of this role."""
         return {"color": self.color, "linestyle": self.linestyle, "marker": self.marker, **more}
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 import veilspan
 from veilspan import Budget, GaussianEvent, Plan
-from veilspan.audit.meter import grid_of
+from veilspan.audit.measuring_tape import find_grid
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
 from veilspan.geometry import Ball, Euclidean, Lorentz, Sphere
@@ -40,7 +40,7 @@ def low_bits(count, seed, release=released):
         tables = [
             np.full((20, 1), size) for size in (0.0, rng.random(), 10.0 ** -rng.randrange(16))
         ]
-        grids = {grid_of(release(table, rng.randrange(2**32))) for table in tables}
+        grids = {find_grid(release(table, rng.randrange(2**32))) for table in tables}
         outcome.count("" if len(grids) == 1 else f"answers on {len(grids)} grids: bits tell sums")
     outcome.note = f"3 tables of {ANSWERS} answers each, on one grid or not"
     return outcome

@@ -3,7 +3,7 @@
 import random
 
 import veilspan
-from veilspan.audit.api import seeded
+from veilspan.audit.api import make_seeded_fit
 from veilspan.audit.game import no_simulation_warnings
 from veilspan.audit.inputs import pairs_for
 from veilspan.audit.replay import replay
@@ -41,7 +41,7 @@ def replays(count, seed, made=estimators):
     ]
     with no_simulation_warnings():
         for model, pair in rng.sample(cases, min(count, len(cases))):
-            fit = seeded(model)
+            fit = make_seeded_fit(model)
             found = replay(lambda table, fit=fit: fit(table, 0), pair.one, pair.two)
             answers += found.questions
             name = f"{type(model).__name__} ({model.neighbors}), {pair.name}"

@@ -246,6 +246,6 @@ def printed_rows(printed_table, measured):
 
 
 def texts(value):
-    """A power in words."""
+    """Write a fitted power and its standard error, where it has one."""
     slope, error = value
     return f"{slope:+.2f}" + ("" if math.isnan(error) else f" +- {error:.2f}")

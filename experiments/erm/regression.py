@@ -170,7 +170,7 @@ def draw(cells, epsilons):
 
 
 def run(job):
-    """Measure, draw, judge."""
+    """Fit every solver of linear regressions on every table, draw R^2, judge the claims."""
     names = list(TABLES)[: job.pick(1, 2, None)]
     epsilons = job.pick((1.0, 3.0), EPSILONS, EPSILONS)
     cases = [(n, m, s) for n in names for m in MODELS for s in range(job.pick(1, 2, 5))]

@@ -153,7 +153,7 @@ def shapes(job):
 
 
 def study(job):
-    """Rows of the CSV."""
+    """Fit all methods on tables of every shape; returns one row of the CSV for each fit."""
     seeds = job.pick(1, 2, 3)
     cases = [(n, p, s) for n, p in shapes(job) for s in range(1 if n * p > LARGE else seeds)]
     found = []
@@ -219,7 +219,7 @@ def judge(found, costs):
 
 
 def run(job):
-    """Measure, draw, judge."""
+    """Rerun Table 3: measure excess risk and gradients over n and p, draw, judge the claims."""
     found = study(job)
     costs = [*leak_costs(), *constant_costs()]
     measured = [exponents(found, name) for name in METHODS]

@@ -257,7 +257,7 @@ def seeds_text(found):
 
 
 def run(job):
-    """Measure, draw, judge."""
+    """Fit every linear solver on every set, draw test accuracy, judge the claims."""
     from . import verdicts
 
     found, missing = study(job)

@@ -8,7 +8,7 @@ from .tables import AUTO, EPSILONS, FIXED, GOALS, HINDSIGHT, PEER, PLAIN, SOLVER
 
 
 def judge(found, cells, epsilons=EPSILONS):
-    """All claims."""
+    """Judge our goals, the comparison with diffprivlib, and the choice made in hindsight."""
     return [
         *goals(cells, epsilons), *against_the_peer(cells, epsilons), *hindsight(found, epsilons)
     ]  # fmt: skip

@@ -137,7 +137,7 @@ def draw(cells, job):
 
 
 def run(job):
-    """Measure, judge and draw."""
+    """Count the rows that streams need at every size, judge the bounds by them, and draw."""
     cells = measure(job)
     claims = judge(cells)
     draw(cells, job)

@@ -71,9 +71,7 @@ def bound_of(first: Any, second: Any, threshold: float, delta: float = 0.0) -> f
 
 def diffprivlib(question: str, what: str, epsilon: float, threshold: float, runs: int,
                 **more: Any) -> Verdict:  # fmt: skip
-    """One game of ``benchmarks/_audit_peers.py``."""
-    if not SCRIPT.is_file():
-        raise PeerUnavailable("its games need a checkout")
+    """Play one game of ``benchmarks/_audit_peers.py`` against diffprivlib and judge its claim."""
     settings = {"runs": runs, "epsilon": epsilon, **more}
     told = ask("diffprivlib", ENVIRONMENTS["diffprivlib"], SCRIPT, question, settings)
     bound = bound_of(told["first"], told["second"], threshold)

@@ -128,7 +128,7 @@ def add_ratios(rows: list[dict[str, Any]]) -> None:
 
 
 def sentence(rows: list[dict[str, Any]], verdicts: dict[str, list[Verdict]]) -> str:
-    """What the table shows."""
+    """Say whom we stand beside, who gave no answer, and whose promises an audit refutes."""
     libraries = sorted({row["library"] for row in rows} - {OURS})
     silent = sorted({row["library"] for row in rows if row["failure"]})
     refuted = sorted({v.library for group in verdicts.values() for v in group if v.refuted})
@@ -138,7 +138,7 @@ def sentence(rows: list[dict[str, Any]], verdicts: dict[str, list[Verdict]]) -> 
 
 
 def source(job: Any) -> str:
-    """Where rows came from."""
+    """Name the sets that were used: those of --data only where their files are there."""
     found = "generated rows; breast cancer and digits of scikit-learn"
     folders = {"a9a": "a9a/a9a.gz", "MovieLens-1M": "movielens-1m/ml1m.npz"}
     real = [n for n, f in folders.items() if job.data is not None and (job.data / f).is_file()]

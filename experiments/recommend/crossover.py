@@ -25,7 +25,7 @@ def generated(n_users, n_items, seed):
 
 
 def films(folder, n_items, seed):
-    """The most rated films."""
+    """Load the ``n_items`` most rated films of MovieLens-1M."""
     return sets.movielens_1m(folder, seed, n_items)
 
 

@@ -175,7 +175,7 @@ def available(folder, names):
 
 
 def describe(data):
-    """One sentence of sizes."""
+    """Say how large a set is: users, items, ratings, and how many are held out."""
     per_user = np.diff(data.train.indptr)
     return (
         f"{data.name}: {data.shape[0]:,} users x {data.shape[1]:,} items, "

@@ -12,7 +12,7 @@ import surprise as library
 
 
 def main(name, settings):
-    """Fit and predict."""
+    """Fit scikit-surprise's algorithm ``name`` and print its predictions as JSON."""
     with np.load(json.loads(settings)["file"]) as ratings:
         train = list(zip(*(ratings[k].tolist() for k in ("user", "item", "rating"))))
         held = list(zip(*(ratings[k].tolist() for k in ("held_user", "held_item"))))

@@ -34,7 +34,7 @@ def settings():
 
 
 def fit(data, seed, epsilon, norm, ridge):
-    """RMSE of one setting."""
+    """Return the held-out error of the covariance solver with one setting."""
     deviation = (data.rating_range[1] - data.rating_range[0]) / 4
     full = norm * deviation * np.sqrt(min(data.cap, data.shape[1]))
     if ridge is None:

@@ -168,7 +168,7 @@ def mean(ratios):
 
 
 def verdict(table, tuned=True):
-    """One sentence."""
+    """Say in a sentence where RSVRG alone is best, and how far the untuned default is behind."""
     if not tuned:
         ratios = [cell["default_over_best"] for cell in table]
         return (

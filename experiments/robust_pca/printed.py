@@ -62,7 +62,7 @@ def reaper_start(d, rank, rng):
 
 
 def geodesic_update(basis, rows, std, size, rank, rng):
-    """Ambient noise, polar retraction."""
+    """A gradient step with noise in the whole space, brought back by the polar factor."""
     along = rows @ basis
     residual = rows - along @ basis.T
     lengths = np.sqrt(np.einsum("ij,ij->i", residual, residual))
@@ -83,7 +83,7 @@ def reaper_gradient(point, rows, std, rng):
 
 
 def gradient_update(point, rows, std, size, rank, rng):
-    """Euclidean projection by water-filling."""
+    """A gradient step, projected to matrices of trace r with eigenvalues in [0, 1]."""
     values, vectors = np.linalg.eigh(point - size * reaper_gradient(point, rows, std, rng))
     return (vectors * project_capped_simplex(values, rank)) @ vectors.T
 

@@ -38,7 +38,7 @@ from veilspan import (
     minimize,
 )
 from veilspan.audit import neighbors as pairs
-from veilspan.audit.replay import released
+from veilspan.audit.replay import collect_release
 from veilspan.geometry import SPD, Euclidean, Grassmann, Lorentz, PoincareBall, Sphere
 from veilspan.solvers.completion.als import ALSCompletion
 from veilspan.solvers.completion.frank_wolfe import FrankWolfeCompletion
@@ -95,7 +95,7 @@ def tracked(arguments, relation):
         random_state=0,
     )  # fmt: skip
     return [
-        released(tracker.partial_fit(part))
+        collect_release(tracker.partial_fit(part))
         for part in np.array_split(stream, min(len(stream), 6))
         if len(part)
     ]

@@ -23,7 +23,7 @@ from veilspan.audit.bounds import ErrorRates
 from veilspan.audit.inputs import kind_of, pairs_around, pairs_for
 from veilspan.audit.neighbors import SIZES, table_pairs
 from veilspan.audit.replay import replay
-from veilspan.audit.verdict import AuditReport, Claim, line_of
+from veilspan.audit.verdict import AuditReport, Claim, make_line
 from veilspan.curator.curator import Curator
 from veilspan.geometry import Ball, Euclidean
 from veilspan.privacy import gdp
@@ -175,7 +175,6 @@ def test_neighbours_differ_in_one_row(neighbors):
         kept = len(one) - (neighbors == "replace-one")
         assert len(two) == kept + 1
         np.testing.assert_array_equal(one[:kept], two[:kept])
-        assert pair.swapped.one == pair.two
     assert len(list(table_pairs(3, neighbors))) == 8 * (len(SIZES) + 1)
 
 
@@ -225,7 +224,7 @@ def test_a_claim_needs_numbers():
 
 
 def test_infinite_bounds_are_json():
-    line = line_of("replay", Claim(1.0, 1e-6), math.inf, 3, "no noise")
+    line = make_line("replay", Claim(1.0, 1e-6), math.inf, 3, "no noise")
     report = AuditReport("X", 1e-6, "replace-one", 1e-6, (line,))
     assert (
         json.loads(json.dumps(report.to_dict(), allow_nan=False))["checks"][0]["lower_bound"]

@@ -10,11 +10,10 @@ from scipy.stats import binom
 
 from veilspan.audit.bounds import (
     ErrorRates,
-    chosen_test,
+    choose_test,
     clopper_pearson_upper,
     epsilon_lower_bound,
     error_rates,
-    mu_lower_bound,
 )
 from veilspan.privacy import gdp
 
@@ -90,7 +89,7 @@ def test_bounds_are_wrong_no_more_often_than_they_say(alpha):
     wrong = np.zeros(3, dtype=int)
     for first, second in gaussian_scores(mu, 100, 0, repeats=400):
         wrong += (
-            mu_lower_bound(first, second, alpha) > mu,
+            choose_test(first, second, alpha).mu > mu,
             epsilon_lower_bound(first, second, delta, alpha) > epsilon,
             error_rates(first, second, mu / 2, alpha).mu > mu,
         )
@@ -100,22 +99,22 @@ def test_bounds_are_wrong_no_more_often_than_they_say(alpha):
 def test_equal_tables_are_not_told_apart():
     """Pure noise must not look like a difference."""
     scores = gaussian_scores(0.0, 4000, 1)
-    assert mu_lower_bound(*scores, ALPHA) == 0
+    assert choose_test(*scores, ALPHA).mu == 0
     assert epsilon_lower_bound(*scores, 1e-6, ALPHA) == 0
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_direction_is_found(sign):
     first, second = gaussian_scores(3.0, 4000, 2)
-    assert 2.4 < mu_lower_bound(sign * first, sign * second, ALPHA) < 3.0
+    assert 2.4 < choose_test(sign * first, sign * second, ALPHA).mu < 3.0
 
 
 def test_a_test_fixed_in_advance_uses_every_run():
     first, second = gaussian_scores(3.0, 4000, 3)
     fixed = error_rates(first, second, 1.5, ALPHA)
     assert fixed.runs == 8000
-    assert chosen_test(first, second, ALPHA).runs == 4000
-    assert chosen_test(first, second, ALPHA).mu < fixed.mu < 3.0
+    assert choose_test(first, second, ALPHA).runs == 4000
+    assert choose_test(first, second, ALPHA).mu < fixed.mu < 3.0
     assert fixed.mu > 2.6
 
 
@@ -123,16 +122,16 @@ def test_a_test_fixed_in_advance_uses_every_run():
 def test_too_little_noise_is_seen(factor):
     first, second = gaussian_scores(3.0 / factor, 4000, 4)
     assert error_rates(first, second, 1.5 / factor, ALPHA).mu > 3.0
-    assert mu_lower_bound(first, second, ALPHA) > 3.0
+    assert choose_test(first, second, ALPHA).mu > 3.0
 
 
 def test_infinite_scores_are_taken():
     """A run that cannot come from the other table scores infinity."""
     first, second = np.full(500, -np.inf), np.full(500, np.inf)
-    assert mu_lower_bound(first, second, ALPHA) > 3.0
+    assert choose_test(first, second, ALPHA).mu > 3.0
 
 
 @pytest.mark.parametrize("scores", [np.array([1.0]), np.array([0.0, np.nan]), np.zeros((2, 2))])
 def test_scores_that_cannot_be(scores):
     with pytest.raises(ValueError, match="scores must be"):
-        mu_lower_bound(scores, np.zeros(9), ALPHA)
+        choose_test(scores, np.zeros(9), ALPHA)

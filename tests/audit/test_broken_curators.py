@@ -9,7 +9,7 @@ from scipy.stats import binom, chi2
 
 from privacy.affordable import budget_for
 from veilspan import GaussianEvent, Plan, SampledGaussianEvent
-from veilspan.audit.bounds import mu_lower_bound
+from veilspan.audit.bounds import choose_test
 from veilspan.curator import memory
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
@@ -174,7 +174,7 @@ def audit_game(kind, runs=4000, mu=3.0):
         asked = make(kind, x, GaussianEvent("q", 1 / mu, runs), seed=3 + int(sign))
         answers = [asked.answer(RowSum(1.0), event="q").value @ canary for _ in range(runs)]
         scores.append(np.array(answers))
-    bound = mu_lower_bound(scores[1], scores[0], ALPHA)
+    bound = choose_test(scores[1], scores[0], ALPHA).mu
     return [f"mu is at least {bound:.2f}, claimed {mu}"] if bound > mu else []
 
 
@@ -209,4 +209,4 @@ def test_the_game_has_power_near_the_claim():
     """At mu = 3 a correct mechanism comes close to its claim, so that a pass means something."""
     rng = np.random.default_rng(0)
     scores = rng.standard_normal((2, 4000))
-    assert 2.4 < mu_lower_bound(scores[0], scores[1] + 3.0, ALPHA) < 3.0
+    assert 2.4 < choose_test(scores[0], scores[1] + 3.0, ALPHA).mu < 3.0

@@ -16,7 +16,7 @@ from audit import (
     test_release_games,
 )
 from audit.zoo.specimens import SPECIMENS
-from veilspan.audit import meter
+from veilspan.audit import measuring_tape
 
 SIX_SIGMA = 2e-9  # both tails
 
@@ -31,7 +31,7 @@ SHARES = {
     "test_objective_audit": (3, test_objective_audit.ALPHA),
     "test_release_games": (test_release_games.HONEST, test_release_games.ALPHA),
     # An allowance for all replays of the suite, not a count: each answer is measured once.
-    "noise measured in replays": (100_000, meter.ALPHA),
+    "noise measured in replays": (100_000, measuring_tape.ALPHA),
     "test_zoo, rate of Wishart noise": (1, SIX_SIGMA),
 }
 

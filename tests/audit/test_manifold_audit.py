@@ -21,7 +21,7 @@ from veilspan import (
     Plan,
     minimize,
 )
-from veilspan.audit.bounds import mu_lower_bound
+from veilspan.audit.bounds import choose_test
 from veilspan.audit.replay import replay
 from veilspan.curator import memory
 from veilspan.curator.curator import Curator
@@ -201,7 +201,7 @@ def claimed_and_found(query_kind, m, point, direction, length, runs=1000, mu=3.0
         curator = Curator(Rows(table.reshape(3, -1)), plan, SeededNoise(seed))
         answers = [curator.answer(query, point, event="q").value for _ in range(runs)]
         scores.append(m.inner(point, np.stack(answers), direction))
-    return mu, mu_lower_bound(scores[0], scores[1], alpha)
+    return mu, choose_test(scores[0], scores[1], alpha).mu
 
 
 LOG = SPD(2, metric="log-euclidean")

@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from veilspan import PCA, RSGD, FrechetMean, LogisticRegression, MatrixCompletion, SubspaceTracker
 from veilspan.audit.canaries import Canaries, canaries_for
-from veilspan.audit.one_run import audit_one_run, guesses_mu, one_run_mu
+from veilspan.audit.one_run import audit_one_run, bound_mu, refute_mu
 from veilspan.curator.curator import Curator
 from veilspan.geometry import Ball, Euclidean
 from veilspan.privacy import gdp
@@ -27,7 +27,7 @@ def ideal(mu, canaries, rng):
 def test_false_alarms_are_no_more_frequent_than_alpha(mu):
     """300 audits of a correct mechanism; this test fails by bad luck with probability 1e-6."""
     rng = np.random.default_rng(0)
-    alarms = sum(one_run_mu(*ideal(mu, 200, rng), 0.05) > mu for _ in range(300))
+    alarms = sum(bound_mu(*ideal(mu, 200, rng), 0.05) > mu for _ in range(300))
     assert alarms <= binom.isf(1e-6, 300, 0.05)
 
 
@@ -36,28 +36,28 @@ def test_the_bound_comes_near_where_all_guesses_are_right():
     from scipy.special import ndtri
 
     exact = 2 * ndtri(0.05 ** (1 / 100))
-    assert 0.3 * exact < guesses_mu(100, 100, 100, 0.05) <= exact
+    assert 0.3 * exact < refute_mu(100, 100, 100, 0.05) <= exact
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_halved_noise_at_epsilon_8_is_flagged(seed):
     rng = np.random.default_rng(seed)
-    assert one_run_mu(*ideal(2 * MU, 1000, rng), 0.05) > MU
+    assert bound_mu(*ideal(2 * MU, 1000, rng), 0.05) > MU
 
 
 def test_correct_noise_gives_a_bound_worth_having():
     rng = np.random.default_rng(1)
-    assert 0.4 * MU < one_run_mu(*ideal(MU, 1000, rng), 0.05) < MU
+    assert 0.4 * MU < bound_mu(*ideal(MU, 1000, rng), 0.05) < MU
 
 
 def test_guessing_at_random_says_nothing():
     rng = np.random.default_rng(2)
-    assert one_run_mu(rng.standard_normal(1000), rng.random(1000) < 0.5, 1e-6) == 0
-    assert guesses_mu(1000, 400, 0, 0.05) == 0
+    assert bound_mu(rng.standard_normal(1000), rng.random(1000) < 0.5, 1e-6) == 0
+    assert refute_mu(1000, 400, 0, 0.05) == 0
 
 
 def test_the_bound_grows_with_right_guesses():
-    bounds = [guesses_mu(500, 200, right, 0.05) for right in range(100, 201, 10)]
+    bounds = [refute_mu(500, 200, right, 0.05) for right in range(100, 201, 10)]
     assert bounds == sorted(bounds)
     assert bounds[-1] > bounds[0]
 
@@ -73,7 +73,7 @@ def test_the_bound_grows_with_right_guesses():
 )
 def test_input_that_cannot_be(scores, coins, alpha):
     with pytest.raises(ValueError, match="must"):
-        one_run_mu(scores, coins, alpha)
+        bound_mu(scores, coins, alpha)
 
 
 # ---------------------------------------------------------------- on fits

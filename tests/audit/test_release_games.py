@@ -17,7 +17,7 @@ from scipy.special import ndtr
 from scipy.stats import binom
 
 from veilspan import MatrixCompletion, SubspaceTracker
-from veilspan.audit.api import seeded
+from veilspan.audit.api import make_seeded_fit
 from veilspan.audit.bounds import ErrorRates, clopper_pearson_upper, error_rates
 from veilspan.audit.game import no_simulation_warnings, play
 from veilspan.curator.curator import Curator
@@ -51,7 +51,7 @@ def test_the_power_that_is_stated(runs, apart):
 
 def outputs(estimator, table, score, seed):
     """Scores of what was published by ``RUNS`` fits."""
-    fit = seeded(estimator)
+    fit = make_seeded_fit(estimator)
     with no_simulation_warnings():
         return np.array([score(fit((table,), seed * 10**6 + run)) for run in range(RUNS)])
 
@@ -121,7 +121,7 @@ def test_recommendations_keep_their_promise_and_half_of_the_noise_shows(
     solver, last, runs, monkeypatch
 ):
     """One answer, or two (means, then covariances); the users differ in what goes together."""
-    fit = seeded(completion(solver, len(last[0])))
+    fit = make_seeded_fit(completion(solver, len(last[0])))
     tables = [(users(ratings),) for ratings in last]
     honest = play(fit, *tables, runs=runs // 2).rates(ALPHA).mu
     assert 1.0 < honest <= MU

@@ -14,6 +14,7 @@ import pytest
 import veilspan
 from audit.replay_cells import CELLS, COMPLETION_SOLVERS, MANIFOLD_SOLVERS, SUBSPACE_SOLVERS
 from audit.replay_linear import LINEAR_SOLVERS, linear_cells
+from veilspan.audit.neighbors import Pair
 from veilspan.audit.replay import replay
 from veilspan.curator.rows import Rows
 from veilspan.curator.tape import recording
@@ -35,7 +36,9 @@ def dealt(pairs, count, place):
     every = list(pairs)
     stride = max(1, len(every) // count)
     for turn, index in enumerate(range(place % stride, len(every), stride)):
-        yield every[index] if (turn + place) % 2 else every[index].swapped
+        pair = every[index]
+        turned = Pair(f"{pair.name}, swapped", pair.two, pair.one)
+        yield pair if (turn + place) % 2 else turned
 
 
 @pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPrivateWarning")

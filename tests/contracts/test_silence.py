@@ -25,7 +25,7 @@ from contracts.tables import ESTIMATORS
 from veilspan import PCA, RGD, FrechetMean, MatrixCompletion, SubspaceTracker
 from veilspan.audit import neighbors as pairs
 from veilspan.audit.neighbors import extreme_points, extreme_users, neighbor_pair
-from veilspan.audit.replay import released
+from veilspan.audit.replay import collect_release
 from veilspan.curator import silence
 from veilspan.curator.rows import Block
 from veilspan.curator.silence import Discretion
@@ -228,7 +228,7 @@ def complaints(cell, relation, listener, place=0, every=1):
         if isinstance(ended, str):
             heard.append(ended)
         else:
-            heard += [f"{each} is not finite" for each in not_finite(released(ended))]
+            heard += [f"{each} is not finite" for each in not_finite(collect_release(ended))]
         found += [f"{name}: {each}" for each in heard]
     return found
 

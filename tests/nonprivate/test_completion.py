@@ -4,14 +4,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from veilspan.datasets.ratings import make_ratings
-from veilspan.nonprivate.baselines.completion import (
+from nonprivate.completion_baselines import (
     als_fit,
     frank_wolfe_fit,
     item_bias_fit,
     ridge_rows,
     user_mean_fit,
 )
+from veilspan.datasets.ratings import make_ratings
 
 
 def pairs(table):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from nonprivate.completion_baselines import frank_wolfe_fit
 from veilspan import MatrixCompletion
-from veilspan.nonprivate.baselines.completion import frank_wolfe_fit
 from veilspan.privacy.gdp import delta_of, epsilon_of, mu_of
 from veilspan.privacy.spaces import SymmetricSpace
 

@@ -17,7 +17,7 @@ from veilspan.audit.verdict import (
     AuditLine,
     AuditReport,
     Claim,
-    line_of,
+    make_line,
     planned_mu,
     visible_factor,
 )
@@ -26,6 +26,9 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.plan import Plan
 
 Progress = Callable[[str, int, int], None]
+#: From this share of the largest distance on, an earlier pair is taken: its tables are smaller, so
+#: that its game is quicker, and at nearly the same distance.
+NEARLY = 0.98
 
 
 def audit(
@@ -80,20 +83,20 @@ def audit(
     True
     """
     model = copy_for_audit(estimator)
-    pairs = _pairs(model, table, sizes, seed)
-    fit = seeded(model)
+    pairs = _make_pairs(model, table, sizes, seed)
+    fit = make_seeded_fit(model)
     outcomes = _replay_all(fit, pairs, progress)
-    worst = _farthest(outcomes)
-    promise = _claim(claim, worst.plan)
-    lines = [_replay_line(outcomes, promise)]
+    worst = _find_farthest(outcomes)
+    promise = _make_claim(claim, worst.plan)
+    lines = [_judge_replays(outcomes, promise)]
     if runs:
-        lines.append(_game(fit, worst, promise, runs, alpha, seed, progress))
+        lines.append(_play_game(fit, worst, promise, runs, alpha, seed, progress))
     name = type(estimator).__name__
     return AuditReport(name, promise.delta, estimator.neighbors, alpha, tuple(lines))
 
 
-def seeded(model: Any) -> SeededFit:
-    """``fit(arguments, seed)`` of one unfitted estimator.
+def make_seeded_fit(model: Any) -> SeededFit:
+    """Turn an unfitted estimator into a function ``fit(arguments, seed)``.
 
     Each run fits a copy of its own: of one object fitted twice, both outputs would be the last.
     """
@@ -121,7 +124,7 @@ def copy_for_audit(estimator: Any) -> Any:
     return model
 
 
-def _pairs(model: Any, table: Any, sizes: Sequence[int], seed: int) -> list[Pair]:
+def _make_pairs(model: Any, table: Any, sizes: Sequence[int], seed: int) -> list[Pair]:
     if table is None:
         return list(pairs_for(model, sizes=sizes, seed=seed))
     arguments = table if isinstance(table, tuple) else (table,)
@@ -157,42 +160,42 @@ def _replay_all(fit: SeededFit, pairs: Sequence[Pair], progress: Progress | None
 def _replay(fit: SeededFit, pair: Pair) -> _Outcome:
     plans: list[Plan] = []
 
-    def seen(arguments: Any) -> Any:
+    def fit_and_keep_plan(arguments: Any) -> Any:
         model = fit(arguments, 0)
         if not hasattr(model, "plan_"):  # a stream that has not filled its first block
             raise ValueError("nothing was released from so few rows.")
         plans.append(model.plan_)
         return model
 
-    return _Outcome(pair, replay(seen, pair.one, pair.two), plans[0])
+    return _Outcome(pair, replay(fit_and_keep_plan, pair.one, pair.two), plans[0])
 
 
-def _farthest(outcomes: Sequence[_Outcome]) -> _Outcome:
-    """The pair farthest apart or, if nearly as far, an earlier one: smaller tables are quicker."""
+def _find_farthest(outcomes: Sequence[_Outcome]) -> _Outcome:
+    """Find the pair farthest apart or, if nearly as far, an earlier one."""
     largest = max(outcome.report.realised_mu for outcome in outcomes)
-    return next(o for o in outcomes if o.report.realised_mu >= 0.98 * largest)
+    return next(o for o in outcomes if o.report.realised_mu >= NEARLY * largest)
 
 
-def _claim(claim: Budget | Claim | None, plan: Plan) -> Claim:
+def _make_claim(claim: Budget | Claim | None, plan: Plan) -> Claim:
     if isinstance(claim, Budget):
         return Claim.of_budget(claim)
     return Claim.of_plan(plan) if claim is None else claim
 
 
-def _replay_line(outcomes: Sequence[_Outcome], claim: Claim) -> AuditLine:
+def _judge_replays(outcomes: Sequence[_Outcome], claim: Claim) -> AuditLine:
     """Findings of all pairs; distances count where every answer is a full-batch release."""
-    violation = next((text for text in map(_violation, outcomes) if text), "")
+    violation = next((text for text in map(_describe_violation, outcomes) if text), "")
     mus = [o.report.realised_mu for o in outcomes if planned_mu(o.plan) is not None]
     bound = gdp.epsilon_of(max(mus), claim.delta) if mus else None
     if not violation and claim.mu is not None and mus and max(mus) > claim.mu * (1 + ROUNDING):
         violation = f"exact sums are mu = {max(mus):.4g} apart, claimed {claim.mu:.4g}"
     use = max(outcome.report.largest_use for outcome in outcomes)
-    return line_of(
+    return make_line(
         "replay", claim, bound, len(outcomes), violation, f"up to {use:.2f} of a sensitivity used"
     )
 
 
-def _violation(outcome: _Outcome) -> str:
+def _describe_violation(outcome: _Outcome) -> str:
     """What a replay found wrong, or nothing. Sampled steps may use more than their average."""
     found, where = outcome.report, outcome.pair.name
     if found.findings:
@@ -205,7 +208,7 @@ def _violation(outcome: _Outcome) -> str:
     return ""
 
 
-def _game(
+def _play_game(
     fit: SeededFit,
     worst: _Outcome,
     claim: Claim,
@@ -231,12 +234,12 @@ def _game(
             f"epsilon is at least {bound:.3g}, mu at least {rates.mu:.3g}; error rates below "
             f"{rates.false_positive:.3g} and {rates.false_negative:.3g} ({pair.name})"
         )
-    return line_of(
-        "game", claim, bound, 2 * runs, violation, _power(claim, worst.report, runs, alpha)
+    return make_line(
+        "game", claim, bound, 2 * runs, violation, _describe_power(claim, worst.report, runs, alpha)
     )
 
 
-def _power(claim: Claim, found: ReplayReport, runs: int, alpha: float) -> str:
+def _describe_power(claim: Claim, found: ReplayReport, runs: int, alpha: float) -> str:
     if claim.mu is None or not math.isfinite(found.realised_mu):
         return ""
     factor = visible_factor(claim.mu, found.realised_mu, runs, alpha)

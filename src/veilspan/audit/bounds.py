@@ -104,7 +104,7 @@ def error_rates(
     )
 
 
-def chosen_test(
+def choose_test(
     first: np.ndarray,
     second: np.ndarray,
     alpha: float,
@@ -134,14 +134,9 @@ def chosen_test(
     return error_rates(sign * first[halves[0] :], sign * second[halves[1] :], threshold, alpha)
 
 
-def mu_lower_bound(first: np.ndarray, second: np.ndarray, alpha: float) -> float:
-    """Lower bound on mu by :func:`chosen_test`, wrong with probability at most alpha."""
-    return chosen_test(first, second, alpha).mu
-
-
 def epsilon_lower_bound(first: np.ndarray, second: np.ndarray, delta: float, alpha: float) -> float:
-    """Lower bound on epsilon at ``delta`` by :func:`chosen_test`, valid for any mechanism."""
-    return chosen_test(first, second, alpha, aim="epsilon", delta=delta).epsilon(delta)
+    """Lower bound on epsilon at ``delta`` by :func:`choose_test`, valid for any mechanism."""
+    return choose_test(first, second, alpha, aim="epsilon", delta=delta).epsilon(delta)
 
 
 def _best_test(

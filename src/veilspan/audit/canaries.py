@@ -22,7 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from veilspan.audit.inputs import ball_of, dense, kind_of, row_length
+from veilspan.audit.inputs import ball_of, kind_of, make_dense, row_length
+
+#: How far out canaries lie in a ball. On its very edge rounding could put some of them outside.
+INSIDE = 0.999
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +51,7 @@ class Canaries:
 
     @property
     def n_rows(self) -> int:
-        """Rows without canaries."""
+        """Number of rows beside the canaries, the same whatever the coins say."""
         return len(self.base[0])
 
     def table(self, coins: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -74,32 +77,34 @@ def canaries_for(estimator: Any, X: Any, y: Any, count: int, rng: np.random.Gene
     kind = kind_of(estimator)
     if kind == "stream":
         raise ValueError("a stream is audited by audit(); a one-run audit needs one table.")
-    makers = {"points": _points, "ratings": _ratings}
-    base, inside, outside = makers.get(kind, _rows)(estimator, X, y, count, rng)
+    makers = {"points": _make_points, "ratings": _make_ratings}
+    base, inside, outside = makers.get(kind, _make_rows)(estimator, X, y, count, rng)
     return Canaries(base, inside, outside if estimator.neighbors == "replace-one" else None)
 
 
-def _rows(estimator: Any, X: Any, y: Any, count: int, rng: np.random.Generator) -> Any:
-    x = dense(X, absent=0.0)
+def _make_rows(estimator: Any, X: Any, y: Any, count: int, rng: np.random.Generator) -> Any:
+    x = make_dense(X, absent=0.0)
     length = row_length(estimator, x.shape[1])
     if y is None:
         if estimator.neighbors == "replace-one" and x.shape[1] > 1:
-            one, two = _crossed(x.shape[1], count, rng)
+            one, two = _make_crossed_pairs(x.shape[1], count, rng)
             return (x,), (length * one,), (length * two,)
-        rows = length * _bases(x.shape[1], count, rng)
+        rows = length * _draw_orthonormal(x.shape[1], count, rng)
         return (x,), (rows,), (np.zeros_like(rows),)  # one column: no right angle but zero
     targets = np.asarray(y)
-    low, high = _ends(estimator, targets)
-    rows = length * _bases(x.shape[1], count, rng)
+    low, high = _find_farthest_targets(estimator, targets)
+    rows = length * _draw_orthonormal(x.shape[1], count, rng)
     return (x, targets), (rows, np.full(count, low)), (rows, np.full(count, high))
 
 
-def _crossed(width: int, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def _make_crossed_pairs(
+    width: int, count: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """Pairs (q_i + q_j) / sqrt 2, (q_i - q_j) / sqrt 2; a new frame when one is used up."""
     ones, twos, left = [], [], count
     first, second = np.triu_indices(width, 1)
     while left > 0:
-        frame = _frame(width, rng)
+        frame = _draw_frame(width, rng)
         chosen = rng.permutation(len(first))[:left]
         a, b = frame[first[chosen]], frame[second[chosen]]
         ones.append((a + b) / np.sqrt(2))
@@ -108,17 +113,17 @@ def _crossed(width: int, count: int, rng: np.random.Generator) -> tuple[np.ndarr
     return np.concatenate(ones), np.concatenate(twos)
 
 
-def _bases(width: int, count: int, rng: np.random.Generator) -> np.ndarray:
+def _draw_orthonormal(width: int, count: int, rng: np.random.Generator) -> np.ndarray:
     """Unit rows, ``width`` of them at a time orthonormal."""
-    frames = [_frame(width, rng) for _ in range(-(-count // width))]
+    frames = [_draw_frame(width, rng) for _ in range(-(-count // width))]
     return np.concatenate(frames)[:count]
 
 
-def _frame(width: int, rng: np.random.Generator) -> np.ndarray:
+def _draw_frame(width: int, rng: np.random.Generator) -> np.ndarray:
     return np.asarray(np.linalg.qr(rng.standard_normal((width, width)))[0].T)
 
 
-def _ends(estimator: Any, targets: np.ndarray) -> tuple[Any, Any]:
+def _find_farthest_targets(estimator: Any, targets: np.ndarray) -> tuple[Any, Any]:
     """Two targets as far apart as the estimator's bounds allow."""
     if kind_of(estimator) == "classes":
         labels = np.unique(targets)
@@ -127,11 +132,11 @@ def _ends(estimator: Any, targets: np.ndarray) -> tuple[Any, Any]:
     return float(low), float(high)
 
 
-def _points(estimator: Any, X: Any, y: Any, count: int, rng: np.random.Generator) -> Any:
+def _make_points(estimator: Any, X: Any, y: Any, count: int, rng: np.random.Generator) -> Any:
     ball = ball_of(estimator)
     manifold, center = ball.manifold, ball.center
     points = np.asarray(X, dtype=np.float64).reshape(-1, *manifold.point_shape)
-    reach = 0.999 * (ball.radius if np.isfinite(ball.radius) else 1.0)
+    reach = INSIDE * (ball.radius if np.isfinite(ball.radius) else 1.0)
     ends = []
     for _ in range(count):
         direction = manifold.random_tangent(center, 1.0, rng)
@@ -141,8 +146,8 @@ def _points(estimator: Any, X: Any, y: Any, count: int, rng: np.random.Generator
     return (points,), (inside,), (outside,)
 
 
-def _ratings(estimator: Any, X: Any, y: Any, count: int, rng: np.random.Generator) -> Any:
-    ratings = dense(X, absent=np.nan)
+def _make_ratings(estimator: Any, X: Any, y: Any, count: int, rng: np.random.Generator) -> Any:
+    ratings = make_dense(X, absent=np.nan)
     low, high = estimator.rating_range
     liked = rng.random((count, ratings.shape[1])) < 0.5
     rated = np.argsort(rng.random(liked.shape), axis=1) < estimator.max_ratings_per_user

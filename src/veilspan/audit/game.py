@@ -22,15 +22,13 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from veilspan.audit.bounds import ErrorRates, error_rates
-from veilspan.audit.neighbors import Pair
-from veilspan.audit.replay import ReplayReport, replay
 from veilspan.curator.tape import Entry, ReplayMismatchError, Tape, recording, replaying
 
 #: ``fit(table, seed)``: one run on the arguments of a fit, with noise and coins from a seed.
@@ -84,7 +82,7 @@ def play(
     """
     if runs < 2:
         raise ValueError(f"a game needs two or more runs on each table; got {runs}.")
-    seeds = _seeds(seed, 2 * runs)
+    seeds = _make_seeds(seed, 2 * runs)
     report = progress or (lambda done: None)
     with no_simulation_warnings():
         first = np.array([_score(fit, one, two, s, report) for s in seeds[:runs]])
@@ -92,23 +90,11 @@ def play(
     return Game(first, second)
 
 
-def worst_pair(fit: SeededFit, pairs: Sequence[Pair], seed: int = 0) -> tuple[Pair, ReplayReport]:
-    """The pair that a replay finds farthest apart, for one fixed seed, and what it found."""
-    found: tuple[Pair, ReplayReport] | None = None
-    for pair in pairs:
-        report = replay(lambda table: fit(table, seed), pair.one, pair.two)
-        if found is None or report.realised_mu > found[1].realised_mu:
-            found = pair, report
-    if found is None:
-        raise ValueError("there is no pair of tables to choose from.")
-    return found
-
-
 def score_runs(
     mechanism: Callable[[Any, np.random.Generator], float], table: Any, runs: int, seed: int
 ) -> np.ndarray:
     """Scores of any mechanism: ``mechanism(table, rng)`` returns one number about its output."""
-    return np.array([mechanism(table, np.random.default_rng(s)) for s in _seeds(seed, runs)])
+    return np.array([mechanism(table, np.random.default_rng(s)) for s in _make_seeds(seed, runs)])
 
 
 # ---------------------------------------------------------------- scores
@@ -121,9 +107,9 @@ def _score(
     with recording() as tape:
         fit(home, seed)
     if any(entry.question.event[2] < 1 for entry in tape.entries):
-        score = _sampled_score(fit, tape, home, away, seed)
+        score = _score_samples(fit, tape, home, away, seed)
     else:
-        other = _played_back(fit, tape, away, seed)
+        other = play_back(fit, tape, away, seed)
         score = -math.inf if other is None else log_likelihood_ratio(tape, other)
     progress(1)
     return score
@@ -138,21 +124,24 @@ def log_likelihood_ratio(home: Tape, away: Tape) -> float:
             continue
         if own.question.std == 0:
             return -math.inf
-        total += float((observed(own) - (own.exact + other.exact) / 2) @ shift) / (
+        total += float((read_answer(own) - (own.exact + other.exact) / 2) @ shift) / (
             own.question.std**2
         )
     return total
 
 
-def observed(entry: Entry) -> np.ndarray:
-    """What stands for the answer: 0 where the exact value is itself the noise (a tilt)."""
+def read_answer(entry: Entry) -> np.ndarray:
+    """Return what an attacker sees of an answer: 0 where the exact value is the noise (a tilt)."""
     if entry.question.query.startswith(TILTED):
         return np.zeros_like(entry.exact)
     return entry.given
 
 
-def _played_back(fit: SeededFit, tape: Tape, table: Any, seed: int) -> Tape | None:
-    """The tape of a replay; None if the table leads to other questions: it cannot be the one."""
+def play_back(fit: SeededFit, tape: Tape, table: Any, seed: int) -> Tape | None:
+    """Run another table on recorded answers and return its tape.
+
+    None if the table leads to other questions: then it cannot be the one that was recorded.
+    """
     with replaying(tape) as other:
         try:
             fit(table, seed)
@@ -161,12 +150,12 @@ def _played_back(fit: SeededFit, tape: Tape, table: Any, seed: int) -> Tape | No
     return other if len(other.entries) == len(tape.entries) else None
 
 
-def _sampled_score(fit: SeededFit, tape: Tape, home: Any, away: Any, seed: int) -> float:
+def _score_samples(fit: SeededFit, tape: Tape, home: Any, away: Any, seed: int) -> float:
     """Score that does not know who took part: see the head of this file."""
     references = []
-    for other_seed in _seeds(seed, REFERENCES):
-        ours = _played_back(fit, tape, home, other_seed)
-        theirs = _played_back(fit, tape, away, other_seed)
+    for other_seed in _make_seeds(seed, REFERENCES):
+        ours = play_back(fit, tape, home, other_seed)
+        theirs = play_back(fit, tape, away, other_seed)
         if ours is None:
             raise ValueError("the questions of this fit depend on its seed, not only on its coins.")
         if theirs is None:
@@ -180,11 +169,11 @@ def _sampled_score(fit: SeededFit, tape: Tape, home: Any, away: Any, seed: int) 
         shift = max((b - a for a, b in exact), key=lambda v: float(v @ v))
         mean = sum((a + b) / 2 for a, b in exact) / len(exact)
         rate = entry.question.event[2]
-        total += rate * float((observed(entry) - mean) @ shift) / entry.question.std**2
+        total += rate * float((read_answer(entry) - mean) @ shift) / entry.question.std**2
     return total
 
 
-def _seeds(seed: int, count: int) -> list[int]:
+def _make_seeds(seed: int, count: int) -> list[int]:
     """Seeds of runs: different from each other and, practically surely, from those of others."""
     words = np.random.SeedSequence(seed).generate_state(count, np.uint64)
     return [int(word) for word in words]

@@ -79,11 +79,11 @@ def pairs_around(estimator: Any, table: tuple[Any, ...], seed: int = 0) -> Itera
         return
     if kind == "ratings":
         low, high = estimator.rating_range
-        ratings = dense(table[0], absent=math.nan)
+        ratings = make_dense(table[0], absent=math.nan)
         for name, user in adversarial.extreme_users(ratings, low, high).items():
             yield adversarial.neighbor_pair(name, (ratings,), (user,), relation)
         return
-    x = dense(table[0], absent=0.0)
+    x = make_dense(table[0], absent=0.0)
     if kind == "stream":
         x = x[: max(1, len(x) // estimator.block_size) * estimator.block_size]
     rows = adversarial.extreme_rows(x, row_length(estimator, x.shape[1]), kind == "stream")
@@ -138,13 +138,13 @@ def _targets(y: np.ndarray, kind: str) -> tuple[Any, ...]:
     return (-1e9, 1e9)
 
 
-def dense(table: Any, absent: float) -> np.ndarray:
-    """A table as an array; what a sparse one does not store becomes ``absent``."""
+def make_dense(table: Any, absent: float) -> np.ndarray:
+    """Make a table an array; what a sparse one does not store becomes ``absent``."""
     if not hasattr(table, "tocoo"):
         return np.asarray(table, dtype=np.float64)
     if math.prod(table.shape) > LARGEST:
         raise ValueError("this table is too large to audit; audit a part of its rows.")
     entries = table.tocoo()
-    dense = np.full(table.shape, absent)
-    dense[entries.row, entries.col] = entries.data
-    return dense
+    filled = np.full(table.shape, absent)
+    filled[entries.row, entries.col] = entries.data
+    return filled

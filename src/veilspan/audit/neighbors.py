@@ -38,11 +38,6 @@ class Pair:
     one: tuple[Any, ...]
     two: tuple[Any, ...]
 
-    @property
-    def swapped(self) -> Pair:
-        """The same two inputs, the other one first."""
-        return Pair(f"{self.name}, swapped", self.two, self.one)
-
 
 def table_pairs(
     n_features: int,
@@ -163,14 +158,14 @@ def plain_table(n: int, n_features: int, row_norm: float, seed: int) -> np.ndarr
     table = 0.3 * rng.standard_normal((n, n_features)) / np.sqrt(n_features)
     table[:, 0] += rng.choice([-0.7, 0.7], n)
     table *= row_norm / np.maximum(1.0, np.linalg.norm(table, axis=1, keepdims=True))
-    table[-1] = _leading(table) * row_norm
+    table[-1] = _find_leading_direction(table) * row_norm
     return table
 
 
 def extreme_rows(table: np.ndarray, row_norm: float, gaps: bool = False) -> dict[str, np.ndarray]:
     """Rows that stress a bound, a division or a memory of other rows."""
     width = table.shape[1]
-    leading = _leading(table)
+    leading = _find_leading_direction(table)
     across = np.zeros(width)
     across[np.argmin(np.abs(leading))] = row_norm
     across -= (across @ leading) * leading
@@ -240,24 +235,24 @@ def neighbor_pair(
     return Pair(name, table, tuple(change(part, new) for part, new in zip(table, row)))
 
 
-def _replaced(part: np.ndarray, row: Any) -> np.ndarray:
+def _replace_last(part: np.ndarray, row: Any) -> np.ndarray:
     # A label may need a wider type than the table's: 1e9 among small whole numbers.
     other = part.astype(np.result_type(part, np.asarray(row)))
     other[-1] = row
     return other
 
 
-def _added(part: np.ndarray, row: Any) -> np.ndarray:
+def _append_row(part: np.ndarray, row: Any) -> np.ndarray:
     return np.concatenate([part, np.asarray(row)[None]])
 
 
 _CHANGES: dict[Neighbors, Callable[[np.ndarray, Any], np.ndarray]] = {
-    "replace-one": _replaced,
-    "add-remove": _added,
+    "replace-one": _replace_last,
+    "add-remove": _append_row,
 }
 
 
-def _leading(table: np.ndarray) -> np.ndarray:
+def _find_leading_direction(table: np.ndarray) -> np.ndarray:
     if not np.any(table):
         return np.eye(table.shape[1])[0]
     return np.asarray(np.linalg.svd(table, full_matrices=False)[2][0])

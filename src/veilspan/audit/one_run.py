@@ -27,11 +27,11 @@ from typing import Any
 
 import numpy as np
 
-from veilspan.audit.api import Progress, copy_for_audit, seeded
+from veilspan.audit.api import Progress, copy_for_audit, make_seeded_fit
 from veilspan.audit.canaries import Canaries, canaries_for
-from veilspan.audit.game import SeededFit, no_simulation_warnings, observed
-from veilspan.audit.verdict import ROUNDING, AuditReport, Claim, line_of, planned_mu
-from veilspan.curator.tape import ReplayMismatchError, Tape, recording, replaying
+from veilspan.audit.game import SeededFit, no_simulation_warnings, play_back, read_answer
+from veilspan.audit.verdict import ROUNDING, AuditReport, Claim, make_line, planned_mu
+from veilspan.curator.tape import Tape, recording
 from veilspan.privacy import gdp
 
 #: Shares of the canaries that are guessed; the level is divided among them. One, fixed in advance,
@@ -91,33 +91,33 @@ def audit_one_run(
     rng = np.random.default_rng([seed, 1])
     chosen = canaries or canaries_for(model, X, y, n_canaries, rng)
     coins = rng.random(len(chosen)) < 0.5
-    scores, plan, leak = _scores(seeded(model), chosen, coins, seed, progress)
+    scores, plan, leak = _score_canaries(make_seeded_fit(model), chosen, coins, seed, progress)
     mu = planned_mu(plan)
     if mu is None:
         raise ValueError(
             "a one-run audit needs full-batch Gaussian answers; use audit() for other plans."
         )
     claim = Claim.of_plan(plan)
-    found = LARGEST_MU if leak else one_run_mu(scores, coins, alpha)
+    found = LARGEST_MU if leak else bound_mu(scores, coins, alpha)
     violation = leak
     if not leak and found > mu * (1 + ROUNDING):
         violation = f"mu is at least {found:.3g}, claimed {mu:.3g}"
-    line = line_of(
+    line = make_line(
         "one run",
         claim,
         gdp.epsilon_of(found, claim.delta),
         1,
         violation,
-        _power(chosen, claim.delta, alpha),
+        _describe_power(chosen, claim.delta, alpha),
     )
     name = type(estimator).__name__
     return AuditReport(name, claim.delta, estimator.neighbors, alpha, (line,))
 
 
-def _power(canaries: Canaries, delta: float, alpha: float) -> str:
+def _describe_power(canaries: Canaries, delta: float, alpha: float) -> str:
     """What could be found at best: all guesses right."""
     count = len(canaries)
-    best = one_run_mu(np.arange(count), np.arange(count) >= count / 2, alpha)
+    best = bound_mu(np.arange(count), np.arange(count) >= count / 2, alpha)
     return (
         f"{count:,} canaries among {canaries.n_rows:,} rows; "
         f"their largest possible bound is {gdp.epsilon_of(best, delta):.3g}"
@@ -127,7 +127,7 @@ def _power(canaries: Canaries, delta: float, alpha: float) -> str:
 # ---------------------------------------------------------------- the bound
 
 
-def one_run_mu(
+def bound_mu(
     scores: np.ndarray, coins: np.ndarray, alpha: float, shares: tuple[float, ...] = SHARES
 ) -> float:
     """Lower bound on mu from one run; above the truth with probability at most ``alpha``.
@@ -153,16 +153,16 @@ def one_run_mu(
     for share in shares:
         half = max(1, int(share * len(scores) / 2))
         right = int(coins[order[-half:]].sum() + (~coins[order[:half]]).sum())
-        best = max(best, guesses_mu(len(scores), 2 * half, right, alpha / len(shares)))
+        best = max(best, refute_mu(len(scores), 2 * half, right, alpha / len(shares)))
     return best
 
 
-def guesses_mu(canaries: int, guesses: int, right: int, alpha: float) -> float:
-    """Largest mu that ``right`` or more right guesses refute at level ``alpha``."""
+def refute_mu(canaries: int, guesses: int, right: int, alpha: float) -> float:
+    """Return the largest mu that ``right`` or more right guesses refute at level ``alpha``."""
     low, high = 0.0, LARGEST_MU
     for _ in range(4):  # each round narrows the place of the change by 32
         grid = np.linspace(low, high, 33)[1:]
-        refuted = _refuted(grid, canaries, guesses, right, alpha)
+        refuted = _refute(grid, canaries, guesses, right, alpha)
         count = int(np.argmin(refuted)) if not refuted.all() else len(grid)
         if count == len(grid):
             return float(grid[-1])
@@ -170,8 +170,8 @@ def guesses_mu(canaries: int, guesses: int, right: int, alpha: float) -> float:
     return low
 
 
-def _refuted(mus: np.ndarray, canaries: int, guesses: int, right: int, alpha: float) -> np.ndarray:
-    """Whether each mu is refuted: the recursion at the head of this file, for all at once."""
+def _refute(mus: np.ndarray, canaries: int, guesses: int, right: int, alpha: float) -> np.ndarray:
+    """Say of each mu whether it is refuted: the recursion at the head of this file, all at once."""
     from scipy.special import ndtr, ndtri
 
     sure = np.full(len(mus), alpha * right / canaries)
@@ -186,7 +186,7 @@ def _refuted(mus: np.ndarray, canaries: int, guesses: int, right: int, alpha: fl
 # ---------------------------------------------------------------- scores of a fit
 
 
-def _scores(
+def _score_canaries(
     fit: SeededFit, canaries: Canaries, coins: np.ndarray, seed: int, progress: Progress | None
 ) -> tuple[np.ndarray, Any, str]:
     """Scores of all canaries, the plan of the fit, and a leak if a replay found one."""
@@ -196,35 +196,26 @@ def _scores(
             plan = fit(canaries.table(coins), seed).plan_
         if any(entry.question.std == 0 for entry in tape.entries):
             return np.zeros(len(coins)), plan, "an answer carries no noise"
-        exact = _whitened(tape, lambda entry: entry.exact)
+        exact = _whiten(tape, lambda entry: entry.exact)
         for j in range(len(coins)):
             turned = coins.copy()
             turned[j] = not coins[j]
-            other = _replayed(fit, tape, canaries.table(turned), seed)
+            other = play_back(fit, tape, canaries.table(turned), seed)
             if other is None:
                 return np.zeros(len(coins)), plan, "the questions depend on the rows"
-            shifts.append(_whitened(other, lambda entry: entry.exact, like=tape) - exact)
+            shifts.append(_whiten(other, lambda entry: entry.exact, like=tape) - exact)
             if progress is not None:
                 progress("one run", j + 1, len(coins))
     turned_over = np.array(shifts)
     middle = exact + turned_over.sum(axis=0) / 2
     signs = np.where(coins, -1.0, 1.0)  # from "out" to "in"
     shift = turned_over * signs[:, None]
-    residual = shift @ (_whitened(tape, observed) - middle)
+    residual = shift @ (_whiten(tape, read_answer) - middle)
     gram = shift @ shift.T / 4 + np.eye(len(coins))
     return np.linalg.solve(gram, residual), plan, ""
 
 
-def _whitened(tape: Tape, part: Callable[[Any], np.ndarray], like: Tape | None = None) -> Any:
+def _whiten(tape: Tape, part: Callable[[Any], np.ndarray], like: Tape | None = None) -> Any:
     """All answers in one vector, each over the standard deviation of its noise."""
     stds = [entry.question.std for entry in (like or tape).entries]
     return np.concatenate([part(entry) / std for entry, std in zip(tape.entries, stds)])
-
-
-def _replayed(fit: SeededFit, tape: Tape, table: Any, seed: int) -> Tape | None:
-    with replaying(tape) as other:
-        try:
-            fit(table, seed)
-        except ReplayMismatchError:
-            return None
-    return other if len(other.entries) == len(tape.entries) else None

@@ -1,6 +1,6 @@
 """The replay audit of a fit (see ``curator.tape``), read by a meter that trusts no tape.
 
-What is compared bit for bit has no false alarms. The noise is measured (``audit.meter``), with a
+What is compared bit for bit has no false alarms. The noise is measured (``measuring_tape``), with a
 false alarm of 1e-13 for each answer.
 """
 
@@ -13,7 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from veilspan.audit.meter import MeasuringTape, Reading, everyone_takes_part, read, sampled
+from veilspan.audit.measuring_tape import (
+    MeasuringTape,
+    Reading,
+    everyone_takes_part,
+    has_samples,
+    read_replay,
+)
 from veilspan.curator.tape import ReplayMismatchError, Tape, on_tape, replaying
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.neighbors import Neighbors, check_neighbors
@@ -91,10 +97,10 @@ def replay(
     findings: list[str] = []
     with on_tape(MeasuringTape()) as first:
         assert isinstance(first, MeasuringTape)
-        output, warned = _heard(fit, table)
+        output, warned = _run_and_listen(fit, table)
     with replaying(first) as second:
         try:
-            again, warned_again = _heard(fit, neighbor)
+            again, warned_again = _run_and_listen(fit, neighbor)
         except ReplayMismatchError as mismatch:
             return ReplayReport((str(mismatch),), len(second.entries), 0.0)
         except Exception as error:  # the first table fitted: whether there is one tells them apart
@@ -104,25 +110,28 @@ def replay(
         findings.append("a warning is not a function of the answers alone.")
     if len(first.entries) != len(second.entries):
         findings.append("the number of questions depends on the data.")
-    use = _largest_use(first, second)
+    use = _find_largest_use(first, second)
     if use > 1 + tolerance:
         findings.append(f"exact sums differ by {use:.6g} times the declared sensitivity.")
-    findings += _differences(released(output), released(again), "output")
-    allowed = _budget_of(output) if budget is None else budget
+    findings += _find_differences(collect_release(output), collect_release(again), "output")
+    allowed = _read_budget(output) if budget is None else budget
     relation = check_neighbors(neighbors or getattr(output, "neighbors", None) or "replace-one")
     everyone = None
-    if allowed is not None and not findings and sampled(first.entries):
-        everyone = _with_everyone(fit, first, table), _with_everyone(fit, first, neighbor)
-    seen = read(first, second, relation)
-    reading = read(first, second, relation, everyone) if everyone else seen
-    if everyone or not sampled(first.entries):
+    if allowed is not None and not findings and has_samples(first.entries):
+        everyone = (
+            _replay_with_everyone(fit, first, table),
+            _replay_with_everyone(fit, first, neighbor),
+        )
+    seen = read_replay(first, second, relation)
+    reading = read_replay(first, second, relation, everyone) if everyone else seen
+    if everyone or not has_samples(first.entries):
         findings += reading.findings(allowed)
     else:
         findings += reading.quiet
     return ReplayReport(tuple(findings), len(first.entries), use, seen.mu, reading)
 
 
-def _budget_of(output: Any) -> Budget | None:
+def _read_budget(output: Any) -> Budget | None:
     """What the user asked for, from the parameters of a fitted estimator."""
     epsilon, delta = (getattr(output, name, None) for name in ("epsilon", "delta"))
     if not hasattr(output, "get_params") or epsilon is None or delta is None:
@@ -130,14 +139,14 @@ def _budget_of(output: Any) -> Budget | None:
     return Budget(epsilon, delta)
 
 
-def _with_everyone(fit: Callable[[Any], Any], source: Tape, table: Any) -> Tape:
+def _replay_with_everyone(fit: Callable[[Any], Any], source: Tape, table: Any) -> Tape:
     """The same answers over one table, every row taking part in every sample."""
     with everyone_takes_part(), replaying(source) as tape:
-        _heard(fit, table)
+        _run_and_listen(fit, table)
     return tape
 
 
-def _heard(fit: Callable[[Any], Any], table: Any) -> tuple[Any, list[str]]:
+def _run_and_listen(fit: Callable[[Any], Any], table: Any) -> tuple[Any, list[str]]:
     """Output and warnings of a fit: both are seen by whoever runs it. None is passed on."""
     with warnings.catch_warnings(record=True) as log:
         warnings.simplefilter("always")
@@ -145,7 +154,7 @@ def _heard(fit: Callable[[Any], Any], table: Any) -> tuple[Any, list[str]]:
     return output, [f"{entry.category.__name__}: {entry.message}" for entry in log]
 
 
-def released(output: Any) -> Any:
+def collect_release(output: Any) -> Any:
     """What a fit gives out: all public fitted attributes of an estimator, or the value itself."""
     if not hasattr(output, "get_params"):
         return output
@@ -161,7 +170,7 @@ def released(output: Any) -> Any:
     return fitted
 
 
-def _largest_use(first: Tape, second: Tape) -> float:
+def _find_largest_use(first: Tape, second: Tape) -> float:
     gaps = [
         float(np.linalg.norm(a.exact - b.exact)) / a.question.sensitivity
         for a, b in zip(first.entries, second.entries)
@@ -169,17 +178,19 @@ def _largest_use(first: Tape, second: Tape) -> float:
     return max(gaps, default=0.0)
 
 
-def _differences(one: Any, two: Any, where: str) -> list[str]:
+def _find_differences(one: Any, two: Any, where: str) -> list[str]:
     """Where two nests of arrays and values are not bit-identical."""
     if isinstance(one, dict) and isinstance(two, dict):
         if one.keys() != two.keys():
             return [f"{where} has other entries in the two runs."]
-        return [d for key in one for d in _differences(one[key], two[key], f"{where}.{key}")]
+        return [d for key in one for d in _find_differences(one[key], two[key], f"{where}.{key}")]
     if isinstance(one, (list, tuple)) and isinstance(two, (list, tuple)):
         if len(one) != len(two):
             return [f"{where} has another length in the two runs."]
         return [
-            d for i, (a, b) in enumerate(zip(one, two)) for d in _differences(a, b, f"{where}[{i}]")
+            d
+            for i, (a, b) in enumerate(zip(one, two))
+            for d in _find_differences(a, b, f"{where}[{i}]")
         ]
     if isinstance(one, np.ndarray) and isinstance(two, np.ndarray):
         same = one.shape == two.shape and one.dtype == two.dtype and one.tobytes() == two.tobytes()

@@ -196,7 +196,7 @@ def planned_mu(plan: Plan) -> float | None:
     return gaussian_mu(plan.events) if gaussian_only(plan.events) else None
 
 
-def line_of(
+def make_line(
     check: str,
     claim: Claim,
     lower_bound: float | None,
@@ -204,7 +204,7 @@ def line_of(
     violation: str = "",
     power: str = "",
 ) -> AuditLine:
-    """A line with its wording; ``violation`` says what was found, if anything."""
+    """Put what a check found into words; ``violation`` says what is wrong, if anything is."""
     if violation:
         verdict = f"violation: {violation}"
     elif lower_bound is None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from audit.zoo.leaks import clip
-from veilspan.audit.bounds import error_rates, mu_lower_bound
+from veilspan.audit.bounds import choose_test, error_rates
 from veilspan.privacy.gdp import mu_of
 
 Mechanism = Callable[[np.ndarray, int, np.random.Generator], np.ndarray]
@@ -183,7 +183,7 @@ def game_findings(
 ) -> tuple[str, ...]:
     """Refute a claimed mu: half of the runs choose the test, half judge it."""
     first, second = _scores(mechanism, pair, score, seed)
-    found = mu_lower_bound(first, second, ALPHA)
+    found = choose_test(first, second, ALPHA).mu
     return (f"mu is at least {found:.2f}, claimed {claimed:g}.",) if found > claimed else ()
 
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nonprivate.completion_baselines import als_fit
 from solvers.completion.cases import (
     RELATIONS,
     asked,
@@ -16,7 +17,6 @@ from solvers.completion.cases import (
     shares,
 )
 from veilspan.datasets.ratings import make_ratings
-from veilspan.nonprivate.baselines.completion import als_fit
 from veilspan.privacy.budget import Budget
 from veilspan.queries.completion.item_systems import ItemSystems
 from veilspan.solvers.completion.als import ALSCompletion, estimate_factors, signal_strength

@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 
+from nonprivate.completion_baselines import frank_wolfe_fit
 from solvers.completion.cases import (
     RELATIONS,
     asked,
@@ -14,7 +15,6 @@ from solvers.completion.cases import (
     shares,
 )
 from veilspan.datasets.ratings import make_ratings
-from veilspan.nonprivate.baselines.completion import frank_wolfe_fit
 from veilspan.queries.completion.residual_moment import ResidualMoment
 from veilspan.solvers.completion.frank_wolfe import FrankWolfeCompletion, undo_inflation
 

@@ -23,7 +23,6 @@ from veilspan.solvers.linear.private_ranges import (
     private_ranges,
     ranges_event,
     ranges_from_histogram,
-    reliable_rows,
 )
 
 
@@ -116,6 +115,13 @@ def test_the_promise_of_the_docstring_holds_at_every_draw():
         for j in range(2):
             assert low[j] >= hull[j][0]
             assert high[j] <= hull[j][1]
+
+
+def reliable_rows(n_features, noise_multiplier, neighbors, coverage):
+    """n = z s sqrt(B) / q of the docstring: from here on the coverage is kept, up to a factor 2."""
+    bins = len(LOG_EDGES) + 1
+    std = noise_multiplier * ColumnHistograms(n_features, LOG_EDGES).sensitivity(neighbors)
+    return noise_quantile(n_features, bins) * std * math.sqrt(bins) / ((1 - coverage) / 2)
 
 
 def test_reliable_rows_is_where_noise_meets_the_wanted_tail():

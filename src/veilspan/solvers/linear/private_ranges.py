@@ -10,14 +10,12 @@ bins between the two ends found, because doubling bins are wide far away from ze
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from veilspan.curator.curator import Answer, Curator
 from veilspan.privacy.events import GaussianEvent
-from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.column_histograms import ColumnHistograms
 
 RANGES = "ranges"
@@ -108,6 +106,10 @@ def ranges_from_histogram(
     there. (b) Fewer than max(q n, z s sqrt(B)) + z s sqrt(B) rows lie beyond an end. If nothing
     passes, the bin of the largest noisy count is the range.
 
+    So from n = z s sqrt(B) / q rows on, fewer than 2 q n = (1 - coverage) n of them lie beyond
+    either end. With fewer rows ranges do not become too wide; they lose tails of up to
+    2 z s sqrt(B) rows, in practice about z s, a bin's own threshold.
+
     Parameters
     ----------
     answer : Answer
@@ -134,28 +136,6 @@ def ranges_from_histogram(
     middle = np.argmax(counts, axis=1)
     first, last = np.where(lost, middle, first), np.where(lost, middle, last)
     return ends[first], ends[last + 1]
-
-
-def reliable_rows(
-    n_features: int,
-    noise_multiplier: float,
-    neighbors: Neighbors,
-    coverage: float = 0.99,
-    n_bins: int = len(LOG_EDGES) + 1,
-    failure: float = FAILURE,
-) -> float:
-    r"""Rows from which the ranges keep their coverage, up to a factor of two.
-
-    From n = z s sqrt(B) / q on, with the names of :func:`ranges_from_histogram`, fewer than
-    2 q n = (1 - coverage) n rows lie beyond either end of any column, with probability
-    1 - failure. Here s = noise_multiplier sqrt(2 p) under replace-one, sqrt(p) in place of
-    sqrt(2 p) under add-remove. With fewer rows ranges do not become too wide; they lose tails of
-    up to 2 z s sqrt(B) rows, in practice about z s, a bin's own threshold.
-    """
-    check_coverage(coverage)
-    std = noise_multiplier * ColumnHistograms(n_features, LOG_EDGES).sensitivity(neighbors)
-    reach = noise_quantile(n_features, n_bins, failure) * std * math.sqrt(n_bins)
-    return reach / ((1 - coverage) / 2)
 
 
 def noise_quantile(n_features: int, n_bins: int, failure: float = FAILURE) -> float:

@@ -11,9 +11,9 @@ audit that reads it there agrees with it. This meter takes from a replay only wh
   every number seen (too large with probability 2^-PROBES). Released is round(f) + round(noise), so
   the distance that counts is that of the rounded sums.
 
-Each step is then a shift in units of its noise (``losses.Shift``), the steps are composed by
-``losses``, and the result is held against the budget that the user wrote down, not against the
-plan.
+Each step is then a shift in units of its noise (``own_accountant.Shift``). ``own_accountant``
+composes the steps, and the result is held against the budget that the user wrote down, not against
+the plan.
 
 *Sampled steps.* A row that took no part shows no distance. So both tables are replayed once more
 with every coin on its head: then the sums differ by the row's contribution.
@@ -36,7 +36,7 @@ from unittest import mock
 
 import numpy as np
 
-from veilspan.audit.losses import Shift, realised_delta
+from veilspan.audit.own_accountant import Shift, realised_delta
 from veilspan.curator.memory import Sampling
 from veilspan.curator.tape import Entry, Question, Tape
 from veilspan.privacy.budget import Budget
@@ -82,7 +82,7 @@ class MeasuringTape(Tape):
         given = super().exchange(question, exact, draw)
         count = max(2, 2 * math.ceil(PROBES / (2 * exact.size)))
         drawn = np.stack([np.ravel(draw()) for _ in range(count)])
-        self.noises.append(measured(drawn, np.ravel(exact)))
+        self.noises.append(measure_noise(drawn, np.ravel(exact)))
         return given
 
     def exchange_at(
@@ -93,32 +93,32 @@ class MeasuringTape(Tape):
     ) -> np.ndarray:
         """Record a minimum; its noise is the one tilt that was drawn."""
         given = super().exchange_at(question, draw, exact_at)
-        self.noises.append(Noise(*_interval(np.ravel(self.entries[-1].exact), ALPHA)))
+        self.noises.append(Noise(*_bound_std(np.ravel(self.entries[-1].exact), ALPHA)))
         return given
 
 
-def measured(drawn: np.ndarray, exact: np.ndarray) -> Noise:
-    """Noise of repeated answers, of shape (times, coordinates).
+def measure_noise(drawn: np.ndarray, exact: np.ndarray) -> Noise:
+    """Measure the noise of repeated answers, of shape (times, coordinates).
 
     Twice: about the exact sum, and between one answer and the next. Noise that repeats itself
     cancels in the difference, and is as good as none.
     """
-    about = _interval((drawn - exact).ravel(), ALPHA / 2)
-    between = _interval(((drawn[1::2] - drawn[::2]) / math.sqrt(2)).ravel(), ALPHA / 2)
-    return Noise(min(about[0], between[0]), min(about[1], between[1]), grid_of(drawn))
+    about = _bound_std((drawn - exact).ravel(), ALPHA / 2)
+    between = _bound_std(((drawn[1::2] - drawn[::2]) / math.sqrt(2)).ravel(), ALPHA / 2)
+    return Noise(min(about[0], between[0]), min(about[1], between[1]), find_grid(drawn))
 
 
-def _interval(residuals: np.ndarray, alpha: float) -> tuple[float, float]:
+def _bound_std(residuals: np.ndarray, alpha: float) -> tuple[float, float]:
     """Interval of a standard deviation: the squares over it are chi-square."""
     from scipy.special import chdtri, gammaincinv
 
-    length, count = _length(residuals), residuals.size
+    length, count = _measure_length(residuals), residuals.size
     upper = float(chdtri(count, alpha / 2))
     lower = 2 * float(gammaincinv(count / 2, alpha / 2))
     return length / math.sqrt(upper), length / math.sqrt(lower)
 
 
-def _length(vector: np.ndarray) -> float:
+def _measure_length(vector: np.ndarray) -> float:
     """Euclidean length, also where squares would leave the range of float64."""
     peak = float(np.max(np.abs(vector), initial=0.0))
     if peak == 0 or not math.isfinite(peak):
@@ -128,8 +128,8 @@ def _length(vector: np.ndarray) -> float:
     return math.ldexp(float(np.linalg.norm(np.ldexp(vector, -scale))), scale)
 
 
-def grid_of(values: np.ndarray) -> float:
-    """Largest power of two that divides every number."""
+def find_grid(values: np.ndarray) -> float:
+    """Find the largest power of two that divides every number; 0 where none can be told."""
     numbers = values[values != 0]
     if not numbers.size or not np.isfinite(numbers).all():
         return 0.0
@@ -194,7 +194,7 @@ class Reading:
         return found
 
 
-def read(
+def read_replay(
     first: MeasuringTape,
     second: Tape,
     neighbors: Neighbors,
@@ -220,7 +220,7 @@ def read(
         one, two = (first, second) if rate == 1 else (ours, theirs)
         declared = entry.question.std
         std = noise.std(declared) if declared > 0 else 0.0
-        gap = _gap(one.entries[place], two.entries[place], noise.grid if std else 0.0)
+        gap = _measure_gap(one.entries[place], two.entries[place], noise.grid if std else 0.0)
         # Without noise any distance is seen with certainty.
         shifts.append(Shift(gap / std if std else (math.inf if gap else 0.0), rate))
         if std < declared:
@@ -230,14 +230,14 @@ def read(
     return Reading(tuple(shifts), neighbors, tuple(quiet))
 
 
-def _gap(one: Entry, two: Entry, grid: float) -> float:
+def _measure_gap(one: Entry, two: Entry, grid: float) -> float:
     """Distance of two exact sums, after rounding to the grid that the answers are on."""
     first, second = np.ravel(one.exact), np.ravel(two.exact)
     if grid > 0 and not one.question.query.startswith(TILTED):
         with np.errstate(all="ignore"):
             steps = np.rint(first / grid) - np.rint(second / grid)
-        return grid * _length(steps)
-    return _length(first - second)
+        return grid * _measure_length(steps)
+    return _measure_length(first - second)
 
 
 @contextmanager
@@ -252,6 +252,6 @@ class _Heads:
         return np.zeros(size)
 
 
-def sampled(entries: Sequence[Entry]) -> bool:
+def has_samples(entries: Sequence[Entry]) -> bool:
     """Whether an answer was given on a sample of the rows."""
     return any(entry.question.event[2] < 1 for entry in entries)

@@ -22,9 +22,9 @@ from veilspan import (
     SampledGaussianEvent,
     delta_spent,
 )
-from veilspan.audit import losses
-from veilspan.audit.losses import Shift, gaussian_delta, realised_delta
-from veilspan.audit.meter import PROBES, Reading, grid_of, measured
+from veilspan.audit import own_accountant
+from veilspan.audit.measuring_tape import PROBES, Reading, find_grid, measure_noise
+from veilspan.audit.own_accountant import Shift, gaussian_delta, realised_delta
 from veilspan.audit.replay import replay
 from veilspan.curator import curator as door
 from veilspan.curator import memory
@@ -93,7 +93,7 @@ def test_many_steps_use_a_finer_grid():
     shifts = [Shift(1.0, 0.01)] * 11
     above = delta_spent([SampledGaussianEvent("s", 0.01, 1.0, 11)], 0.5, neighbors="add-remove")
     assert 0.85 * above < realised_delta(shifts, 0.5, "add-remove") <= above
-    assert losses.MORE_BINS > losses.BINS
+    assert own_accountant.MORE_BINS > own_accountant.BINS
 
 
 def test_epsilon_of_a_reading_inverts_its_delta():
@@ -108,8 +108,8 @@ def test_epsilon_of_a_reading_inverts_its_delta():
 
 def test_the_grid_is_found_from_the_answers():
     values = np.array([3.0, -40.0, 0.0, 2.0**30 + 1]) * 2.0**-17
-    assert grid_of(values) == 2.0**-17
-    assert grid_of(np.zeros(3)) == 0
+    assert find_grid(values) == 2.0**-17
+    assert find_grid(np.zeros(3)) == 0
 
 
 @pytest.mark.parametrize("coordinates", [1, 7, 900])
@@ -118,10 +118,10 @@ def test_noise_is_measured_and_half_of_it_is_told_from_all_of_it(coordinates):
     exact = np.linspace(-3, 50, coordinates)
     source = SeededNoise(1)
     count = max(2, math.ceil(PROBES / coordinates) // 2 * 2)
-    found = measured(np.stack([add_noise(exact, scale, source) for _ in range(count)]), exact)
+    found = measure_noise(np.stack([add_noise(exact, scale, source) for _ in range(count)]), exact)
     assert found.low < 2.0 < found.high
     assert found.grid == 2.0**-20
-    half = measured(
+    half = measure_noise(
         np.stack([add_noise(exact, replace(scale, std=1.0), source) for _ in range(count)]), exact
     )
     assert half.high < 2.0
@@ -129,7 +129,7 @@ def test_noise_is_measured_and_half_of_it_is_told_from_all_of_it(coordinates):
 
 def test_noise_that_repeats_itself_counts_as_none():
     drawn = np.repeat(np.random.default_rng(0).standard_normal((1, 300)), 4, axis=0)
-    assert measured(drawn, np.zeros(300)).high == 0
+    assert measure_noise(drawn, np.zeros(300)).high == 0
 
 
 # ---------------------------------------------------------------- a correct release
@@ -320,5 +320,5 @@ def test_a_robust_release_is_read_in_every_answer():
 @pytest.mark.parametrize("size", [1e-300, 1e-160, 1e200])
 def test_noise_is_measured_at_any_size(size):
     drawn = size * np.random.default_rng(0).standard_normal((4, 300))
-    found = measured(drawn, np.zeros(300))
+    found = measure_noise(drawn, np.zeros(300))
     assert found.low < size < found.high

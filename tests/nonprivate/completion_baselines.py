@@ -1,4 +1,4 @@
-"""Matrix completion **without privacy**: what is reachable before noise, for figures and tests."""
+"""Matrix completion without privacy: the twins that private solvers are compared with."""
 
 from __future__ import annotations
 
