@@ -16,6 +16,7 @@ from cli.commands import refused, run, write_csv
 from veilspan import PCA, Ledger
 from veilspan.cli.stopping import stopped_like_ctrl_c
 from veilspan.releases import load, save
+from veilspan.solvers.subspace.analyze_gauss import AnalyzeGauss
 
 ROWS = np.random.default_rng(0).standard_normal((50, 3))
 
@@ -79,7 +80,7 @@ def test_broken_off_before_it_was_recorded(paid, tmp_path, monkeypatch):
     """Nobody can know what got out: what was charged stays spent, and a new try is asked for."""
     words, account = paid
     with monkeypatch.context() as patch:
-        patch.setattr(PCA, "_run", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(AnalyzeGauss, "run", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         run(*words, expect=130)
     said = refused(*words)
     assert "broke off" in said
