@@ -14,8 +14,9 @@ from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
 from veilspan.privacy.noise import SeededNoise
 from veilspan.solvers.steps import STEP, DecreasingSteps, PaperSteps
-from veilspan.solvers.subspace.base import SubspaceTask
+from veilspan.solvers.subspace.base import SubspaceProblem
 from veilspan.solvers.subspace.by_name import subspace_solver
+from veilspan.solvers.subspace.descent import SubspaceDescent
 from veilspan.solvers.subspace.geodesic_gradient import GeodesicGradientDescent
 from veilspan.solvers.subspace.reaper import ReaperDescent
 
@@ -61,7 +62,7 @@ def our_solver(method):
 
 def plan_for(solver, shape, epsilon, delta):
     """The plan of `RobustPCA`; solvers that ask equally often, of equal samples, share one."""
-    if not solver.adaptive:
+    if isinstance(solver, SubspaceDescent):
         solver = GeodesicGradientDescent(
             steps=solver.steps, sampling_rate=solver.sampling_rate, start_share=solver.start_share
         )
@@ -94,10 +95,11 @@ def run_honest(solver, data, *, epsilon, delta, seed, stop=None):
     solver = subspace_solver(solver)
     n, d = data.rows.shape
     plan = plan_for(solver, (n, d), epsilon, delta)
-    if stop and not solver.adaptive:
+    if stop and isinstance(solver, SubspaceDescent):
         # Fewer steps than were paid for: the rest would change nothing that can be seen.
         solver = replace(solver, steps=min(stop, solver.steps))
-    watch = Watch(data.subspace, checkpoints(getattr(solver, "steps", 0)))
+    steps = solver.steps if isinstance(solver, SubspaceDescent) else 0
+    watch = Watch(data.subspace, checkpoints(steps))
     curator = TappedCurator(Curator(Rows(data.rows), plan, SeededNoise(seed)), watch)
-    result = solver.run(curator, SubspaceTask(float(n), d, len(data.subspace)))
+    result = solver.run(curator, SubspaceProblem(n, d, len(data.subspace)))
     return watch.curve(error_of(result.basis, data.subspace)), result.basis

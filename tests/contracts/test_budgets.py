@@ -346,7 +346,7 @@ def test_a_plan_that_can_be_built_keeps_its_budget(budget, parts):
         assert delta_in_many_digits(sum_of_squares(events), budget.epsilon) <= budget.delta
 
 
-def test_a_forecast_has_to_fit_as_well():
+def test_what_an_adaptive_plan_names_has_to_fit_as_well():
     with pytest.raises(BudgetExceededError):
         plan_of((GaussianEvent("a", 1.0),), adaptive=True)
 

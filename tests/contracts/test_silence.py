@@ -22,7 +22,7 @@ from audit.replay_cell import Cell, estimator_cell, gappy_tables, ratings
 from audit.replay_cells import BALLS, CELLS
 from audit.test_replay_matrix import private_estimators
 from contracts.tables import ESTIMATORS
-from veilspan import PCA, RGD, FrechetMean, MatrixCompletion, SubspaceTracker
+from veilspan import RGD, FrechetMean, MatrixCompletion, SubspaceTracker
 from veilspan.audit import neighbors as pairs
 from veilspan.audit.neighbors import extreme_points, extreme_users, neighbor_pair
 from veilspan.audit.replay import collect_release
@@ -37,6 +37,7 @@ from veilspan.privacy.errors import FormError, LoudNoiseWarning, NotPrivateWarni
 from veilspan.queries.moments import SecondMoment
 from veilspan.queries.stream.touching_moment import complete_rows
 from veilspan.solvers.completion.frank_wolfe import FrankWolfeCompletion
+from veilspan.solvers.subspace.analyze_gauss import AnalyzeGauss
 
 #: Said for public reasons, before any row is read.
 PUBLIC = (NotPrivateWarning, LoudNoiseWarning)
@@ -340,14 +341,14 @@ def test_a_map_that_tells_of_one_row_is_caught(twin, words, monkeypatch):
 
 
 def test_a_solver_that_fails_for_one_row_is_caught(monkeypatch):
-    whole = PCA._run
+    whole = AnalyzeGauss.run
 
-    def failing(self, curator):
+    def failing(self, curator, problem):
         for block in curator._executor._rows.blocks(10):
             raises(block)
-        whole(self, curator)
+        return whole(self, curator, problem)
 
-    monkeypatch.setattr(PCA, "_run", failing)
+    monkeypatch.setattr(AnalyzeGauss, "run", failing)
     found = complaints(cell_of("PCA"), "replace-one", Listener(monkeypatch))
     assert {each.partition(":")[0] for each in found} == {"zero", "negative zero"}
     assert all("WithheldError" in each for each in found)

@@ -37,6 +37,7 @@ from veilspan.geometry import Sphere
 from veilspan.ledger import Ledger, LedgerError, current_dataset
 from veilspan.ledger.costs import cost_of
 from veilspan.privacy.budget import Budget
+from veilspan.solvers.subspace.analyze_gauss import AnalyzeGauss
 
 X = np.random.default_rng(0).standard_normal((60, 4))
 Y = (X[:, 0] > 0).astype(int)
@@ -122,7 +123,7 @@ def test_what_happens_in_between_is_charged(data, monkeypatch):
     def fail(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(PCA, "_run", fail)
+    monkeypatch.setattr(AnalyzeGauss, "run", fail)
     with pytest.raises(KeyboardInterrupt):
         PCA(2, ledger=data).fit(X)
     assert [data.spent().charges, data.spent().released] == [1, 0]
@@ -291,8 +292,8 @@ def test_a_statement_with_an_account_is_written_and_read(data):
     assert "ledger" not in replace(statement, ledger=None).to_dict()
 
 
-def test_a_forecast_is_not_the_price():
-    """A solver that spends as it goes may use all of its budget, whatever its forecast says."""
+def test_what_an_adaptive_plan_names_is_not_the_price():
+    """A solver that spends as it goes may use all of its budget, however little its plan names."""
     rules = veilspan.ledger.filters.rules_for(3.0, 1e-6, "gdp")
     adaptive = RobustPCA(2, epsilon=1.0).plan(1000, 10)
     assert adaptive.adaptive
