@@ -32,7 +32,8 @@ from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
 from veilspan.estimators.completion.matrix_completion import MatrixCompletion
 from veilspan.privacy.noise import SecureNoise
-from veilspan.queries.completion.rating_moments import RatingCovariance, RatingRule
+from veilspan.queries.completion.rating_moments import RatingCovariance
+from veilspan.queries.completion.rating_rows import RatingRule
 from veilspan.solvers.completion.auto import AutoCompletion
 from veilspan.solvers.spectral import leading_eigenvectors
 

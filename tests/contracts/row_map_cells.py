@@ -426,12 +426,12 @@ MAPS = {
         lambda x: HISTOGRAMS._cells(x, np.arange(6), (CENTER, WIDTHS)),
     ),
     "rating rule": Map(
-        QUERIES + "completion.rating_rows.RatingRule.kept", ratings_of(ITEMS), as_block(RULE.kept)
+        QUERIES + "completion.rating_rows.RatingRule.keep", ratings_of(ITEMS), as_block(RULE.keep)
     ),
     "rating rule, dense": Map(
-        QUERIES + "completion.rating_rows.RatingRule.kept",
+        QUERIES + "completion.rating_rows.RatingRule.keep",
         hard(6),
-        as_block(RatingRule(-1e-9, 1e9, 3, "middle", salt=7).kept),
+        as_block(RatingRule(-1e-9, 1e9, 3, "middle", salt=7).keep),
     ),
     "item statistics": Map(
         QUERIES + "completion.rating_moments.ItemStatistics.prepare",

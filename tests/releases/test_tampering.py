@@ -159,7 +159,7 @@ EVIL = [
     {"veilspan": "os.system", "arguments": ["touch hacked"]},
     {"veilspan": "solvers.manifold.rgd.os.system", "arguments": ["touch hacked"]},
     {"veilspan": "geometry.base.Manifold"},
-    {"veilspan": "solvers.manifold.rgd.ManifoldTask"},
+    {"veilspan": "solvers.manifold.rgd.ManifoldProblem"},
     {"veilspan": "cli.folders.Path", "arguments": ["hacked"]},
     {"veilspan": "solvers.nothing.Here"},
     {"veilspan": "array", "name": "nothing"},

@@ -111,7 +111,7 @@ def test_both_parts_can_move_to_their_limits_at_once():
 class HalfSigned(ItemSystems):
     """As if the responses could not change their sign."""
 
-    def _moved(self, neighbors):
+    def _reach(self, neighbors):
         moment, response = self._lengths
         return (math.sqrt(2) * moment, math.sqrt(2) * response)
 

@@ -144,7 +144,7 @@ def test_long_rows_keep_their_limit_evenly():
     rng = np.random.default_rng(0)
     users = 4000
     table = sparse.csr_array(rng.integers(1, 6, (users, 10)).astype(float))
-    kept = RatingRule(1.0, 5.0, 4, "user", salt=99).kept(Block(table))
+    kept = RatingRule(1.0, 5.0, 4, "user", salt=99).keep(Block(table))
     np.testing.assert_array_equal(kept.counts, np.full(users, 4))
     counts = np.bincount(kept.items, minlength=10)
     assert np.all(np.abs(counts - 0.4 * users) < 6 * np.sqrt(users * 0.4 * 0.6))
@@ -153,21 +153,21 @@ def test_long_rows_keep_their_limit_evenly():
     together = (pairs.T @ pairs)[~np.eye(10, dtype=bool)]
     rate = 4 * 3 / 90
     assert np.all(np.abs(together - rate * users) < 7 * np.sqrt(users * rate * (1 - rate)))
-    other = RatingRule(1.0, 5.0, 4, "user", salt=100).kept(Block(table))
+    other = RatingRule(1.0, 5.0, 4, "user", salt=100).keep(Block(table))
     assert not np.array_equal(kept.items, other.items)
 
 
 def test_many_long_rows_are_chosen_from_like_few(monkeypatch):
     table = sparse.csr_array(np.random.default_rng(3).integers(1, 6, (50, 9)).astype(float))
     rule = RatingRule(1.0, 5.0, 4, "user", salt=7)
-    together = rule.kept(Block(table)).items
+    together = rule.keep(Block(table)).items
     monkeypatch.setattr(rating_rows, "MOST_ROWS", 7)
-    np.testing.assert_array_equal(rule.kept(Block(table)).items, together)
+    np.testing.assert_array_equal(rule.keep(Block(table)).items, together)
 
 
 def test_the_kept_ratings_are_centred_by_their_own_mean():
     table = sparse.csr_array(np.array([[1.0, 2.0, 3.0, 9.0], [4.0, 4.0, 4.0, 4.0]]))
-    kept = RatingRule(1.0, 5.0, 4).kept(Block(table))
+    kept = RatingRule(1.0, 5.0, 4).keep(Block(table))
     np.testing.assert_allclose(kept.steps[:4] * 4 / LEVELS, [-1.75, -0.75, 0.25, 2.25], atol=1e-4)
     np.testing.assert_array_equal(kept.steps[4:], 0)
 

@@ -15,7 +15,7 @@ from veilspan.queries.completion.residual_moment import (
     History,
     ResidualMoment,
     follow,
-    kept_ratings,
+    keep_ratings,
     ridge_solutions,
     step_size,
 )
@@ -149,7 +149,7 @@ def random_history(rng, rounds):
 def test_coefficients_and_residuals_agree(seed, rounds, local):
     rng = np.random.default_rng(seed)
     history = random_history(rng, rounds)
-    ratings = kept_ratings(RULE, sparse_rows(rng, 12))
+    ratings = keep_ratings(RULE, sparse_rows(rng, 12))
     state = follow(ratings, history, 0.7, local)
     assert state.coefficients.shape == (12, rounds)
     rows = np.repeat(np.arange(12), np.diff(ratings.indptr))
@@ -163,7 +163,7 @@ def test_coefficients_and_residuals_agree(seed, rounds, local):
 def test_a_line_search_never_makes_a_user_worse(seed):
     rng = np.random.default_rng(seed)
     history = random_history(rng, 4)
-    ratings = kept_ratings(RULE, sparse_rows(rng, 12))
+    ratings = keep_ratings(RULE, sparse_rows(rng, 12))
     lengths = []
     for t in range(5):
         part = History(history.bias, history.directions[:t], history.gains[:t])
@@ -174,7 +174,7 @@ def test_a_line_search_never_makes_a_user_worse(seed):
 
 def test_ridge_solutions_are_those_of_each_user():
     rng = np.random.default_rng(0)
-    ratings = kept_ratings(RULE, sparse_rows(rng, 20))
+    ratings = keep_ratings(RULE, sparse_rows(rng, 20))
     factors = rng.standard_normal((ITEMS, 3))
     found = ridge_solutions(ratings, factors, 0.8)
     for user, row in zip(found, ratings):

@@ -10,7 +10,7 @@ from veilspan.audit.replay import replay
 from veilspan.datasets.ratings import make_ratings
 from veilspan.estimators.completion.matrix_completion import MatrixCompletion
 from veilspan.privacy.budget import Budget
-from veilspan.queries.completion.rating_moments import RatingRule
+from veilspan.queries.completion.rating_rows import RatingRule
 from veilspan.solvers.completion.auto import (
     SECOND,
     THRESHOLD,

@@ -72,7 +72,7 @@ class LocalPredictor:
 
     @property
     def n_items(self) -> int:
-        """Number of items."""
+        """Number of items that can be predicted."""
         return len(self.item_bias)
 
     def predict(self, my_ratings: MyRatings) -> np.ndarray:
@@ -90,7 +90,7 @@ class LocalPredictor:
         array of shape (n_items,)
             For her eyes: it depends on her ratings without noise.
         """
-        items, ratings = self._known(my_ratings)
+        items, ratings = self._look_up(my_ratings)
         starts = np.array([0, len(items)])
         return self.predict_rows(starts, items, ratings)[0]
 
@@ -112,7 +112,7 @@ class LocalPredictor:
             raise ValueError("k must be a whole number of at least 1.")
         scores = self._scores(*self._arrays(my_ratings))[0]
         if exclude_seen:
-            scores[self._known(my_ratings)[0]] = -np.inf
+            scores[self._look_up(my_ratings)[0]] = -np.inf
         order = np.argsort(-scores, kind="stable")[:k]
         return [self.item_ids[i] for i in order if scores[i] > -np.inf]
 
@@ -163,7 +163,7 @@ class LocalPredictor:
         if header.get("format") != FORMAT:
             raise ValueError(f"not a local predictor of format {FORMAT}.")
         try:
-            return _checked(cls, header, arrays)
+            return _assemble(cls, header, arrays)
         except Exception:  # of whatever type: a file may hold anything
             pass
         raise ValueError(
@@ -172,10 +172,10 @@ class LocalPredictor:
         )
 
     def _arrays(self, my_ratings: MyRatings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        items, ratings = self._known(my_ratings)
+        items, ratings = self._look_up(my_ratings)
         return np.array([0, len(items)]), items, ratings
 
-    def _known(self, my_ratings: MyRatings) -> tuple[np.ndarray, np.ndarray]:
+    def _look_up(self, my_ratings: MyRatings) -> tuple[np.ndarray, np.ndarray]:
         """Positions and ratings of the known items; the last rating of an item counts."""
         if isinstance(my_ratings, Mapping):
             pairs = list(my_ratings.items())
@@ -232,10 +232,10 @@ def _plain(name: Hashable) -> Any:
     raise TypeError(f"item ids must be strings or numbers to be saved; got {type(name).__name__}.")
 
 
-def _checked(
+def _assemble(
     kind: type[LocalPredictor], header: dict[str, Any], arrays: dict[str, np.ndarray]
 ) -> LocalPredictor:
-    """The predictor, or any error."""
+    """Make the predictor of a file's parts; what is wrong with them raises whatever it raises."""
     bias, factors = (arrays[name].astype(np.float64) for name in ("item_bias", "item_factors"))
     ids = tuple(_plain(name) for name in header["item_ids"])
     low, high = map(float, header["rating_range"])

@@ -82,13 +82,13 @@ def triples_to_ratings(
     for name, column in (("user", user), ("item", item)):
         refuse_masked(column, name)
     values = _numbers(readable(rating, "rating"), "rating")
-    rows, names = _numbered(user)
+    rows, names = _number_ids(user)
     if isinstance(items, str) and items == OBSERVED:
-        columns, known = _numbered(item)
+        columns, known = _number_ids(item)
     else:
         known = _distinct(items)
         position = {name: index for index, name in enumerate(known)}
-        columns = np.fromiter((position.get(i, -1) for i in _listed(item)), np.int64, len(item))
+        columns = np.fromiter((position.get(i, -1) for i in _to_list(item)), np.int64, len(item))
     listed = columns >= 0
     shape = (len(names), len(known))
     return from_positions(rows[listed], columns[listed], values[listed], shape), known
@@ -117,19 +117,19 @@ def _from_dense(R: Any) -> Any:
     return from_positions(users, items, dense[users, items], dense.shape)
 
 
-def _listed(values: Any) -> list[Hashable]:
+def _to_list(values: Any) -> list[Hashable]:
     """Python objects, so that 3 and np.int64(3) are one id."""
     return values.tolist() if hasattr(values, "tolist") else list(values)
 
 
-def _numbered(values: Any) -> tuple[np.ndarray, tuple[Hashable, ...]]:
+def _number_ids(values: Any) -> tuple[np.ndarray, tuple[Hashable, ...]]:
     """Number ids: whole numbers in their order, others by first appearance."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
         names, numbers = np.unique(values, return_inverse=True)
         return numbers.reshape(-1), tuple(names.tolist())
     position: dict[Hashable, int] = {}
     try:
-        order = [position.setdefault(name, len(position)) for name in _listed(values)]
+        order = [position.setdefault(name, len(position)) for name in _to_list(values)]
     except TypeError:
         order = None  # type: ignore[assignment]
     if order is None:
@@ -138,7 +138,7 @@ def _numbered(values: Any) -> tuple[np.ndarray, tuple[Hashable, ...]]:
 
 
 def _distinct(items: Any) -> tuple[Hashable, ...]:
-    known = tuple(_listed(items))
+    known = tuple(_to_list(items))
     if len(set(known)) != len(known):
         raise ValueError("items must not list an item twice.")
     if not known:

@@ -140,7 +140,7 @@ def points_from_tangent(manifold: Manifold, base: np.ndarray, vectors: np.ndarra
 
 
 def tangent_width(manifold: Manifold) -> int:
-    """Number of columns of :func:`tangent_vectors`."""
+    """Number of columns that :func:`tangent_vectors` makes."""
     return manifold.dim if _symmetric(manifold) else math.prod(manifold.coordinate_shape)
 
 

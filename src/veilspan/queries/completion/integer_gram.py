@@ -34,7 +34,7 @@ class IntegerRows:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
+        """Number of rows, those without entries included."""
         return len(self.starts) - 1
 
     def dense(self) -> np.ndarray:

@@ -26,15 +26,17 @@ from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, ProductSpace, VectorSpace
 from veilspan.queries.completion.rating_rows import RatingRule
 from veilspan.queries.completion.residual_moment import (
-    clipped,
-    kept_ratings,
-    like,
+    clip_rows,
+    keep_ratings,
     per_rating,
     ridge_solutions,
     row_sums,
+    with_values,
 )
 
 ItemWeights = Literal["uniform", "tail", "adaptive"]
+#: Divides in place of the zero of a user without ratings, whose weights are none anyway.
+NO_RATINGS = 1e-300
 
 
 class ItemPoint(NamedTuple):
@@ -119,14 +121,14 @@ class ItemSystems(RowQuery):
         self.ridge = float(ridge)
         self.item_weights = item_weights
         self._lengths = (math.sqrt(weight_budget) * factor_norm**2, rating_norm * factor_norm)
-        moved = self._moved(neighbors)
+        reach = self._reach(neighbors)
         self.part_weights = (
-            math.sqrt(moment_share) / moved[0],
-            math.sqrt(1 - moment_share) / moved[1],
+            math.sqrt(moment_share) / reach[0],
+            math.sqrt(1 - moment_share) / reach[1],
         )
         self.bound = math.hypot(*(w * c for w, c in zip(self.part_weights, self._lengths)))
 
-    def _moved(self, neighbors: Neighbors) -> tuple[float, float]:
+    def _reach(self, neighbors: Neighbors) -> tuple[float, float]:
         """How far one user can move H, and s."""
         moment, response = self._lengths
         return (
@@ -148,17 +150,17 @@ class ItemSystems(RowQuery):
     def prepare(self, block: Block, point: Any) -> UserParts:
         """Solve for every user, clip, weigh."""
         bias, factors, importance = point
-        ratings = kept_ratings(self.rule, block)
-        y = like(ratings, ratings.data - bias[ratings.indices])
+        ratings = keep_ratings(self.rule, block)
+        y = with_values(ratings, ratings.data - bias[ratings.indices])
         users = ridge_solutions(y, factors, self.ridge)
         lengths = np.sqrt(row_dots(users, users))
         users *= (self.factor_norm / np.maximum(lengths, self.factor_norm))[:, None]
         weights = self._weights(y, importance)
-        weighted = clipped(like(y, weights * y.data), self.rating_norm)
-        return UserParts(like(y, weights), weighted, pack_squares(users), users)
+        weighted = clip_rows(with_values(y, weights * y.data), self.rating_norm)
+        return UserParts(with_values(y, weights), weighted, pack_squares(users), users)
 
     def _weights(self, y: Any, importance: np.ndarray) -> np.ndarray:
-        """One weight per rating."""
+        """One weight per rating, by the chosen rule; their squares sum to B at most."""
         counts = np.diff(y.indptr)
         if self.item_weights == "uniform":
             return per_rating(
@@ -168,7 +170,7 @@ class ItemSystems(RowQuery):
         if self.item_weights == "tail":
             return (_ranks(y, own) < math.floor(self.weight_budget)).astype(np.float64)
         return own * per_rating(
-            y, np.sqrt(self.weight_budget / np.maximum(row_sums(y, own**2), 1e-300))
+            y, np.sqrt(self.weight_budget / np.maximum(row_sums(y, own**2), NO_RATINGS))
         )
 
     def norms(self, block: UserParts, point: Any) -> np.ndarray:
@@ -187,7 +189,7 @@ class ItemSystems(RowQuery):
 
     def sensitivity(self, neighbors: Neighbors) -> float:
         """1 for the relation of the query's weights; see above."""
-        return math.hypot(*(w * c for w, c in zip(self.part_weights, self._moved(neighbors))))
+        return math.hypot(*(w * c for w, c in zip(self.part_weights, self._reach(neighbors))))
 
     def row_floats(self, n_features: int, point: Any) -> int:
         """Normal matrix, its factor, packed squares; ratings in several forms."""

@@ -19,18 +19,7 @@ from veilspan.curator.rows import Block
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, ProductSpace, SymmetricSpace, VectorSpace
 from veilspan.queries.completion.integer_gram import IntegerRows, integer_gram
-from veilspan.queries.completion.rating_rows import LEVELS, Kept, RatingRule, row_sums
-
-__all__ = [
-    "LEVELS",
-    "NORM_STEPS",
-    "ROWS_PER_BLOCK",
-    "ItemStatistics",
-    "Kept",
-    "RatingCovariance",
-    "RatingRule",
-    "row_sums",
-]
+from veilspan.queries.completion.rating_rows import LEVELS, RatingRule, row_sums
 
 #: Steps of the clipping norm in :class:`RatingCovariance`.
 NORM_STEPS = 2**10
@@ -74,25 +63,25 @@ class ItemStatistics(RowQuery):
         self.bound = math.sqrt(4 / 3) * self.row_norm
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
-        """Sums and counts."""
+        """A vector of sums and one of counts; the weight makes counts the smaller part."""
         vector = VectorSpace((n_features,))
         return ProductSpace((vector, vector), (1.0, self.count_weight))
 
     @row_map
     def prepare(self, block: Block, point: Any) -> Any:
         """Centred ratings, scaled to norm C."""
-        kept = self.rule.kept(block)
+        kept = self.rule.keep(block)
         length = np.sqrt(row_sums(kept.steps**2, kept.starts)) * self.rule.step
         scale = self.rule.step * (self.row_norm / np.maximum(length, self.row_norm))
         return kept, kept.steps * np.repeat(scale, kept.counts)
 
     def norms(self, block: Any, point: Any) -> np.ndarray:
-        """Length of both halves together."""
+        """Length of sums and weighted counts together."""
         kept, ratings = block
         return np.sqrt(row_sums(ratings**2, kept.starts) + self.count_weight**2 * kept.counts)
 
     def weighted_sum(self, block: Any, weights: np.ndarray, point: Any) -> Any:
-        """Sum and count per item."""
+        """Add up ratings and ones, item by item."""
         kept, ratings = block
         each = np.repeat(weights, kept.counts)
         sums = np.bincount(kept.items, ratings * each, minlength=kept.n_items)
@@ -139,13 +128,13 @@ class RatingCovariance(RowQuery):
         self.bound = self.row_norm**2
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
-        """Symmetric matrices."""
+        """Symmetric matrices of items by items."""
         return SymmetricSpace(n_features)
 
     @row_map
     def prepare(self, block: Block, point: Any) -> IntegerRows:
-        """Rows as whole numbers q."""
-        kept = self.rule.kept(block)
+        """Subtract the bias, scale to norm C, and round to whole numbers q towards zero."""
+        kept = self.rule.keep(block)
         steps = kept.steps
         if point is not None:
             bias = np.rint(np.asarray(point, dtype=np.float64) / self.rule.step)

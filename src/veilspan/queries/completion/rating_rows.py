@@ -29,7 +29,7 @@ MOST_ROWS = 2**16
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptRatings:
     """Kept, centred ratings of a block of users, in steps of the grid.
 
     Attributes
@@ -51,7 +51,7 @@ class Kept:
 
     @property
     def counts(self) -> np.ndarray:
-        """Kept ratings per user."""
+        """How many ratings of each user were kept."""
         return np.diff(self.starts)
 
 
@@ -87,14 +87,14 @@ class RatingRule:
         return (self.high - self.low) / LEVELS
 
     @row_map
-    def kept(self, block: Block) -> Kept:
+    def keep(self, block: Block) -> KeptRatings:
         """Apply the rule to a block; in a dense block every item is rated."""
         starts, items, ratings = _entries(block)
         steps = np.clip(ratings, self.low, self.high)
         steps -= self.low
         steps *= LEVELS / (self.high - self.low)
         np.rint(steps, out=steps)
-        keep = _chosen(starts, items, steps, self.max_ratings, self.salt)
+        keep = _choose(starts, items, steps, self.max_ratings, self.salt)
         if keep is not None:
             items, steps = items[keep], steps[keep]
             starts = _starts(np.minimum(np.diff(starts), self.max_ratings))
@@ -104,7 +104,7 @@ class RatingRule:
             steps -= np.repeat(mean, counts)
         else:
             steps -= LEVELS / 2
-        return Kept(starts, items, steps, int(block.x.shape[1]))
+        return KeptRatings(starts, items, steps, int(block.x.shape[1]))
 
 
 def row_sums(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -128,7 +128,7 @@ def _starts(counts: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(counts)])
 
 
-def _chosen(
+def _choose(
     starts: np.ndarray, items: np.ndarray, steps: np.ndarray, limit: int, salt: int
 ) -> np.ndarray | None:
     """Mask of ``limit`` ratings of each longer row, or ``None`` if no row is longer.
@@ -141,11 +141,11 @@ def _chosen(
     if not long.any():
         return None
     entries = np.flatnonzero(np.repeat(long, counts))
-    codes = _mixed(items[entries].astype(np.uint64) + np.uint64(salt))
-    codes = _mixed(codes ^ steps[entries].astype(np.uint64))
+    codes = _mix(items[entries].astype(np.uint64) + np.uint64(salt))
+    codes = _mix(codes ^ steps[entries].astype(np.uint64))
     lengths = counts[long]
     row_keys = np.add.reduceat(codes, _starts(lengths)[:-1])
-    chosen = _smallest(_mixed(codes ^ np.repeat(row_keys, lengths)), lengths, limit)
+    chosen = _smallest(_mix(codes ^ np.repeat(row_keys, lengths)), lengths, limit)
     keep = np.ones(len(items), dtype=bool)
     keep[entries] = chosen
     return keep
@@ -173,7 +173,7 @@ def _smallest(hashes: np.ndarray, lengths: np.ndarray, limit: int) -> np.ndarray
     return chosen
 
 
-def _mixed(x: np.ndarray) -> np.ndarray:
+def _mix(x: np.ndarray) -> np.ndarray:
     """Finaliser of SplitMix64 (Steele, Lea & Flood 2014): every bit depends on every bit."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -39,11 +39,11 @@ class History(NamedTuple):
 
     @classmethod
     def start(cls, bias: np.ndarray) -> History:
-        """No round yet."""
+        """The history before the first round: a bias, and no direction."""
         return cls(bias, np.zeros((0, len(bias))), np.zeros(0))
 
     def then(self, direction: np.ndarray, gain: float) -> History:
-        """One more round."""
+        """The history after one more round, in this direction and with this gain."""
         directions = np.vstack([self.directions, direction])
         return History(self.bias, directions, np.append(self.gains, gain))
 
@@ -61,11 +61,11 @@ def step_size(round_number: int) -> float:
     return 2.0 / (round_number + 1)
 
 
-def kept_ratings(rule: RatingRule, block: Block) -> Any:
+def keep_ratings(rule: RatingRule, block: Block) -> Any:
     """What the rule keeps of a block's rows: centred ratings as CSR, no item twice."""
     from scipy import sparse
 
-    kept = rule.kept(block)
+    kept = rule.keep(block)
     shape = (block.n_rows, kept.n_items)
     ratings = sparse.csr_array((kept.steps * rule.step, kept.items, kept.starts), shape=shape)
     if not ratings.has_canonical_format:
@@ -96,14 +96,14 @@ def follow(
     ridge : float
         Penalty of the refit.
     """
-    y = like(ratings, ratings.data - history.bias[ratings.indices])
+    y = with_values(ratings, ratings.data - history.bias[ratings.indices])
     if local == "refit":
-        return _refitted(y, history.directions, ridge)
+        return _refit(y, history.directions, ridge)
     coefficients = np.zeros((y.shape[0], len(history.gains)))
     fitted = np.zeros_like(y.data)
     for s, (direction, gain) in enumerate(zip(history.directions, history.gains)):
-        residual = like(y, y.data - fitted)
-        target = gain * (clipped(residual, row_norm) @ direction)
+        residual = with_values(y, y.data - fitted)
+        target = gain * (clip_rows(residual, row_norm) @ direction)
         steps = np.full(y.shape[0], step_size(s + 1))
         along = direction[y.indices]
         if local == "line-search":
@@ -112,7 +112,7 @@ def follow(
         coefficients[:, s] += steps * target
         fitted *= per_rating(y, 1 - steps)
         fitted += per_rating(y, steps * target) * along
-    return LocalState(coefficients, like(y, y.data - fitted))
+    return LocalState(coefficients, with_values(y, y.data - fitted))
 
 
 class ResidualMoment(RatingCovariance):
@@ -151,7 +151,7 @@ class ResidualMoment(RatingCovariance):
     @row_map
     def prepare(self, block: Block, point: Any) -> IntegerRows:
         """Residuals in whole steps of c / ``NORM_STEPS``."""
-        ratings = kept_ratings(self.rule, block)
+        ratings = keep_ratings(self.rule, block)
         left = follow(ratings, History(*point), self.row_norm, self.local, self.ridge).residual
         lengths = np.sqrt(row_sums(left, left.data**2))
         scale = NORM_STEPS / np.maximum(lengths, self.row_norm)
@@ -170,7 +170,7 @@ def ridge_solutions(ratings: Any, factors: np.ndarray, penalty: float) -> np.nda
     if size == 0:
         return np.zeros((ratings.shape[0], 0))
     squares = np.einsum("ja,jb->jab", factors, factors).reshape(len(factors), -1)
-    normal = (like(ratings, np.ones(len(ratings.data))) @ squares).reshape(-1, size, size)
+    normal = (with_values(ratings, np.ones(len(ratings.data))) @ squares).reshape(-1, size, size)
     normal += penalty * np.eye(size)
     return solve_each(normal, ratings @ factors, len(factors))
 
@@ -191,31 +191,31 @@ def per_rating(ratings: Any, values: np.ndarray) -> np.ndarray:
 
 def row_sums(ratings: Any, values: np.ndarray) -> np.ndarray:
     """Sum over each row's ratings of one value per rating."""
-    return np.asarray(like(ratings, values) @ np.ones(ratings.shape[1]))
+    return np.asarray(with_values(ratings, values) @ np.ones(ratings.shape[1]))
 
 
-def like(ratings: Any, values: np.ndarray) -> Any:
-    """Other values for the same ratings."""
+def with_values(ratings: Any, values: np.ndarray) -> Any:
+    """The same users and items with another value for each rating."""
     from scipy import sparse
 
     return sparse.csr_array((values, ratings.indices, ratings.indptr), shape=ratings.shape)
 
 
-def clipped(ratings: Any, row_norm: float) -> Any:
-    """Rows scaled down to a norm."""
+def clip_rows(ratings: Any, row_norm: float) -> Any:
+    """Scale down the rows that are longer than a norm."""
     lengths = np.sqrt(row_sums(ratings, ratings.data**2))
     weights = row_norm / np.maximum(lengths, row_norm)
-    return like(ratings, per_rating(ratings, weights) * ratings.data)
+    return with_values(ratings, per_rating(ratings, weights) * ratings.data)
 
 
-def _refitted(y: Any, directions: np.ndarray, ridge: float) -> LocalState:
+def _refit(y: Any, directions: np.ndarray, ridge: float) -> LocalState:
     """Ridge fit on directions scaled to entries of size 1, so that a penalty means ratings."""
     size = math.sqrt(y.shape[1])
     found = size * ridge_solutions(y, size * directions.T, ridge)
-    return LocalState(found, like(y, y.data - _fitted(y, found, directions)))
+    return LocalState(found, with_values(y, y.data - _predict(y, found, directions)))
 
 
-def _fitted(ratings: Any, coefficients: np.ndarray, directions: np.ndarray) -> np.ndarray:
+def _predict(ratings: Any, coefficients: np.ndarray, directions: np.ndarray) -> np.ndarray:
     """Sum of coefficient times direction at each rating, a direction at a time."""
     fitted = np.zeros(len(ratings.data))
     for own, direction in zip(coefficients.T, directions):

@@ -77,11 +77,11 @@ class TangentGradient(RowQuery):
         return n_features + 4 * math.prod(self.loss.manifold.coordinate_shape)
 
     def roundoff(self, n_features: int, point: Any) -> float:
-        """See the class."""
-        return self._allowed(n_features, 2.0)
+        """One error, in the product and in the weight; see the class."""
+        return self._count_roundings(n_features, 2.0)
 
-    def _allowed(self, n_features: int, times: float) -> float:
-        """Roundings of a contribution that errs ``times`` as often as one gradient."""
+    def _count_roundings(self, n_features: int, times: float) -> float:
+        """Roundings of a contribution that errs ``times`` as often as one gradient does."""
         plain = math.prod(self.loss.manifold.coordinate_shape) + 64.0
         relative_to_size = self.loss.rounding_sizes(np.zeros((1, n_features))) is not None
         scale = AMPLIFICATION if relative_to_size else 1.0
@@ -106,7 +106,7 @@ class GradientDifference(TangentGradient):
     """
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
-        """The tangent space at w."""
+        """The tangent space at w, where both gradients are compared."""
         return TangentSpace(self.loss.manifold, point[0])
 
     def prepare(self, block: Block, point: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -126,12 +126,12 @@ class GradientDifference(TangentGradient):
             return direct - carried, sizes
 
     def row_floats(self, n_features: int, point: Any) -> int:
-        """Two gradients."""
+        """As many as two gradients need."""
         return 2 * super().row_floats(n_features, point)
 
     def roundoff(self, n_features: int, point: Any) -> float:
-        """See the class: three errors, each in the product and in the weight."""
-        return self._allowed(n_features, 6.0)
+        """Three errors, each in the product and in the weight; see the class."""
+        return self._count_roundings(n_features, 6.0)
 
 
 class EnergyGradient(RowQuery):
@@ -162,7 +162,7 @@ class EnergyGradient(RowQuery):
         self.bound = float(bound)
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
-        """The tangent space at W."""
+        """The tangent space at the basis W."""
         return TangentSpace(self.manifold, point)
 
     def prepare(self, block: Block, point: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -183,11 +183,11 @@ class EnergyGradient(RowQuery):
         return -(outside.T @ (weights[:, None] * inside)).reshape(point.shape)
 
     def row_floats(self, n_features: int, point: Any) -> int:
-        """The row and its parts."""
+        """The row, and its parts outside and inside the subspace."""
         return 3 * n_features + 2
 
     def roundoff(self, n_features: int, point: Any) -> float:
-        """See the class."""
+        """Errors of both factors, after clipping and in the weight; see the class."""
         inside = 1 if point.ndim == 1 else point.shape[1]
         return 4 * AMPLIFICATION * residual_roundings(n_features, inside) + n_features + 64.0
 
@@ -234,7 +234,7 @@ class GradientScale(RowQuery):
         self.bound = math.sqrt(1.0 + self.measures)
 
     def sensitivity(self, neighbors: Neighbors) -> float:
-        """See the class."""
+        """sqrt(2) or 1 for the counts, and 1 for a curvature that is measured; see the class."""
         return math.sqrt(2.0 + self.measures) if neighbors == "replace-one" else self.bound
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
@@ -266,7 +266,7 @@ class GradientScale(RowQuery):
         return np.sqrt((1.0 - t) ** 2 + t**2 + block[1] ** 2)
 
     def weighted_sum(self, block: Any, weights: np.ndarray, point: Any) -> Any:
-        """Weighted counts and curvatures."""
+        """Share each row between its two knots, and add up curvatures."""
         position, curvature = block
         below = position.astype(np.intp)
         t = position - below
@@ -275,7 +275,7 @@ class GradientScale(RowQuery):
         return counts[:-1], np.array([weights @ curvature])
 
     def row_floats(self, n_features: int, point: Any) -> int:
-        """As many as a gradient."""
+        """As many as a gradient needs: the same is computed of it."""
         return n_features + 4 * math.prod(self.loss.manifold.coordinate_shape)
 
     def roundoff(self, n_features: int, point: Any) -> float:

@@ -15,7 +15,8 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.calibration import calibrate_noise
 from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
-from veilspan.queries.completion.rating_moments import ItemStatistics, RatingRule
+from veilspan.queries.completion.rating_moments import ItemStatistics
+from veilspan.queries.completion.rating_rows import RatingRule
 from veilspan.solvers.base import Prepared, Result, Solver
 
 ITEM_STATISTICS = "item statistics"

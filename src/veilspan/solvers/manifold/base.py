@@ -73,7 +73,7 @@ def prepare_descent(
     events: tuple[Event, ...],
     shares: tuple[float, ...],
 ) -> Prepared[ManifoldProblem, ManifoldResult]:
-    """A solver with the noise of its events set, and a count of the rows where n is private.
+    """Set the noise of a solver's events, and add a count of the rows where n is private.
 
     Shares are relative to all steps together: those of steps sum to 1, and what else a solver asks
     for comes on top, as the count does.
@@ -163,7 +163,7 @@ class GeodesicMean:
         self.count = 0
 
     def add(self, point: np.ndarray) -> None:
-        """Take one more point in."""
+        """Move the mean towards one more point."""
         self.count += 1
         if self.point is None:
             self.point = point

@@ -68,7 +68,7 @@ class RGD:
     def prepare(
         self, problem: ManifoldProblem, budget: Budget, neighbors: Neighbors
     ) -> Prepared[ManifoldProblem, ManifoldResult]:
-        """Plan ``steps`` equal releases."""
+        """Plan ``steps`` releases, all with the same noise."""
         self._sizes(problem.loss)  # refuses a loss that these steps cannot take
         return prepare_descent(self, problem, budget, neighbors, (self._event(),), (1.0,))
 
@@ -76,7 +76,7 @@ class RGD:
         return GaussianEvent(STEP, count=self.steps)
 
     def run(self, curator: Curator, problem: ManifoldProblem) -> ManifoldResult:
-        """Descend from the start."""
+        """Descend from the start, a release a step."""
         manifold, query = problem.loss.manifold, problem.loss.query(problem.bound)
         rows, point = count_rows(curator) * self.rate, problem.start
         mean, sizes = GeodesicMean(manifold), self._sizes(problem.loss)
@@ -143,7 +143,7 @@ class RSGD(RGD):
 
     @property
     def rate(self) -> float:
-        """The sampling rate."""
+        """Probability with which a row takes part in a step."""
         return self.batch_rate
 
     def _event(self) -> Event:
