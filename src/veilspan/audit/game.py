@@ -31,7 +31,7 @@ import numpy as np
 from veilspan.audit.bounds import ErrorRates, error_rates
 from veilspan.audit.neighbors import Pair
 from veilspan.audit.replay import ReplayReport, replay
-from veilspan.curator.tape import Entry, ReplayMismatchError, Tape, recording, replaying
+from veilspan.curator.tape import RecordedAnswer, ReplayMismatchError, Tape, recording, replaying
 
 #: ``fit(table, seed)``: one run on the arguments of a fit, with noise and coins from a seed.
 SeededFit = Callable[[Any, int], Any]
@@ -144,7 +144,7 @@ def log_likelihood_ratio(home: Tape, away: Tape) -> float:
     return total
 
 
-def observed(entry: Entry) -> np.ndarray:
+def observed(entry: RecordedAnswer) -> np.ndarray:
     """What stands for the answer: 0 where the exact value is itself the noise (a tilt)."""
     if entry.question.query.startswith(TILTED):
         return np.zeros_like(entry.exact)

@@ -77,12 +77,12 @@ class Rows:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
+        """Number of rows of the table; private under add-remove."""
         return int(self._x.shape[0])
 
     @property
     def n_features(self) -> int:
-        """Number of columns."""
+        """Number of columns of the table, which is always public."""
         return int(self._x.shape[1])
 
     def blocks(self, rows_per_block: int) -> Iterator[Block]:
@@ -111,14 +111,14 @@ class Rows:
         return MemoryExecutor(self)
 
     def mapped(self, row_map: Callable[[Block], Block], n_features: int) -> Rows:
-        """The rows after a public map of each (see ``scaled_rows``)."""
-        from veilspan.curator.mapped_rows import scaled_rows
+        """The rows after a public map of each (see ``map_rows``)."""
+        from veilspan.curator.mapped_rows import map_rows
 
-        return scaled_rows(self, row_map, n_features)
+        return map_rows(self, row_map, n_features)
 
     @classmethod
     def checked_before(cls, x: Any, y: Any = None) -> Rows:
-        """Rows of a table whose form was checked already."""
+        """Make rows of a table whose form was checked already, without a second look at it."""
         rows = cls.__new__(cls)
         rows._x, rows._y, rows._views = x, y, None
         return rows
@@ -149,7 +149,7 @@ class _PairedRows(Rows):
 
     @property
     def n_rows(self) -> int:
-        """Number of pairs."""
+        """Number of pairs: half of the rows, rounded down."""
         return len(self._first)
 
     def blocks(self, rows_per_block: int) -> Iterator[Block]:

@@ -48,7 +48,9 @@ if TYPE_CHECKING:
     from veilspan.curator.objective_door import RowLoss, Tolerance
 
 WIDEST_HESSIAN = 2000  # columns: beyond, H is only multiplied by vectors
-SPARSE_GAIN = 200.0  # time of a product of stored entries over one of a dense block
+#: Time of a product of two stored entries over that of two entries of a dense block. It decides
+#: which way the Hessian of a sparse block is computed, and nothing else.
+SPARSE_GAIN = 200.0
 CAUTION = 1 - 1e-9  # rows and slopes stay this much inside their bounds, for rounding
 EXACT_STEPS = 1000  # of a minimisation without privacy
 SHORTEST = 40.0  # a Newton step is shortened to |g| / (40 K) at most
@@ -75,7 +77,7 @@ class TiltedObjective:
         return {**vars(self), "_total": None, "_factor": None}
 
     def row_gradient(self, theta: np.ndarray) -> np.ndarray:
-        """Gradient without the tilt."""
+        """Gradient at theta of the losses and the quadratic term, without the tilt."""
         return self._sum(lambda block, shrink, cap: self._slopes_sum(block, shrink, cap, theta)) + (
             self.event.lam * theta
         )
@@ -155,7 +157,7 @@ class TiltedObjective:
         return np.asarray((block.x.T @ block.x.multiply(weights[:, None]).tocsr()).toarray())
 
     def _times(self, theta: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """H v."""
+        """Product of the Hessian at theta with v, without forming the Hessian."""
 
         def part(block: Block, shrink: np.ndarray, cap: np.ndarray) -> np.ndarray:
             moved = block.x @ v
@@ -186,7 +188,7 @@ class TiltedObjective:
         d = np.zeros_like(gradient)
         residual = -gradient
         direction, size = residual.copy(), float(np.vdot(residual, residual))
-        enough = 1e-4 * size
+        enough = 1e-4 * size  # of squares: a hundredth of the length
         for _ in range(500):
             image = self._times(theta, direction)
             curvature = float(np.vdot(direction, image))
@@ -226,7 +228,7 @@ def shifted_factor(h: np.ndarray, lam: float) -> Any:
 
 
 def minimise(objective: TiltedObjective, tilt: np.ndarray, bounds: Tolerance) -> np.ndarray:
-    """Theta with |grad J| <= tau, or any theta if the minimum is certainly beyond 2 R."""
+    """Find theta with |grad J| <= tau, or any theta if the minimum is certainly beyond 2 R."""
     theta = np.zeros(objective.shape)
     gradient = objective.row_gradient(theta) + tilt
     shortest, anew = np.inf, True
@@ -240,7 +242,7 @@ def minimise(objective: TiltedObjective, tilt: np.ndarray, bounds: Tolerance) ->
         if off <= bounds.tau or (beyond and objective.event.std > 0):
             return theta
         d = objective.solve(theta, gradient, anew=anew)
-        taken = _searched(objective, tilt, bounds, theta, gradient, d, shortest)
+        taken = _search_along(objective, tilt, bounds, theta, gradient, d, shortest)
         if taken is None:
             trial = theta - gradient / (4 * bounds.curvature)
             taken = trial, objective.row_gradient(trial) + tilt
@@ -249,7 +251,7 @@ def minimise(objective: TiltedObjective, tilt: np.ndarray, bounds: Tolerance) ->
     return theta
 
 
-def _searched(
+def _search_along(
     objective: TiltedObjective,
     tilt: np.ndarray,
     bounds: Tolerance,
@@ -258,7 +260,7 @@ def _searched(
     d: np.ndarray,
     shortest: float,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """The end of a step along d that may be taken, and its gradient; None if there is none."""
+    """Look for a step along d that may be taken: its end and gradient there, or None."""
     start, reach = float(np.vdot(gradient, d)), float(np.linalg.norm(d))
     least = float(np.linalg.norm(gradient)) / (SHORTEST * bounds.curvature)
     share = 1.0
@@ -268,7 +270,8 @@ def _searched(
         end = float(np.vdot(ahead, d))
         if np.linalg.norm(ahead) <= shortest / 2 or _falls(bounds, theta, trial, ahead, least):
             return trial, ahead
-        # A little before where the derivative along d would vanish, were it straight.
+        # A little before where the derivative along d would vanish, were it straight. Never less
+        # than a tenth and never more than nine tenths, so that the search neither stalls nor jumps.
         straight = 0.95 * start / (start - end) if end > start else 0.0
         share *= min(max(straight, 0.1), 0.9)
     return None
