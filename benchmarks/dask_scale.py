@@ -114,7 +114,7 @@ def close(client: Any) -> None:
 def on_cluster(client: Any, rows: int, columns: int, parts: int) -> Any:
     """An executor over a table that lies on a cluster."""
     with client.as_current():
-        return DaskRows(tables.dask_table(lazy_table(rows, columns, parts)).kept()).executor()
+        return DaskRows(tables.dask_table(lazy_table(rows, columns, parts)).keep_parts()).executor()
 
 
 def measure_steps(rows: int, columns: int, parts: int, repeats: int) -> dict[str, Any]:

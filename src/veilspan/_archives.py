@@ -1,4 +1,4 @@
-"""Arrays in ``.npz`` files: the one reader for releases, states of trackers and local predictors.
+"""Read and write arrays in ``.npz`` files, for releases, trackers and local predictors alike.
 
 A file may come from anybody. Every size is checked against what is there before memory is asked
 for, and nothing but plain arrays of numbers and texts is built.
@@ -132,4 +132,4 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class DuplicateKeyError(ValueError):
-    """JSON with two values under one key."""
+    """JSON that has two values under one key, so that readers could disagree about it."""

@@ -1,4 +1,4 @@
-"""Whose words an error speaks: only those of this package are known to quote no row."""
+"""Tell errors that this package raised from others: only its own are known to quote no row."""
 
 from __future__ import annotations
 

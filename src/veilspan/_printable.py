@@ -1,4 +1,4 @@
-"""Text for a terminal: whatever a name, a path or a damaged file holds, it gets no commands."""
+"""Make text safe for a terminal: control characters in names or paths become visible escapes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def printable(text: str, *, lines: bool = False) -> str:
     if text.isprintable():
         return text
     kept = "\n" if lines else ""
-    return "".join(c if c.isprintable() or c in kept else _escaped(c) for c in text)
+    return "".join(c if c.isprintable() or c in kept else _escape(c) for c in text)
 
 
-def _escaped(letter: str) -> str:
+def _escape(letter: str) -> str:
     return letter.encode("unicode_escape", "backslashreplace").decode("ascii")

@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+#: Any range much wider breaks one of the three derivations; any narrower one holds as well.
 SMALLEST_SCALE, LARGEST_SCALE = 1e-60, 1e60
 #: Factor between a scale that a user sets and one that is derived from it.
 DERIVED = 1e10

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
+#: Matrices of up to so many columns count as small; the number was chosen for speed.
 SMALL = 256
 
 

@@ -36,7 +36,7 @@ _PACKAGE = "veilspan."
 
 
 class Kind(NamedTuple):
-    """One estimator.
+    """What the package, the command line, audits and releases need to know of one estimator.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Kind(NamedTuple):
         return self.reads != "stream"
 
     def load_class(self) -> type:
-        """Import the class."""
+        """Import the module that defines the class, and return the class."""
         found: type = getattr(import_module(_PACKAGE + self.home), self.estimator)
         return found
 

@@ -30,7 +30,7 @@ from veilspan.audit.inputs import pairs_for
 from veilspan.audit.replay import replay
 from veilspan.audit.verdict import Claim, planned_mu, visible_factor
 from veilspan.curator.curator import Curator
-from veilspan.curator.tape import Entry, Question, Tape
+from veilspan.curator.tape import Question, RecordedAnswer, Tape
 from veilspan.geometry import Ball, Euclidean
 from veilspan.privacy import gdp
 from veilspan.privacy.grid import add_noise
@@ -148,7 +148,7 @@ def test_a_sampled_fit_keeps_its_curve_and_its_score_does_not_see_the_coins():
 
 def entry(exact, given, std=2.0, query="RowSum", rate=1.0):
     question = Question(query, ("q", 1.0, rate), 1.0, 1.0, std, 2, "")
-    return Entry(question, np.array(exact, float), np.array(given, float))
+    return RecordedAnswer(question, np.array(exact, float), np.array(given, float))
 
 
 def test_the_score_is_the_ratio_of_gaussian_densities():

@@ -42,7 +42,7 @@ def test_a_worker_killed_in_the_middle_of_a_step(client, monkeypatch, draws, tmp
     planned = sum(event.count for event in undisturbed.plan_.events)
     assert len(draws) == planned
     draws.clear()
-    started, calls = dask_rows.started, []
+    started, calls = dask_rows.start, []
     pids, killed = client.run(os.getpid), []
 
     def killing(calls_of_groups, inputs):
@@ -55,7 +55,7 @@ def test_a_worker_killed_in_the_middle_of_a_step(client, monkeypatch, draws, tmp
             killed.append(pids[victim])
         return futures
 
-    monkeypatch.setattr(dask_rows, "started", killing)
+    monkeypatch.setattr(dask_rows, "start", killing)
     model = fit(ledger=account)
     assert len(calls) == planned
     assert len(draws) == planned

@@ -17,7 +17,7 @@ from veilspan.curator.dask import rows as dask_rows
 from veilspan.curator.dask import tasks
 from veilspan.curator.dask.rows import DaskExecutor, DaskRows, Look, Part
 from veilspan.curator.dask.table import MOST_PARTS, dask_table, dask_targets
-from veilspan.curator.dask.tasks import Call, Refusal, guarded
+from veilspan.curator.dask.tasks import Call, Refusal, run_guarded
 from veilspan.curator.memory import MemoryExecutor
 from veilspan.curator.rows import Rows
 from veilspan.geometry import Sphere
@@ -125,20 +125,20 @@ def test_a_cluster_that_fails_is_told_from_rows_that_do():
         raise MemoryError
 
     with pytest.raises(tasks.ClusterError, match=r"gave no result \(KilledWorker\)"):
-        tasks.awaited(lost)
+        tasks.wait_for(lost)
     with pytest.raises(MemoryError):
-        tasks.awaited(full)
+        tasks.wait_for(full)
     with pytest.raises(MemoryError):
-        guarded(Call(full)).raise_here()
+        run_guarded(Call(full)).raise_here()
 
 
 def test_errors_of_libraries_are_not_quoted():
     # Also where the line that fails is one of this package, and the error comes from C.
-    refusal = guarded(Call(Part), np.zeros((1, 1)), ["a name"])
+    refusal = run_guarded(Call(Part), np.zeros((1, 1)), ["a name"])
     assert isinstance(refusal, Refusal)
     assert refusal.text == "a part could not be computed: ValueError."
-    assert guarded(Call(len), refusal) is refusal
-    assert guarded(Call(sum), [1, refusal]) is refusal
+    assert run_guarded(Call(len), refusal) is refusal
+    assert run_guarded(Call(sum), [1, refusal]) is refusal
 
 
 def test_workers_of_another_version_are_refused():
@@ -146,7 +146,7 @@ def test_workers_of_another_version_are_refused():
     for name in ("veilspan", "randomgen"):
         call.versions = {**Call(len).versions, name: "0.0.0"}
         with pytest.raises(ValueError, match=rf"{name} .*this process 0\.0\.0: install the same"):
-            guarded(call, [1]).raise_here()
+            run_guarded(call, [1]).raise_here()
 
 
 def test_nothing_is_printed_or_pickled(client):
@@ -173,7 +173,7 @@ def test_names_of_tasks_are_functions_and_random_numbers(client, monkeypatch):
 
     monkeypatch.setattr(type(client), "gather", listening)
     RobustPCA(2, epsilon=INF).fit(parts(rows()))
-    allowed = ("guarded-", "clipped_parts-", "sum_of-")
+    allowed = ("run_guarded-", "clipped_parts-", "sum_of-")
     assert names
     assert all(name.startswith(allowed) for name in names)
     assert len(set(names)) == len(names)
@@ -281,7 +281,7 @@ class Unclipped(DaskExecutor):
 def unclipped_parts(some, looks, _, query, point, space):
     total = np.zeros(space.coordinates)
     for part, look in zip(some, looks):
-        seen = part.seen(look)
+        seen = part.look_through(look)
         for block in [] if seen is None else seen.blocks(100):
             prepared = query.prepare(block, point)
             total += space.embed(query.weighted_sum(prepared, np.ones(block.n_rows), point))
@@ -308,14 +308,14 @@ def test_replay_passes_and_catches_a_broken_copy(client, monkeypatch):
 
 def test_a_look_is_kept_for_the_next_step_and_no_longer():
     part, look = Part(rows(10)), Look()
-    first = part.seen(look.of_part(0))
-    assert part.seen(look.of_part(0)) is first
-    assert part.seen(Look().of_part(0)) is not first
-    assert Part(rows(2)[:0]).seen(look) is None
+    first = part.look_through(look.of_part(0))
+    assert part.look_through(look.of_part(0)) is first
+    assert part.look_through(Look().of_part(0)) is not first
+    assert Part(rows(2)[:0]).look_through(look) is None
 
 
 def test_sums_of_many_groups_meet_in_a_tree(client):
-    futures = tasks.started([Call(abs)] * 70, [-float(i) for i in range(70)])
-    assert tasks.added_futures(futures) == sum(range(70))
-    assert tasks.added([tasks.task(abs, [-1.0]) for _ in range(70)]) == 70.0
-    assert dask_rows.started is tasks.started
+    futures = tasks.start([Call(abs)] * 70, [-float(i) for i in range(70)])
+    assert tasks.add_futures(futures) == sum(range(70))
+    assert tasks.add_tasks([tasks.task(abs, [-1.0]) for _ in range(70)]) == 70.0
+    assert dask_rows.start is tasks.start

@@ -10,7 +10,7 @@ import pytest
 from veilspan import LogisticRegression, Ridge, RobustPCA
 from veilspan.curator.dask import table as dask_table
 from veilspan.curator.dask.rows import DaskRows, Look, Part
-from veilspan.curator.dask.tasks import Call, guarded
+from veilspan.curator.dask.tasks import Call, run_guarded
 from veilspan.solvers.linear.gradient_descent import GradientDescent
 
 from .tables import parts, rows
@@ -72,12 +72,12 @@ def test_parts_know_their_length():
     x = rows(10)
     for refused in (
         lambda: Part(x, x[:9, 0]),
-        lambda: Part(x).seen(Look().of_part(0, 9)),
-        lambda: guarded(Call(Part), x, x[:9, 0]).raise_here(),
+        lambda: Part(x).look_through(Look().of_part(0, 9)),
+        lambda: run_guarded(Call(Part), x, x[:9, 0]).raise_here(),
     ):
         with pytest.raises(ValueError, match=CHANGED):
             refused()
-    assert Part(x, x[:, 0]).seen(Look().of_part(0, 10)).n_rows == 10
+    assert Part(x, x[:, 0]).look_through(Look().of_part(0, 10)).n_rows == 10
 
 
 def test_rows_are_mapped_or_paired_once(client):

@@ -55,8 +55,8 @@ def test_an_older_version_is_migrated(store_url, tmp_path, monkeypatch, first):
     handle.charge(request())
     step = "ALTER TABLE accounts ADD COLUMN note TEXT"
     for module, statements in (("sqlite", f"{step};\n"), ("postgres", (step,))):
-        monkeypatch.setattr(f"veilspan.ledger.{module}.SCHEMA", 2)
-        monkeypatch.setattr(f"veilspan.ledger.{module}.MIGRATIONS", {1: statements})
+        monkeypatch.setattr(f"veilspan.ledger.stores.{module}.SCHEMA", 2)
+        monkeypatch.setattr(f"veilspan.ledger.stores.{module}.MIGRATIONS", {1: statements})
     assert (handle.charge(request()).entry if first == "charge" else handle.spent().charges) > 0
     with ledger.journal.reading() as page:
         assert page.book.execute("SELECT note FROM accounts").fetchall() == [(None,)]
@@ -72,8 +72,8 @@ def test_a_migration_that_fails_changes_nothing(store_url, tmp_path, monkeypatch
     steps = ("ALTER TABLE accounts ADD COLUMN note TEXT", "ALTER TABLE absent ADD COLUMN x TEXT")
     with monkeypatch.context() as later:
         for module, statements in (("sqlite", ";\n".join(steps) + ";\n"), ("postgres", steps)):
-            later.setattr(f"veilspan.ledger.{module}.SCHEMA", 2)
-            later.setattr(f"veilspan.ledger.{module}.MIGRATIONS", {1: statements})
+            later.setattr(f"veilspan.ledger.stores.{module}.SCHEMA", 2)
+            later.setattr(f"veilspan.ledger.stores.{module}.MIGRATIONS", {1: statements})
         with pytest.raises(LedgerError, match="failed"):
             handle.charge(request())
     assert handle.charge(request()).entry == 3

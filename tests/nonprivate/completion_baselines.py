@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import svds
 
+#: Rows of a table whose normal equations are solved together; memory grows with it, results do not.
 ROWS_AT_ONCE = 16_384
 
 
@@ -172,9 +173,12 @@ def _parts(table: Any) -> Iterator[Any]:
 def _table(ratings: Any) -> Any:
     table = sparse.csr_array(ratings, dtype=np.float64)
     if not table.has_canonical_format:
-        raise ValueError("an item is stored twice in a row, or items are not in order.")
+        raise ValueError(
+            "an item is stored twice in a row, or items are not in order: keep one rating "
+            "for each pair, then call sum_duplicates() on the table, which sorts as well."
+        )
     if len(table.data) == 0:
-        raise ValueError("there is no rating.")
+        raise ValueError("there is no rating: every stored entry of the table is one.")
     return table
 
 

@@ -34,9 +34,9 @@ def test_a_gaussian_is_met_and_the_bound_by_its_curve_lies_above(mu, share):
     exact = promise_of(statement([GaussianEvent("a", 1 / mu)]))
     assert exact.mu == pytest.approx(mu, rel=1e-6)
     best = norm.sf(norm.isf(share) - mu)
-    assert exact.caught(share) == pytest.approx(best, rel=1e-5)
+    assert exact.detection_rate(share) == pytest.approx(best, rel=1e-5)
     by_curve = Promise(exact.epsilons, exact.deltas, None)
-    assert best * (1 - 1e-9) <= by_curve.caught(share) <= best * 1.02
+    assert best * (1 - 1e-9) <= by_curve.detection_rate(share) <= best * 1.02
 
 
 @given(st.floats(0.05, 3.0))
@@ -53,15 +53,15 @@ def test_a_sampled_release_is_bounded_above_the_likelihood_ratio_test():
     for threshold in np.linspace(-1, 4, 12):
         false_alarms = norm.sf(threshold / noise)
         detected = (1 - rate) * false_alarms + rate * norm.sf((threshold - 1) / noise)
-        assert detected <= promise.caught(false_alarms) * (1 + 1e-6)
+        assert detected <= promise.detection_rate(false_alarms) * (1 + 1e-6)
         # The bound holds in both orders of the pair; with a small share it is nearly met.
-        assert promise.caught(false_alarms) <= min(1, detected * 1.25 + 1e-3)
+        assert promise.detection_rate(false_alarms) <= min(1, detected * 1.25 + 1e-3)
 
 
 def test_nothing_is_gained_below_blind_guessing_or_above_certainty():
     promise = promise_of(statement([SampledGaussianEvent("a", 0.01, 5.0)]))
     for share in (1e-5, 1e-3, 0.5, 1.0):
-        assert share <= promise.caught(share) <= 1
+        assert share <= promise.detection_rate(share) <= 1
 
 
 def test_an_adaptive_solver_is_held_to_its_filter():

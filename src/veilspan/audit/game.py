@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from veilspan.audit.bounds import ErrorRates, error_rates
-from veilspan.curator.tape import Entry, ReplayMismatchError, Tape, recording, replaying
+from veilspan.curator.tape import RecordedAnswer, ReplayMismatchError, Tape, recording, replaying
 
 #: ``fit(table, seed)``: one run on the arguments of a fit, with noise and coins from a seed.
 SeededFit = Callable[[Any, int], Any]
@@ -130,7 +130,7 @@ def log_likelihood_ratio(home: Tape, away: Tape) -> float:
     return total
 
 
-def read_answer(entry: Entry) -> np.ndarray:
+def read_answer(entry: RecordedAnswer) -> np.ndarray:
     """Return what an attacker sees of an answer: 0 where the exact value is the noise (a tilt)."""
     if entry.question.query.startswith(TILTED):
         return np.zeros_like(entry.exact)

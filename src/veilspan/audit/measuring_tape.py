@@ -38,7 +38,7 @@ import numpy as np
 
 from veilspan.audit.own_accountant import Shift, realised_delta
 from veilspan.curator.memory import Sampling
-from veilspan.curator.tape import Entry, Question, Tape
+from veilspan.curator.tape import Question, RecordedAnswer, Tape
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.neighbors import Neighbors
 
@@ -230,7 +230,7 @@ def read_replay(
     return Reading(tuple(shifts), neighbors, tuple(quiet))
 
 
-def _measure_gap(one: Entry, two: Entry, grid: float) -> float:
+def _measure_gap(one: RecordedAnswer, two: RecordedAnswer, grid: float) -> float:
     """Distance of two exact sums, after rounding to the grid that the answers are on."""
     first, second = np.ravel(one.exact), np.ravel(two.exact)
     if grid > 0 and not one.question.query.startswith(TILTED):
@@ -252,6 +252,6 @@ class _Heads:
         return np.zeros(size)
 
 
-def has_samples(entries: Sequence[Entry]) -> bool:
+def has_samples(entries: Sequence[RecordedAnswer]) -> bool:
     """Whether an answer was given on a sample of the rows."""
     return any(entry.question.event[2] < 1 for entry in entries)

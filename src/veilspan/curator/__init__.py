@@ -1,4 +1,4 @@
-"""The one door to the data.
+"""The curator: the only place that holds rows, and what it may be asked.
 
 A :class:`~veilspan.curator.curator.Curator` holds the rows of one fit. It takes row queries
 (:class:`~veilspan.curator.query.RowQuery`), and returns answers that are clipped, summed, noisy and

@@ -22,7 +22,7 @@ Reference = Callable[[Block, Any], Any]
 
 
 class QueryCheckError(AssertionError):
-    """A query breaks its contract."""
+    """A query breaks its contract; the text names the query and what is wrong, and no row."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _single_row(query: RowQuery) -> Reference:
 
 @dataclass
 class _Checker:
-    """One query at one point."""
+    """The checks of one query at one public point."""
 
     query: RowQuery
     n_features: int
@@ -157,16 +157,17 @@ class _Checker:
         self, block: Block, rng: np.random.Generator, steps: int
     ) -> tuple[dict[Neighbors, float], int]:
         """Look for rows that move the clipped sum by more than declared."""
-        clipped = self._clipped(block)
+        clipped = self._clip(block)
         gaps = np.linalg.norm(clipped[:, None] - clipped[None], axis=-1)
         i, j = np.unravel_index(np.argmax(gaps), gaps.shape)
         best = {"replace-one": float(gaps.max()), "add-remove": _longest(clipped)}
         pair = block.take(np.isin(np.arange(block.n_rows), [i, j]))
         for step in range(steps if pair.n_rows == 2 else 0):
-            moved = _perturbed(pair, rng, 10.0 ** rng.uniform(-3, 0.5))
-            both = self._clipped(moved)
+            moved = _perturb(pair, rng, 10.0 ** rng.uniform(-3, 0.5))
+            both = self._clip(moved)
             gap = float(np.linalg.norm(both[0] - both[1]))
             best["add-remove"] = max(best["add-remove"], _longest(both))
+            # A climb that never goes down gets stuck: every fortieth step is taken as it comes.
             if gap >= best["replace-one"] or step % 40 == 39:
                 pair = moved
             best["replace-one"] = max(best["replace-one"], gap)
@@ -191,9 +192,12 @@ class _Checker:
         if moved > self.query.sensitivity("add-remove") * (1 + self.tolerance) + 1e-12 * float(
             np.linalg.norm(whole)
         ):
-            raise QueryCheckError(f"{self.query.name}: removing a row moves the sum too far.")
+            raise QueryCheckError(
+                f"{self.query.name}: removing a row moves the sum of a whole table by more than "
+                "its sensitivity. Raise the bound, or check that weighted_sum uses the weights."
+            )
 
-    def _clipped(self, block: Block) -> np.ndarray:
+    def _clip(self, block: Block) -> np.ndarray:
         """Contributions as the curator weights them, by the query's own norms."""
         norms = np.asarray(self.query.norms(self.query.prepare(block, self.point), self.point))
         weights = clip_weights(norms, self.query.bound)
@@ -208,7 +212,7 @@ class _Checker:
             raise QueryCheckError(f"{self.query.name}: {what}.")
 
 
-def _perturbed(pair: Block, rng: np.random.Generator, size: float) -> Block:
+def _perturb(pair: Block, rng: np.random.Generator, size: float) -> Block:
     x = pair.dense()
     length = np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-3)
     return Block(x + size * length * rng.standard_normal(x.shape) / np.sqrt(x.shape[1]), pair.y)

@@ -104,7 +104,7 @@ class Curator:
         if noise not in ("grid", "exact"):
             raise ValueError(f'noise must be "grid" or "exact"; got {noise!r}.')
         if plan.neighbors == "replace-one" and plan.n_rows != rows.n_rows:
-            raise PrivacyError("the plan was made for another number of rows.")
+            raise PrivacyError("the plan was made for another number of rows: plan for these rows.")
         if plan.neighbors == "add-remove" and plan.n_rows is not None:
             raise PrivacyError("under add-remove a plan cannot know the number of rows.")
         if plan.n_rows is None and rows.n_rows > MAX_ROWS:
@@ -176,7 +176,7 @@ class Curator:
 
     @property
     def plan(self) -> Plan | PlanPart:
-        """What may be asked."""
+        """The plan, or the part of it: which questions may be asked, with how much noise."""
         return self._plan
 
     @property
@@ -186,7 +186,7 @@ class Curator:
 
     @property
     def noise(self) -> NoiseKind:
-        """How noise is drawn."""
+        """How noise is drawn: on a grid, or as the exact discrete Gaussian."""
         return self._noise
 
     def coins(self, purpose: str) -> np.random.Generator:
@@ -223,7 +223,7 @@ class Curator:
 
     @property
     def spent(self) -> tuple[Event, ...]:
-        """Every event so far."""
+        """Every event that was charged so far, equal ones joined."""
         return self._meter.spent
 
     @property
@@ -318,7 +318,7 @@ class Curator:
         self, exact: np.ndarray, scale: Scale, query: RowQuery, point: Any, charged: Event
     ) -> np.ndarray:
         if not np.isfinite(exact).all():
-            # Which may depend on a row, so that nobody but a simulation is told.
+            # Whether it is finite may depend on a row: outside of a simulation this is withheld.
             raise ArithmeticError(
                 f"{query.name} produced a sum that is not finite: it must return finite "
                 "contributions, or leave out rows of weight 0. Run veilspan.check_query on it."

@@ -10,7 +10,9 @@ import numpy as np
 from veilspan.curator.rows import Block, Rows
 
 #: A mapped table of at most so many bytes is kept, for solvers that walk over it hundreds of times.
+#: It decides time and memory only: rows get the same bits whichever way they are mapped.
 KEPT_BYTES = 64_000_000
+#: Rows that are mapped in one go when the table is kept.
 _ROWS_AT_ONCE = 4096
 
 
@@ -35,7 +37,7 @@ def map_rows(rows: Rows, row_map: Callable[[Block], Block], n_features: int) -> 
         Mapped once if that takes at most ``KEPT_BYTES``; block by block, each time, if more.
     """
     mapped = MappedRows(rows, row_map, n_features)
-    return mapped.kept() if mapped.bytes_if_kept() <= KEPT_BYTES else mapped
+    return mapped.materialise() if mapped.materialised_bytes() <= KEPT_BYTES else mapped
 
 
 class MappedRows(Rows):
@@ -51,27 +53,27 @@ class MappedRows(Rows):
         self._map = row_map
 
     def blocks(self, rows_per_block: int) -> Iterator[Block]:
-        """Yield mapped blocks."""
+        """Yield blocks of at most ``rows_per_block`` rows, each mapped when it is asked for."""
         for block in self._before.blocks(rows_per_block):
             yield self._map(block)
 
-    def bytes_if_kept(self) -> int:
+    def materialised_bytes(self) -> int:
         """Size of the mapped table: 8 bytes a number, 16 with its place if sparse."""
         if isinstance(self._x, np.ndarray):
             return 8 * self.n_rows * self.n_features
         return 16 * (int(self._x.nnz) + self.n_rows)
 
-    def kept(self) -> Rows:
-        """The mapped table as ordinary rows."""
+    def materialise(self) -> Rows:
+        """Map all rows now and return the mapped table as ordinary rows."""
         parts = [block.x for block in self.blocks(_ROWS_AT_ONCE)]
-        return Rows.checked_before(_stacked(parts), self._y)
+        return Rows.checked_before(_stack(parts), self._y)
 
     def paired(self, coins: np.random.Generator, least: int = 4) -> Rows:
         """Not offered: no method pairs mapped rows."""
-        raise TypeError("mapped rows are not paired.")
+        raise TypeError("mapped rows are not paired: pair the rows first, then map them.")
 
 
-def _stacked(parts: list[Any]) -> Any:
+def _stack(parts: list[Any]) -> Any:
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
     from scipy import sparse

@@ -125,7 +125,7 @@ class MemoryExecutor:
         self.n_features = rows.n_features
 
     def extra_terms(self, neighbors: Neighbors) -> int:
-        """There are no parts."""
+        """0: a table in memory is one part, so that no sums of parts are added up."""
         return 0
 
     def block_rows(self, query: RowQuery, point: Any) -> int:

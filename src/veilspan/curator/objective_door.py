@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 TILT_BITS = 40  # the grid of b is 2^-40 of its std
 SAFETY = 5.0  # tau over the rounding error of a gradient; 4 are enough for the proof
 BLOCK_ROWS = 1024  # few, because the rounding error of a sum grows with them
-GROUP = 256
+GROUP = 256  # blocks added up before they join the total, as in ``memory``
+REACH = 2.1  # times R: how far out the error of a gradient is bounded, a little beyond 2 R
 
 
 class RowLoss(Protocol):
@@ -48,29 +49,29 @@ class RowLoss(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the loss, for records and messages."""
 
     @property
     def n_outputs(self) -> int:
-        """Scores per row."""
+        """Number of scores per row: 1, or one for each class."""
 
     @property
     def margin(self) -> bool:
-        """Whether targets are classes."""
+        """Whether targets are classes (signs, or class numbers) and not real numbers."""
 
     @property
     def slope_bound(self) -> float:
-        """Largest slope."""
+        """Largest size of the derivative in the scores; infinite if there is no bound."""
 
     @property
     def smoothness(self) -> float:
-        """Largest second derivative."""
+        """Largest second derivative in the score; infinite at a corner."""
 
     def slope(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Derivative in the scores."""
+        """Derivative of each row's loss in its scores, of the scores' shape."""
 
     def curvature(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Second derivative in the score."""
+        """Second derivative of each row's loss in its one score."""
 
 
 def objective_event(
@@ -82,7 +83,9 @@ def objective_event(
     several slopes does not; there rows are shortened instead, to clip / slope_bound.
     """
     if not math.isfinite(loss.smoothness):
-        raise ValueError(f"objective perturbation needs a smooth loss; {loss.name} is not.")
+        raise ValueError(
+            f"objective perturbation needs a smooth loss; {loss.name} is not. Use another solver."
+        )
     bound = min(loss.slope_bound, math.inf if clip is None else float(clip))
     if not math.isfinite(bound):
         raise ValueError(f"the slope of the {loss.name} loss has no bound: give a clip.")
@@ -160,7 +163,7 @@ class Tolerance:
     @property
     def tau(self) -> float:
         """Length of the gradient that a minimum is certified to."""
-        return SAFETY * self.error(2.1 * self.radius) + self.tilt
+        return SAFETY * self.error(REACH * self.radius) + self.tilt
 
     def certifiable(self, lam: float) -> bool:
         """Whether rounding is so small beside lam that every minimisation ends.
@@ -168,7 +171,7 @@ class Tolerance:
         Otherwise the distance that output noise has to cover, 2 tau / lam, would be R / 25 or more:
         nothing of use is lost.
         """
-        return self.error(2.1 * self.radius) + self.tilt <= lam * self.radius / 50
+        return self.error(REACH * self.radius) + self.tilt <= lam * self.radius / 50
 
     def error(self, length: float) -> float:
         """Rounding error of a computed gradient at a theta of this length."""
@@ -202,7 +205,7 @@ def tolerance_of(
 def check_certifiable(event: ObjectiveEvent, bounds: Tolerance) -> None:
     """Refuse a lam that float64 cannot tell from rounding, by public numbers."""
     if event.std > 0 and not bounds.certifiable(event.lam):
-        least = 50 * (bounds.error(2.1 * bounds.radius) + bounds.tilt) / bounds.radius
+        least = 50 * (bounds.error(REACH * bounds.radius) + bounds.tilt) / bounds.radius
         raise ValueError(
             f"lam = {event.lam:.3g} is too small for so many rows and columns: what float64 rounds "
             f"away could not be told from it. Choose at least {1.01 * least:.2g}."
@@ -219,7 +222,10 @@ def minimum(
     if not (isinstance(charged, ObjectiveEvent) and isinstance(paid, GaussianEvent)):
         raise PrivacyError(f"{event!r} and {output!r} are not the events of a tilted objective.")
     if (charged.noise_multiplier > 0) != (paid.noise_multiplier > 0):
-        raise PrivacyError("either both the tilt and the output carry noise, or none.")
+        raise PrivacyError(
+            "the tilt and the output must both carry noise, or neither: calibrate the two events "
+            "together."
+        )
     _check_event(loss, charged)
     rows, extra = (
         curator.plan.n_rows or MAX_ROWS,

@@ -11,7 +11,8 @@ from veilspan.curator.memory import BLOCK_BYTES
 from veilspan.curator.rows import Block, Rows
 
 RowMap = Callable[[np.ndarray], np.ndarray]
-#: Arrays of a block's size that a map may hold at once.
+#: Arrays of a block's size that a map may hold at once, a guess from above: blocks are made so
+#: small that all of them together fit into ``BLOCK_BYTES``.
 _COPIES = 8
 
 
@@ -38,13 +39,13 @@ class PatchedRows(Rows):
         self._changed, self._patches = self._look()
 
     def blocks(self, rows_per_block: int) -> Iterator[Block]:
-        """Yield mapped blocks."""
+        """Yield blocks of at most ``rows_per_block`` rows, with the changed rows put in."""
         start = 0
         for block in super().blocks(rows_per_block):
-            yield self._mapped(block, start)
+            yield self._map_block(block, start)
             start += block.n_rows
 
-    def _mapped(self, block: Block, start: int) -> Block:
+    def _map_block(self, block: Block, start: int) -> Block:
         if self._patches is None:
             return Block(self._map(block.x), block.y)
         first, last = np.searchsorted(self._changed, (start, start + block.n_rows))
@@ -65,11 +66,11 @@ class PatchedRows(Rows):
             if room >= 0:
                 numbers.append(changed + start)
                 values.append(mapped[changed])
-            else:
+            else:  # too many to keep: let go of what was kept, and go on for the check
                 numbers, values = numbers[:1], values[:1]
             start += block.n_rows
         return np.concatenate(numbers), np.concatenate(values) if room >= 0 else None
 
     def paired(self, coins: np.random.Generator, least: int = 4) -> Rows:
         """Not offered: no method pairs mapped rows."""
-        raise TypeError("mapped rows are not paired.")
+        raise TypeError("mapped rows are not paired: pair the rows first, then map them.")

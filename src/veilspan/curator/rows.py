@@ -115,7 +115,7 @@ class Rows:
 
     @classmethod
     def checked_before(cls, x: Any, y: Any = None) -> Rows:
-        """Rows of a table whose form was checked already."""
+        """Make rows of a table whose form was checked already, without a second look at it."""
         rows = cls.__new__(cls)
         rows._hold(x, y)
         return rows

@@ -1,4 +1,4 @@
-r"""What is said while rows are read: nothing.
+r"""Nothing is said while rows are read: no warning, and no error but one that is always the same.
 
 From the charge of a fit on, whatever touches rows runs inside :class:`Silence`. Every map of a row
 and every query is meant to be total (defined for each row that passes the public check of the
@@ -59,7 +59,7 @@ _FILTER: Any = ("ignore", _WhileSilent(), Warning, None, 0)
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """No floating-point error and no warning, in this thread."""
+    """Keep floating-point errors and warnings of this thread silent inside the block."""
     # Somebody may have put filters before it since; it stays, and does nothing outside.
     if not warnings.filters or warnings.filters[0] is not _FILTER:
         warnings.filters.insert(0, _FILTER)  # type: ignore[attr-defined]

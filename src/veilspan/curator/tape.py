@@ -40,7 +40,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Entry:
+class RecordedAnswer:
     """One answer: the question, the exact sum behind it, and what was given out."""
 
     question: Question
@@ -53,14 +53,14 @@ class Tape:
     """Answers in order. With a ``source``, answers are played back from it."""
 
     source: Tape | None = None
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[RecordedAnswer] = field(default_factory=list)
 
     def exchange(
         self, question: Question, exact: np.ndarray, draw: Callable[[], np.ndarray]
     ) -> np.ndarray:
-        """Record an answer, drawn afresh or taken from the source."""
-        given = draw() if self.source is None else self._recorded(question)
-        self.entries.append(Entry(question, exact.copy(), given.copy()))
+        """Record an answer and return it; it is drawn afresh, or played back from the source."""
+        given = draw() if self.source is None else self._play_back(question)
+        self.entries.append(RecordedAnswer(question, exact.copy(), given.copy()))
         return given
 
     def exchange_at(
@@ -74,11 +74,11 @@ class Tape:
         The minimum of a tilted objective determines the tilt on each table: ``exact_at(given)``,
         which differs between neighbours by no more than a row's gradient.
         """
-        given = draw() if self.source is None else self._recorded(question)
-        self.entries.append(Entry(question, exact_at(given).copy(), given.copy()))
+        given = draw() if self.source is None else self._play_back(question)
+        self.entries.append(RecordedAnswer(question, exact_at(given).copy(), given.copy()))
         return given
 
-    def _recorded(self, question: Question) -> np.ndarray:
+    def _play_back(self, question: Question) -> np.ndarray:
         assert self.source is not None
         position = len(self.entries)
         if position >= len(self.source.entries):

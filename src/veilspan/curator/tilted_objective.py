@@ -74,7 +74,7 @@ class TiltedObjective:
         return {**vars(self), "_total": None, "_factor": None}
 
     def row_gradient(self, theta: np.ndarray) -> np.ndarray:
-        """Gradient without the tilt."""
+        """Gradient at theta of the losses and the quadratic term, without the tilt."""
         return self._sum(lambda block, shrink, cap: self._slopes_sum(block, shrink, cap, theta)) + (
             self.event.lam * theta
         )
@@ -149,7 +149,7 @@ class TiltedObjective:
         return weighted_gram(block.x, np.sqrt(self._curvatures(block, shrink, cap, theta)))
 
     def _times(self, theta: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """H v."""
+        """Product of the Hessian at theta with v, without forming the Hessian."""
 
         def part(block: Block, shrink: np.ndarray, cap: np.ndarray) -> np.ndarray:
             moved = block.x @ v
@@ -180,7 +180,7 @@ class TiltedObjective:
         d = np.zeros_like(gradient)
         residual = -gradient
         direction, size = residual.copy(), float(np.vdot(residual, residual))
-        enough = 1e-4 * size
+        enough = 1e-4 * size  # of squares: a hundredth of the length
         for _ in range(500):
             image = self._times(theta, direction)
             curvature = float(np.vdot(direction, image))
@@ -220,7 +220,7 @@ def shifted_factor(h: np.ndarray, lam: float) -> Any:
 
 
 def minimise(objective: TiltedObjective, tilt: np.ndarray, bounds: Tolerance) -> np.ndarray:
-    """Theta with |grad J| <= tau, or any theta if the minimum is certainly beyond 2 R."""
+    """Find theta with |grad J| <= tau, or any theta if the minimum is certainly beyond 2 R."""
     theta = np.zeros(objective.shape)
     gradient = objective.row_gradient(theta) + tilt
     shortest, anew = np.inf, True
@@ -234,7 +234,7 @@ def minimise(objective: TiltedObjective, tilt: np.ndarray, bounds: Tolerance) ->
         if off <= bounds.tau or (beyond and objective.event.std > 0):
             return theta
         d = objective.solve(theta, gradient, anew=anew)
-        taken = _searched(objective, tilt, bounds, theta, gradient, d, shortest)
+        taken = _search_along(objective, tilt, bounds, theta, gradient, d, shortest)
         if taken is None:
             trial = theta - gradient / (4 * bounds.curvature)
             taken = trial, objective.row_gradient(trial) + tilt
@@ -243,7 +243,7 @@ def minimise(objective: TiltedObjective, tilt: np.ndarray, bounds: Tolerance) ->
     return theta
 
 
-def _searched(
+def _search_along(
     objective: TiltedObjective,
     tilt: np.ndarray,
     bounds: Tolerance,
@@ -252,7 +252,7 @@ def _searched(
     d: np.ndarray,
     shortest: float,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """The end of a step along d that may be taken, and its gradient; None if there is none."""
+    """Look for a step along d that may be taken: its end and gradient there, or None."""
     start, reach = float(np.vdot(gradient, d)), float(np.linalg.norm(d))
     least = float(np.linalg.norm(gradient)) / (SHORTEST * bounds.curvature)
     share = 1.0
@@ -262,7 +262,8 @@ def _searched(
         end = float(np.vdot(ahead, d))
         if np.linalg.norm(ahead) <= shortest / 2 or _falls(bounds, theta, trial, ahead, least):
             return trial, ahead
-        # A little before where the derivative along d would vanish, were it straight.
+        # A little before where the derivative along d would vanish, were it straight. Never less
+        # than a tenth and never more than nine tenths, so that the search neither stalls nor jumps.
         straight = 0.95 * start / (start - end) if end > start else 0.0
         share *= min(max(straight, 0.1), 0.9)
     return None

@@ -1,4 +1,4 @@
-r"""Rows of a stream that wait for their block to be full, and reach nobody before.
+r"""Rows of a stream that wait until their block is full; nothing is computed from them before.
 
 A stream's rows come one after another, and a block of b of them is asked at a time. Those of a
 block that is not full yet have to be kept somewhere: here, behind the door, and nowhere else.
@@ -48,5 +48,5 @@ class WaitingRows:
         return block
 
     def let_go(self) -> None:
-        """Keep no view of the caller's array: it may be overwritten, and a large one must go."""
+        """Copy what waits: a view would change with the caller's array and keep all of it alive."""
         self._waiting = self._waiting.copy()

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
+#: Entries of a block of counts that are turned into float32 at once: 10 MB.
 _BLOCK = 2_500_000
 
 

@@ -77,7 +77,7 @@ def make_ratings(
     """
     low, high = rating_range
     if not low < high:
-        raise ValueError("rating_range must be increasing.")
+        raise ValueError(f"rating_range must be increasing; got {low} and {high}.")
     if not 0 <= test_share < 1:
         raise ValueError(f"test_share must lie in [0, 1); got {test_share}.")
     rng = np.random.default_rng(random_state)
@@ -90,7 +90,7 @@ def make_ratings(
     rated = rng.random((n_users, n_items)) < _rates(rng, n_items, ratings_per_user, popularity)
     ratings = np.clip(expected + noise * unit * rng.standard_normal(expected.shape), low, high)
     held = rated & (rng.random(rated.shape) < test_share)
-    train, test = (_stored(mask, ratings) for mask in (rated & ~held, held))
+    train, test = (_store(mask, ratings) for mask in (rated & ~held, held))
     return Ratings(train, test, np.clip(expected, low, high), item_bias, factors, (low, high))
 
 
@@ -109,7 +109,7 @@ def _rates(
     return rates
 
 
-def _stored(mask: np.ndarray, ratings: np.ndarray) -> Any:
+def _store(mask: np.ndarray, ratings: np.ndarray) -> Any:
     from scipy import sparse
 
     starts = np.concatenate([[0], np.cumsum(mask.sum(axis=1))])

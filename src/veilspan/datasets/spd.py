@@ -112,7 +112,9 @@ def _check(
     if not 0 <= outlier_share <= 1:
         raise ValueError(f"outlier_share must lie between 0 and 1; got {outlier_share}.")
     if not 0 <= outlier_distance < np.inf:
-        raise ValueError(f"outlier_distance must be finite and not negative; {outlier_distance}.")
+        raise ValueError(
+            f"outlier_distance must be finite and not negative; got {outlier_distance}."
+        )
 
 
 def _random_root(rng: np.random.Generator, size: int, condition: float) -> np.ndarray:

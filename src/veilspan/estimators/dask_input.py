@@ -49,12 +49,12 @@ def validate_lazy(
     if table.shape[0] < ensure_min_samples:
         raise ValueError(f"X must have at least {ensure_min_samples} rows.")
     fits = table.fits()
-    table = table.kept()  # read once for the check and all sums
+    table = table.keep_parts()  # read once for the check and all sums
     if y is _MISSING:
         table.check()
         return table
     targets = dask_targets(y, table)
-    return table, targets.kept() if fits else targets
+    return table, targets.keep_parts() if fits else targets
 
 
 def _form_of(X: Any, width: int) -> Any:

@@ -173,7 +173,7 @@ def _unit_range(block: np.ndarray) -> np.ndarray:
     if block.dtype.kind == "u":
         pixels /= np.iinfo(block.dtype).max
     elif not np.isfinite(pixels).all():
-        raise ValueError("images contain NaN or infinity.")
+        raise ValueError("images contain NaN or infinity: fill or drop such pixels first.")
     return pixels
 
 
@@ -222,7 +222,7 @@ def _slide(values: np.ndarray, weights: tuple[int, ...], axis: int) -> np.ndarra
 
 
 def _covariances(features: np.ndarray) -> np.ndarray:
-    """Population covariance over the last axis."""
+    """Covariance over the last axis, divided by the number of pixels; ``features`` is centred."""
     n_pixels = features.shape[2]
     features -= features.mean(axis=2, keepdims=True)
     moments = features @ features.transpose(0, 2, 1)

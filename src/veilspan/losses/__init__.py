@@ -1,1 +1,1 @@
-"""What is minimised: losses of a row, and penalties, with the constants of the proofs."""
+"""What is minimised: losses of a row and penalties, with the constants that proofs use."""

@@ -38,7 +38,7 @@ def _in_float64(function: Callable[..., Any]) -> Vectorised:
     def call(rows: np.ndarray, point: np.ndarray) -> np.ndarray:
         # JAX works in float32 unless asked; only inside this block, so users' settings stay.
         with _jax_float64():
-            found = function(_padded(np.asarray(rows)), np.asarray(point))
+            found = function(_pad(np.asarray(rows)), np.asarray(point))
             return np.asarray(found, dtype=np.float64)[: len(rows)]
 
     return call
@@ -52,10 +52,11 @@ def _jax_float64() -> Any:
     return _import("jax.experimental").enable_x64()
 
 
-def _padded(rows: np.ndarray) -> np.ndarray:
-    """Rows and copies of the last one, up to a power of two of them.
+def _pad(rows: np.ndarray) -> np.ndarray:
+    """Repeat the last row until there is a power of two of them.
 
-    JAX compiles anew for every shape, and every Poisson sample has another size.
+    JAX compiles anew for every shape, and every Poisson sample has another size. The caller cuts
+    the results of the copies off again.
     """
     missing = (1 << max(0, len(rows) - 1).bit_length()) - len(rows)
     return rows if missing <= 0 else np.concatenate([rows, np.repeat(rows[-1:], missing, axis=0)])

@@ -1,4 +1,4 @@
-"""A loss times a public weight for each class."""
+"""``ClassWeighted``: a loss times a public weight for each class, such as balanced weights."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ClassWeighted:
 
     @property
     def n_outputs(self) -> int:
-        """Scores per row."""
+        """Number of scores per row, as of the loss inside."""
         return self.loss.n_outputs
 
     @property
@@ -50,11 +50,11 @@ class ClassWeighted:
         return max(self.weights) * self.loss.smoothness
 
     def value(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Loss of each row."""
+        """Loss of each row, times the weight of its class."""
         return self._of_rows(y) * self.loss.value(scores, y)
 
     def slope(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Derivative in the scores."""
+        """Derivative in the scores, times the weight of the row's class."""
         slopes = self.loss.slope(scores, y)
         weights = self._of_rows(y)
         return np.asarray(slopes * (weights if slopes.ndim == 1 else weights[:, None]))

@@ -1,4 +1,4 @@
-"""How strongly half a squared distance bends, from the geometry alone."""
+"""How strongly half a squared distance bends across a geodesic, from the geometry alone."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import numpy as np
 
 from veilspan.geometry import Manifold
 
-#: Random directions and the length of a finite difference: curvatures to about a tenth.
+#: Random directions and the length of a finite difference: curvatures to about a tenth. They set a
+#: step size, which needs no more.
 DIRECTIONS, OFFSETS, DIFFERENCE = 8, 4, 1e-3
-#: Public. Unlike 0 it is no one's own: a point drawn from the same seed has no random directions.
+#: A fixed public seed, any but a common one such as 0: directions drawn from the seed that a user
+#: drew the point from would not be random at that point.
 SEED = 19770901
 #: Far points of positively curved spaces bend the other way; a step needs a positive number.
 LEAST = 0.25
@@ -65,7 +67,7 @@ def curvature_across(manifold: Manifold, point: np.ndarray, distances: np.ndarra
 def _second_differences(
     manifold: Manifold, point: np.ndarray, vectors: np.ndarray, offsets: np.ndarray
 ) -> np.ndarray:
-    """Of d^2 / 2 to the ends of vectors, along each offset: (offsets, vectors)."""
+    """Second differences of d^2 / 2 to the ends of vectors along offsets: (offsets, vectors)."""
     ends = manifold.exp(point, vectors)
     middle = manifold.dist(point, ends) ** 2
     rows = []

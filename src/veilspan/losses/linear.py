@@ -25,7 +25,7 @@ class LinearLoss(RowLoss, Protocol):
     """A loss, as a frozen value: what the curator's second door needs of it, and its value."""
 
     def value(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Loss of each row."""
+        """Loss of each row, of shape (rows,)."""
 
 
 @dataclass(frozen=True)
@@ -39,17 +39,17 @@ class Logistic:
     smoothness = 0.25
 
     def value(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Loss of each row."""
+        """log(1 + exp(-y u)) of each row, without overflow at any score."""
         return np.asarray(np.logaddexp(0.0, -y * scores))
 
     def slope(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """-y / (1 + exp(y u))."""
+        """-y / (1 + exp(y u)), the derivative of each row's loss in its score."""
         from scipy.special import expit
 
         return np.asarray(-y * expit(-y * scores))
 
     def curvature(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """P (1 - p), with p = 1 / (1 + exp(-u))."""
+        """The variance p (1 - p) of the label, with p = 1 / (1 + exp(-u))."""
         from scipy.special import expit
 
         return np.asarray(expit(scores) * expit(-scores))
@@ -80,11 +80,11 @@ class SmoothedHinge:
 
     @property
     def smoothness(self) -> float:
-        """1 / h."""
+        """1 / h, the second derivative of the parabola at the corner."""
         return 1.0 / self.width
 
     def value(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Loss of each row."""
+        """The hinge of each row, with its corner rounded over the width h."""
         lack = 1.0 - y * scores
         bent = np.clip(lack, 0.0, self.width)
         return np.asarray(bent / self.width * (lack - 0.5 * bent))
@@ -94,7 +94,7 @@ class SmoothedHinge:
         return np.asarray(-y * np.clip(1.0 - y * scores, 0.0, self.width) / self.width)
 
     def curvature(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """1 / h within the parabola."""
+        """1 / h within the parabola, 0 on the two lines."""
         lack = 1.0 - y * scores
         return np.where((lack > 0) & (lack < self.width), 1.0 / self.width, 0.0)
 
@@ -132,7 +132,7 @@ class Multinomial:
         return int(self.n_classes)
 
     def value(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Loss of each row."""
+        """Negative log likelihood of each row's own class."""
         lack = scores - scores.max(axis=1, keepdims=True)  # at most 0: exp cannot overflow
         own = lack[np.arange(len(lack)), np.asarray(y, dtype=np.intp)]
         return np.asarray(np.log(np.exp(lack).sum(axis=1)) - own)
@@ -145,8 +145,11 @@ class Multinomial:
         return np.asarray(likely)
 
     def curvature(self, scores: np.ndarray, y: np.ndarray) -> NoReturn:
-        """Only for one score."""
-        raise ValueError("the multinomial loss has a matrix of second derivatives, not a number.")
+        """Raise: k scores have a k x k matrix of second derivatives."""
+        raise ValueError(
+            "the multinomial loss has a matrix of second derivatives, not a number: use a solver "
+            "that needs slopes only."
+        )
 
 
 @dataclass(frozen=True)
@@ -160,16 +163,16 @@ class Squared:
     smoothness = 1.0
 
     def value(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Loss of each row."""
+        """Half the squared residual of each row; infinite beyond float64."""
         with np.errstate(over="ignore"):
             return np.asarray(0.5 * np.square(scores - y))
 
     def slope(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Residual u - y."""
+        """The residual u - y of each row, which has no bound."""
         return np.asarray(scores - y)
 
     def curvature(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """1."""
+        """1 at every score: the loss is a parabola."""
         return np.ones(np.shape(scores))
 
 
@@ -195,11 +198,11 @@ class Huber:
 
     @property
     def slope_bound(self) -> float:
-        """Delta."""
+        """Delta, the slope of the lines on both sides."""
         return self.delta
 
     def value(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Loss of each row."""
+        """Half the squared residual, or its tangent line beyond delta."""
         residual = scores - y
         capped = np.clip(residual, -self.delta, self.delta)
         with np.errstate(over="ignore"):
@@ -249,11 +252,11 @@ class Quantile:
 
     @property
     def smoothness(self) -> float:
-        """1 / (2 h)."""
+        """1 / (2 h), the second derivative of the parabola at the corner."""
         return 0.5 / self.smoothing
 
     def value(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Loss of each row."""
+        """The smoothed check loss of each row."""
         residual = scores - y
         inner = np.clip(residual, -self.smoothing, self.smoothing)
         lines = np.where(residual > 0, 1.0 - self.level, -self.level) * (residual - inner)

@@ -79,8 +79,10 @@ class ManifoldLoss(ABC):
         return self.manifold.to_coordinates(point, gradients).reshape(len(rows), -1)
 
     def values(self, rows: np.ndarray, point: np.ndarray) -> np.ndarray:
-        """Loss of each row. Solvers never ask for it."""
-        raise NotImplementedError(f"{type(self).__name__} knows gradients only.")
+        """Loss of each row, for plots of your own; private solvers never ask for it."""
+        raise NotImplementedError(
+            f"{type(self).__name__} knows gradients only: give it a value to plot one."
+        )
 
     def curvatures(self, rows: np.ndarray, point: np.ndarray) -> np.ndarray | None:
         """Curvature of each row's loss in [0, 1] times ``largest_curvature``, where measurable."""
@@ -146,7 +148,7 @@ class FrechetLoss(ManifoldLoss):
         self.row_shape = manifold.point_shape
 
     def gradients(self, rows: np.ndarray, point: np.ndarray) -> np.ndarray:
-        """-log_w z."""
+        """-log_w z of each row: the tangent vector at w that points away from z."""
         shape = self.manifold.point_shape
         return -apply_or_nan(lambda stack: self.manifold.log(point, stack), rows, shape)
 
@@ -160,7 +162,7 @@ class FrechetLoss(ManifoldLoss):
         return -seen.reshape(len(rows), math.prod(shape))
 
     def values(self, rows: np.ndarray, point: np.ndarray) -> np.ndarray:
-        """Half the squared distances."""
+        """Half the squared distance of each row to the point."""
         return 0.5 * self.manifold.dist(point, rows) ** 2
 
 
@@ -198,7 +200,7 @@ class LeadingSubspace(ManifoldLoss):
         return (-outside[:, :, None] * inside[:, None, :]).reshape(len(rows), *point.shape)
 
     def values(self, rows: np.ndarray, point: np.ndarray) -> np.ndarray:
-        """-|W^T z|^2 / 2."""
+        """-|W^T z|^2 / 2 of each row: minus half its energy in the subspace."""
         return -0.5 * np.sum((rows @ self._basis(point)) ** 2, axis=1)
 
     def curvatures(self, rows: np.ndarray, point: np.ndarray) -> np.ndarray:

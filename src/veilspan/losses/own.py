@@ -120,7 +120,7 @@ class Loss(ManifoldLoss):
         return self.manifold.egrad2rgrad(point, gradients)
 
     def values(self, rows: np.ndarray, point: np.ndarray) -> np.ndarray:
-        """The user's values."""
+        """Return what the user's ``value`` says; an error if there is none."""
         if self.value is None:
             return super().values(rows, point)
         return np.asarray(self.value(rows, point), dtype=np.float64)

@@ -22,7 +22,7 @@ class Penalty(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the penalty, for records and messages."""
 
     @property
     def strong_convexity(self) -> float:
@@ -37,23 +37,23 @@ class Penalty(Protocol):
 
 @dataclass(frozen=True)
 class NoPenalty:
-    """Nothing."""
+    """No penalty: every theta costs 0 and stays where it is."""
 
     name = "none"
     strong_convexity = 0.0
 
     def value(self, theta: np.ndarray) -> float:
-        """0."""
+        """0, whatever the coefficients are."""
         return 0.0
 
     def prox(self, theta: np.ndarray, step: float) -> np.ndarray:
-        """No change."""
+        """Return theta as it is: there is nothing to shrink."""
         return theta
 
 
 @dataclass(frozen=True)
 class L2:
-    """lam/2 |theta|^2."""
+    """The ridge penalty lam/2 |theta|^2: shrinks all coefficients alike."""
 
     lam: float
 
@@ -64,15 +64,15 @@ class L2:
 
     @property
     def strong_convexity(self) -> float:
-        """Lam."""
+        """Lam: the penalty is a parabola of that curvature."""
         return self.lam
 
     def value(self, theta: np.ndarray) -> float:
-        """lam/2 |theta|^2."""
+        """Half of lam times the squared length of theta."""
         return 0.5 * self.lam * float(np.sum(theta * theta))
 
     def prox(self, theta: np.ndarray, step: float) -> np.ndarray:
-        """Shrink."""
+        """Divide theta by 1 + step lam: shrunk, never to exact zeros."""
         return theta / (1.0 + step * self.lam)
 
 
@@ -89,7 +89,7 @@ class L1:
         _check_lam(self.lam)
 
     def value(self, theta: np.ndarray) -> float:
-        """Lam |theta|_1."""
+        """Lam times the sum of the absolute coefficients."""
         return self.lam * float(np.abs(theta).sum())
 
     def prox(self, theta: np.ndarray, step: float) -> np.ndarray:
@@ -117,12 +117,12 @@ class ElasticNet:
         return self.lam * (1.0 - self.l1_ratio)
 
     def value(self, theta: np.ndarray) -> float:
-        """The weighted sum."""
+        """The weighted sum of both norms, times lam."""
         absolute, square = float(np.abs(theta).sum()), float(np.sum(theta * theta))
         return self.lam * (self.l1_ratio * absolute + 0.5 * (1.0 - self.l1_ratio) * square)
 
     def prox(self, theta: np.ndarray, step: float) -> np.ndarray:
-        """Soft threshold, then shrink."""
+        """Move towards zero as L1 does, then shrink as L2 does."""
         moved = soft_threshold(theta, step * self.lam * self.l1_ratio)
         return moved / (1.0 + step * self.strong_convexity)
 
@@ -185,11 +185,11 @@ class Box:
             raise ValueError(f"a box needs lo <= hi; got lo = {self.lo}, hi = {self.hi}.")
 
     def value(self, theta: np.ndarray) -> float:
-        """0 inside."""
+        """0 inside the box and infinite outside, without a tolerance: clipping is exact."""
         return _inside(bool(np.all((theta >= self.lo) & (theta <= self.hi))))
 
     def prox(self, theta: np.ndarray, step: float) -> np.ndarray:
-        """Clip."""
+        """Clip every coefficient to the box, which is the projection."""
         return np.clip(theta, self.lo, self.hi)
 
 
@@ -212,13 +212,13 @@ class Simplex:
         return _inside(sums and bool(np.all(theta >= -slack)))
 
     def prox(self, theta: np.ndarray, step: float) -> np.ndarray:
-        """Projection."""
+        """Return the nearest point of the simplex, whatever the step."""
         return project_simplex(theta, self.total)
 
 
 @dataclass(frozen=True)
 class L1Ball:
-    """Constraint: |theta|_1 <= radius."""
+    """Constraint: the absolute coefficients sum to at most ``radius``."""
 
     radius: float
 
@@ -242,7 +242,7 @@ class L1Ball:
 
 @dataclass(frozen=True)
 class L2Ball:
-    """Constraint: |theta| <= radius."""
+    """Constraint: theta has a Euclidean length of at most ``radius``."""
 
     radius: float
 
@@ -257,7 +257,7 @@ class L2Ball:
         return _inside(_length(theta) <= self.radius * (1.0 + ROUNDING))
 
     def prox(self, theta: np.ndarray, step: float) -> np.ndarray:
-        """Shorten."""
+        """Shorten theta to the radius if it is longer, which is the projection."""
         length = _length(theta)
         return theta if length <= self.radius else theta * (self.radius / length)
 

@@ -1,4 +1,4 @@
-"""How well one picture of the same points matches another."""
+"""Compare two pictures of the same points, up to shift, rotation, reflection and scale."""
 
 from __future__ import annotations
 

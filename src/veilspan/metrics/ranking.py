@@ -31,7 +31,7 @@ def rmse(predictions: np.ndarray, held_out: Any) -> float:
     """
     users, items, ratings = _entries(held_out, np.shape(predictions))
     if len(ratings) == 0:
-        raise ValueError("there is no held-out rating.")
+        raise ValueError("there is no held-out rating to compare with.")
     errors = np.asarray(predictions)[users, items] - ratings
     return float(np.sqrt(np.mean(errors**2)))
 
@@ -98,7 +98,7 @@ def _hits(
     relevant[users, items] = True
     counts = relevant.sum(axis=1)
     if not counts.any():
-        raise ValueError("there is no relevant item.")
+        raise ValueError("there is no relevant item: held_out stores no entry.")
     listed = top_items(predictions, k, seen)
     hits = np.take_along_axis(relevant, np.maximum(listed, 0), axis=1) & (listed >= 0)
     return hits[counts > 0], counts[counts > 0]

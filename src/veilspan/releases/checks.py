@@ -1,4 +1,4 @@
-"""What was learned, as a file says it: the shapes that the plan implies, and finite numbers.
+"""Check what a file says was learned: shapes that fit the plan, and finite numbers.
 
 A digest says that nobody changed a file since it was written, not that whoever wrote it was this
 library. An estimator with NaN in its components, or with components of another width than its
@@ -39,10 +39,10 @@ def check_release(estimator: Any, plan: Plan) -> None:
 def check_array(value: Any, name: str, shape: tuple[int, ...]) -> None:
     """Refuse what is not an array of finite numbers of that shape (or, for (), one number)."""
     if isinstance(value, bool) or not isinstance(value, (np.ndarray, int, float)):
-        raise ValueError(f"{name} is no array of numbers")
+        raise ValueError(f"{name} is not an array of numbers")
     found = np.asarray(value)
     if found.dtype.kind not in "fiu" or found.shape != shape:
-        raise ValueError(f"{name} has not the form that its plan implies")
+        raise ValueError(f"{name} does not have the shape that its plan implies")
     if not np.isfinite(found).all():
         raise ValueError(f"{name} holds numbers that are not finite")
 
@@ -66,7 +66,7 @@ def _recommender(estimator: Any, width: int) -> Shapes:
         raise ValueError("its items do not fit its columns")
     _check_count(estimator.n_components_, 0, width)
     if not estimator.ridge_ >= 0:
-        raise ValueError("ridge_ is negative or no number")
+        raise ValueError("ridge_ is negative or not a number")
     return {"item_bias_": (width,), "item_factors_": (width, estimator.n_components_), "ridge_": ()}
 
 

@@ -1,4 +1,4 @@
-"""``release.json``: what it must say before anything in it is believed.
+"""``release.json``: how it is written, and what is checked before anything in it is believed.
 
 It names the arrays by their digest, so that a document and arrays of two releases cannot be mixed,
 and carries a digest of its own and, if there is a key, a seal.
@@ -33,7 +33,7 @@ def arrays_name(digest: str) -> str:
 
 
 def document_text(content: Mapping[str, Any], digest: str, key: bytes | None) -> bytes:
-    """A whole document for arrays of that digest."""
+    """Return the bytes of a whole document that names arrays of that digest."""
     document = {
         "format": FORMAT,
         "schema": SCHEMA,
@@ -46,7 +46,9 @@ def document_text(content: Mapping[str, Any], digest: str, key: bytes | None) ->
     text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > MOST_BYTES:
-        raise ValueError(f"{DOCUMENT} would take {len(data):,} bytes; it holds {MOST_BYTES:,}.")
+        raise ValueError(
+            f"{DOCUMENT} would take {len(data):,} bytes; at most {MOST_BYTES:,} are written."
+        )
     return data
 
 
@@ -59,9 +61,9 @@ def arrays_of(document: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def read_document(folder: Path, key: bytes | None) -> dict[str, Any]:
-    """``release.json`` after its checks: the format, the version, the digest, the seal."""
+    """Read ``release.json`` and check it: the format, the version, the digest, the seal."""
     path = folder / DOCUMENT
-    document = _parsed(path, _read(folder, path))
+    document = _parse(path, _read(folder, path))
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f"{path} is JSON, but not a veilspan release.")
     schema = document.get("schema")
@@ -99,7 +101,7 @@ def _names_its_arrays(document: Mapping[str, Any]) -> bool:
     return name == (OLD_ARRAYS if document["schema"] == 1 else arrays_name(digest))
 
 
-def _parsed(path: Path, text: bytes) -> Any:
+def _parse(path: Path, text: bytes) -> Any:
     why = "is cut off or damaged: it is not JSON"
     try:
         return parse_json(text)

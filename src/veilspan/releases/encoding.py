@@ -1,4 +1,4 @@
-"""Values as JSON and arrays, and back: no pickle, nothing that runs.
+"""Turn values into JSON and arrays, and back: no pickle, and nothing that runs code.
 
 Numbers, texts, lists and mappings with text keys stand for themselves. Everything else is an object
 with the key ``"veilspan"``: an array (kept beside, by name), a tuple, a mapping with other keys, a
@@ -74,7 +74,7 @@ class Encoder:
 
 
 def decode(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-    """The value of what :class:`Encoder` wrote."""
+    """Rebuild the value that :class:`Encoder` encoded; ValueError for an id unknown here."""
     if isinstance(value, list):
         return [decode(item, arrays) for item in value]
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The two files of a release: the old one, or the new one, at every moment.
+"""Write and read the two files of a release such that readers see an old one or a new one, whole.
 
 ``arrays-<digest>.npz`` holds the arrays under a name that no other arrays have, ``release.json``
 everything else and that name. So new arrays never touch the old ones, and the one rename of
@@ -38,7 +38,8 @@ _ARRAYS = re.compile(r"arrays-[0-9a-f]{32}\.npz")
 _TEMPORARY = re.compile(
     r"\.(arrays-[0-9a-f]{32}\.npz|arrays\.npz|release\.json|report\.html)\.[a-z0-9_]{8}"
 )
-#: How often a reader begins anew because the release was replaced under its eyes.
+#: How often a reader begins anew because the release was replaced while it read; each time takes
+#: another save between its two reads.
 _ATTEMPTS = 20
 
 
@@ -70,11 +71,11 @@ def write_release(
             refuse_taken(folder)
         done = False
         try:
-            _put(folder, packed, arrays_name(digest), text, replaced=replaced)
+            _switch(folder, packed, arrays_name(digest), text, replaced=replaced)
             done = True
         finally:
-            # If it broke off: before the switch or after it?
-            kept = arrays_name(digest) if done else _named(folder)
+            # If it broke off, the document that is there now says which arrays are in use.
+            kept = arrays_name(digest) if done else _arrays_in_use(folder)
             if alone and kept is not None:
                 _tidy(folder, kept, replaced=replaced)
 
@@ -87,14 +88,14 @@ def refuse_taken(folder: Path) -> None:
         )
 
 
-def _put(folder: Path, packed: bytes, name: str, text: bytes, *, replaced: bool) -> None:
+def _switch(folder: Path, packed: bytes, name: str, text: bytes, *, replaced: bool) -> None:
     waiting: list[Path] = []
     try:
         waiting.append(write_aside(folder / name, lambda stream: stream.write(packed)))
         waiting.append(write_aside(folder / DOCUMENT, lambda stream: stream.write(text)))
         os.replace(waiting[0], folder / name)
         sync_folder(folder)  # the arrays have their name before anything names them
-        if replaced:  # never old words beside new numbers
+        if replaced:  # before the switch: a report of the old release must not lie beside the new
             (folder / REPORT).unlink(missing_ok=True)
         os.replace(waiting[1], folder / DOCUMENT)
         sync_folder(folder)
@@ -103,7 +104,7 @@ def _put(folder: Path, packed: bytes, name: str, text: bytes, *, replaced: bool)
             temporary.unlink(missing_ok=True)
 
 
-def _named(folder: Path) -> str | None:
+def _arrays_in_use(folder: Path) -> str | None:
     """The arrays of the release that is there, empty if there is none, None if it is unreadable."""
     if not os.path.lexists(folder / DOCUMENT):
         return ""
@@ -124,7 +125,7 @@ def _tidy(folder: Path, kept: str, *, replaced: bool) -> None:
 
 
 def read_release(path: Path, key: bytes | None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The document and the arrays, after every check."""
+    """Read the document and the arrays, and return them once every check has passed."""
     folder = path.parent if path.name == DOCUMENT else path
     document, packed, name = _read_both(folder, key)
     if not equal(arrays_of(document)[1], hashlib.sha256(packed).hexdigest()):
@@ -137,7 +138,7 @@ def read_release(path: Path, key: bytes | None) -> tuple[dict[str, Any], dict[st
 
 
 def _read_both(folder: Path, key: bytes | None) -> tuple[dict[str, Any], bytes, str]:
-    """A document and the arrays that it names, though they may be replaced meanwhile."""
+    """Read a document and the arrays that it names, again if they were replaced meanwhile."""
     seen = None
     for _ in range(_ATTEMPTS):
         document = read_document(folder, key)

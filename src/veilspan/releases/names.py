@@ -45,12 +45,12 @@ def part_class(name: Any) -> type | None:
 
 @cache
 def _ids() -> dict[str, str]:
-    """Ids by where the classes live."""
+    """Ids of the catalogue by the module path of their classes."""
     return {home: name for name, home in PARTS.items()}
 
 
 def settings_of(value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Positional and named arguments that build an equal value."""
+    """Return the positional and named arguments with which its class builds an equal value."""
     from veilspan.geometry import Euclidean, Manifold, Product
 
     if isinstance(value, Euclidean):

@@ -65,7 +65,7 @@ def save(
     >>> load(folder).transform(rows).shape
     (2000, 2)
     """
-    content, arrays = _described(estimator)
+    content, arrays = _describe(estimator)
     place = Path(folder)
     if not overwrite:
         refuse_taken(place)  # before a key or a folder is made
@@ -105,7 +105,7 @@ def load(path: PathLike, *, key: PathLike | None = None) -> Any:
         return _load_file(place)
     document, arrays = read_release(place, None if key is None else _existing_key(key))
     try:
-        return _rebuilt(document, arrays)
+        return _rebuild(document, arrays)
     except Exception as error:  # also MemoryError, RecursionError, OverflowError
         # Unchanged, so written like this: by another version, or by somebody else's program.
         reason = str(error) if isinstance(error, ValueError) else type(error).__name__
@@ -145,7 +145,7 @@ def _is_learned(name: str) -> bool:
     return name.endswith("_") and not name.startswith("_") and name not in _APART
 
 
-def _described(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def _describe(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     _check_can_be_saved(estimator)
     encoder = Encoder()
     parameters = estimator.get_params(deep=False)
@@ -163,7 +163,7 @@ def _described(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return content, encoder.arrays
 
 
-def _rebuilt(document: dict[str, Any], arrays: dict[str, Any]) -> Any:
+def _rebuild(document: dict[str, Any], arrays: dict[str, Any]) -> Any:
     kind = estimator_class(document["class"])
     if kind is None:
         raise ValueError(f"it is of the class {document['class']!r}, which is not known here")

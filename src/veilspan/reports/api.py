@@ -1,4 +1,4 @@
-"""Reports: one offline HTML file that says what a release promises and what it holds."""
+"""``report_html`` and ``write_report``: one offline HTML file about one release."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from veilspan.ledger.dataset import Dataset
 from veilspan.reports import extras, guarantee, spending
 from veilspan.reports.account import account_of, shares_if_readable
 from veilspan.reports.html import Html, tag
-from veilspan.reports.learned import learned
+from veilspan.reports.learned import learned_section
 from veilspan.reports.page import page
 from veilspan.reports.reproduce import reproduce
 from veilspan.reports.subject import Subject, subject_of
@@ -78,11 +78,11 @@ def report_html(
         "budget": spending.budget(subject, shares),
         "attacker": spending.curves(subject),
         "assumptions": guarantee.assumptions(subject),
-        "learned": learned(subject),
+        "learned": learned_section(subject),
         "embedding": extras.scatter(subject, public_rows),
         "mechanisms": spending.mechanisms(subject),
-        "rechecked": spending.rechecked(subject),
-        "audit": extras.audited(checked),
+        "rechecked": spending.recheck_section(subject),
+        "audit": extras.audit_section(checked),
         "reproduce": reproduce(subject),
     }
     shown = {key: part for key, part in sections.items() if part is not None}

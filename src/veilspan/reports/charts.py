@@ -68,13 +68,13 @@ def privacy_curve_chart(promise: Promise, epsilon: float, delta: float) -> Html:
 def tradeoff_chart(promise: Promise, marked: float) -> Html:
     """What any test can detect at most for each share of false alarms, in log-log scale."""
     shares = np.logspace(-5, 0, 121)
-    caught = [promise.caught(float(a)) for a in shares]
+    caught = [promise.detection_rate(float(a)) for a in shares]
     frame = Frame(
         log_axis(1e-5, 1.0, "false alarms", percent), log_axis(1e-5, 1.0, "detected", percent)
     )
     bound = [frame.at(a, c) for a, c in zip(shares, caught)]
     blind = [frame.at(a, a) for a in shares]
-    here = promise.caught(marked)
+    here = promise.detection_rate(marked)
     x0, y0 = frame.at(marked, here)
     label = f"{percent(marked)} false alarms: at most {percent_up(here)} detected"
     return picture(
@@ -87,6 +87,7 @@ def tradeoff_chart(promise: Promise, marked: float) -> Html:
         path(blind, "line blind"),
         path(bound, "line ours"),
         tag("circle", tag("title", label), cx=x0, cy=y0, r=5.0, class_="dot ours"),
+        # At point 70 of 121, a little right of the middle, the two curves are well apart.
         text(*_beside(bound[70], -10, -8), "any attacker, at most", "note ours-text", "end"),
         text(*_beside(blind[70], 10, 16), "blind guessing", "note"),
     )
@@ -207,7 +208,7 @@ def scatter_chart(groups: Mapping[str, np.ndarray], labels: tuple[str, str]) -> 
 
 
 def legend(names: Sequence[str]) -> Html:
-    """Marks and names of groups."""
+    """A list of the groups' names, each with its mark."""
     entries = (
         tag(
             "li",

@@ -58,8 +58,8 @@ def scatter(subject: Subject, public_rows: Any) -> Html | None:
     )
 
 
-def audited(audit: AuditReport | None) -> Html | None:
-    """What an audit tried and found."""
+def audit_section(audit: AuditReport | None) -> Html | None:
+    """The section on what an audit tried and found; None without an audit."""
     if audit is None:
         return None
     rows = [

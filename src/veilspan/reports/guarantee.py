@@ -67,7 +67,7 @@ def notes(entries: list[tuple[str, str]]) -> Html | None:
 
 
 def assumptions(subject: Subject) -> Html:
-    """What the guarantee rests on."""
+    """The section on what the guarantee rests on, which nobody can check from the release."""
     items = (tag("li", text) for text in subject.statement.assumptions)
     intro = "The guarantee holds if all of these do. Nobody can check them from the release."
     return tag(
@@ -144,7 +144,7 @@ def _tiles(subject: Subject, shares: BudgetShares | None) -> Html:
         tiles.append(
             (
                 "an attacker detects",
-                f"≤ {percent_up(promise.caught(MARKED))}",
+                f"≤ {percent_up(promise.detection_rate(MARKED))}",
                 f"at {percent(MARKED)} false alarms",
             )
         )

@@ -1,4 +1,4 @@
-"""Markup that cannot be forgotten to escape.
+"""HTML from functions that escape all text, so that nobody can forget to.
 
 Text is text and markup is :class:`Html`: :func:`tag` escapes every child and every attribute that
 is not markup already. Names of columns, labels and ids come from users, so no part of a report
@@ -13,24 +13,24 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 _VOID = {"meta", "br", "col"}
-# Joiners that names in some scripts need; all other invisible characters could hide or turn text.
+# Joiners that names in some scripts need; other invisible characters could hide or reverse text.
 _JOINERS = "\u200c\u200d"
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
 class Html(str):
-    """Text that is markup already."""
+    """A string that is markup already, and is not escaped again."""
 
     __slots__ = ()
 
 
 def escape(value: Any) -> Html:
     """Text as markup. Characters that cannot be seen become U+FFFD; line breaks stay."""
-    text = "".join(letter if _seen(letter) else "\ufffd" for letter in str(value))
+    text = "".join(letter if _is_visible(letter) else "\ufffd" for letter in str(value))
     return Html(html.escape(text, quote=True))
 
 
-def _seen(letter: str) -> bool:
+def _is_visible(letter: str) -> bool:
     return letter in "\n\t" or letter in _JOINERS or unicodedata.category(letter) not in _UNSEEN
 
 

@@ -21,7 +21,7 @@ MOST_NAMES, MOST_COLUMNS = 16, 6
 LEVELS = 9  # shades of a cell on each side of zero
 
 
-def learned(subject: Subject) -> Html | None:
+def learned_section(subject: Subject) -> Html | None:
     """The section, or None for a bare statement."""
     parts = [
         part
@@ -205,10 +205,10 @@ def heat_table(kind: str, heads: Sequence[str], rows: Sequence[Sequence[Any]], n
 def _heat(value: float, largest: float) -> Html:
     level = round(abs(value) / largest * LEVELS)
     shade = f"{'p' if value >= 0 else 'n'}{level}" if level else None
-    return tag("span", _aligned(value, largest), class_=shade)
+    return tag("span", _align(value, largest), class_=shade)
 
 
-def _aligned(value: float, largest: float) -> str:
+def _align(value: float, largest: float) -> str:
     """With as many decimals as give the largest of its table three digits."""
     if not 1e-3 <= largest < 1e5:
         return number(value, 2)

@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Write numbers as people read them: rounded, with superscripts, minus signs and thin spaces."""
 
 from __future__ import annotations
 
@@ -70,5 +70,5 @@ def percent(share: float, digits: int = 3) -> str:
 
 
 def count(value: int, one: str, many: str | None = None) -> str:
-    """``1 row``, ``2,387 rows``."""
+    """Write a number with its noun, in the singular or the plural: ``1 row``, ``2,387 rows``."""
     return f"{value:,} {one if value == 1 else many or one + 's'}"

@@ -12,7 +12,7 @@ from veilspan.reports.html import Html, tag
 
 
 def page(title: str, body: Sequence[Any], *, alarm: str = "") -> str:
-    """The whole document.
+    """Return the whole document as text.
 
     The Content-Security-Policy forbids everything but the one style sheet and the one script below,
     named by their digests: a page that somebody manages to inject markup into still runs nothing

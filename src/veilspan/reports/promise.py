@@ -24,6 +24,7 @@ from veilspan.privacy import gdp
 from veilspan.privacy.accounting import epsilon_spent, gaussian_mu, gaussian_only, privacy_curve
 from veilspan.privacy.statement import PrivacyStatement
 
+#: Points of the drawn curve: enough for a smooth line; every point is a valid bound by itself.
 POINTS = 121
 #: The curve is drawn down to this delta, or a tenth of the promised one.
 LOWEST = 1e-9
@@ -45,7 +46,7 @@ class Promise:
     deltas: np.ndarray
     mu: float | None
 
-    def caught(self, false_alarms: float) -> float:
+    def detection_rate(self, false_alarms: float) -> float:
         """Largest detection rate of any test with this share of false alarms."""
         if self.mu is not None:
             from scipy.special import ndtr, ndtri

@@ -128,12 +128,12 @@ def curves(subject: Subject) -> Html | None:
         f"One release has a δ for every ε, not only the promised pair ({behind}).",
         details("Numbers", table(("ε", "δ"), rows, caption="The curve", numeric=(0, 1))),
     )
-    caught = [(percent(a), percent_up(promise.caught(a)), percent(a)) for a in _RATES]
+    caught = [(percent(a), percent_up(promise.detection_rate(a)), percent(a)) for a in _RATES]
     right = figure(
         tradeoff_chart(promise, MARKED),
         "The attacker knows all the other data and asks: "
         f"{QUESTION[statement.neighbors]} Who accepts a wrong yes in {percent(MARKED)} of the "
-        f"cases finds at most {percent_up(promise.caught(MARKED))} of the right ones.",
+        f"cases finds at most {percent_up(promise.detection_rate(MARKED))} of the right ones.",
         details(
             "Numbers",
             table(
@@ -161,8 +161,8 @@ def curves(subject: Subject) -> Html | None:
     )
 
 
-def rechecked(subject: Subject) -> Html | None:
-    """The recorded events accounted anew."""
+def recheck_section(subject: Subject) -> Html | None:
+    """The section in which the recorded events are accounted anew; None without a promise."""
     found = subject.verification
     if found is None:
         return None

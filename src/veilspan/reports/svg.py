@@ -76,21 +76,21 @@ def log_axis(low: float, high: float, label: str, form: Callable[[float], str] =
 
 @dataclass(frozen=True)
 class Frame:
-    """The rectangle between two axes."""
+    """The rectangle between two axes, which turns values into places of the picture."""
 
     x: Axis
     y: Axis
     height: float = HEIGHT
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        """Where a point is drawn."""
+        """Return where a point is drawn, in units of the picture, rounded to a hundredth."""
         across = LEFT + self.x.place(x) * (WIDTH - LEFT - RIGHT)
         down = TOP + (1 - self.y.place(y)) * (self.height - TOP - BOTTOM)
         return round(across, 2), round(down, 2)
 
     @property
     def floor(self) -> float:
-        """Where the x axis runs."""
+        """How far down the picture the x axis runs."""
         return self.height - BOTTOM
 
     def axes(self, *, upright: bool = True) -> Html:
@@ -130,12 +130,12 @@ def picture(key: str, title: str, description: str, *parts: Any, height: float =
 
 
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Html:
-    """A straight line."""
+    """A straight line between two places of the picture, in its own units."""
     return tag("line", x1=float(x1), y1=float(y1), x2=float(x2), y2=float(y2), class_=class_)
 
 
 def text(x: float, y: float, words: str, class_: str, anchor: str = "start", **more: Any) -> Html:
-    """Words at a place."""
+    """Words at a place of the picture; ``anchor`` says which end of them stands there."""
     return tag("text", words, x=float(x), y=float(y), class_=class_, text_anchor=anchor, **more)
 
 

@@ -22,17 +22,17 @@ from typing import Any
 
 import numpy as np
 
-from veilspan.curator.dask.table import MOST_PARTS, DaskTable, DaskTargets, persisted
+from veilspan.curator.dask.table import MOST_PARTS, DaskTable, DaskTargets, persist
 from veilspan.curator.dask.tasks import (
     Call,
     ClusterError,
-    added,
-    added_futures,
-    awaited,
+    add_futures,
+    add_tasks,
     current_client,
     dask_module,
-    started,
+    start,
     task,
+    wait_for,
 )
 from veilspan.curator.mapped_rows import KEPT_BYTES, MappedRows
 from veilspan.curator.memory import GROUP, MemoryExecutor, PartSampling, Sampling, block_rows
@@ -42,7 +42,10 @@ from veilspan.privacy.grid import MAX_ROWS, float_slack
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace
 
-CHANGED = "a part changed while it was read again: make the table from what does not change."
+CHANGED = (
+    "a part changed while it was read again: it has another number of rows now. Make the table "
+    "from files or data that stay as they are while it is used."
+)
 
 
 class DaskRows:
@@ -70,11 +73,11 @@ class DaskRows:
         return DaskExecutor(self)
 
     def mapped(self, row_map: Callable[[Block], Block], n_features: int) -> DaskRows:
-        """The rows after a public map of each, applied where they are."""
+        """Return the rows after a public map of each, which is applied where the rows are."""
         self._refuse_second_look()
         keep = self._is_kept and 8 * self.n_rows * n_features <= KEPT_BYTES
         look = Look(row_map, n_features, None, keep)
-        return self._seen(look, self.n_rows, n_features)
+        return self._look_through(look, self.n_rows, n_features)
 
     def paired(self, coins: np.random.Generator) -> DaskRows:
         """Differences of randomly paired rows, each row in at most one pair of its part.
@@ -89,13 +92,15 @@ class DaskRows:
         if 2 * sum(size // 2 for size in self._sizes) < self.n_rows // 2:
             raise ValueError("parts of X are too small to pair the rows of each: rechunk X.")
         pairs = tuple(int(seed) for seed in coins.integers(2**63, size=self.n_parts))
-        return self._seen(Look(None, self.n_features, pairs), self.n_rows // 2, self.n_features)
+        return self._look_through(
+            Look(None, self.n_features, pairs), self.n_rows // 2, self.n_features
+        )
 
     def _refuse_second_look(self) -> None:
         if self._look.row_map is not None or self._look.pairs is not None:
             raise TypeError("rows that were mapped or paired are not mapped or paired again.")
 
-    def _seen(self, look: Look, n_rows: int, n_features: int) -> DaskRows:
+    def _look_through(self, look: Look, n_rows: int, n_features: int) -> DaskRows:
         rows = DaskRows.__new__(DaskRows)
         rows.__dict__.update(vars(self))
         rows._look, rows.n_rows, rows.n_features = look, n_rows, n_features
@@ -113,8 +118,8 @@ class DaskRows:
             calls.append((function, looks, extras, *arguments))
         parts = [members for _, members in self._groups]
         if self._is_kept:
-            return added_futures(started([Call(*call) for call in calls], parts))
-        return added([task(OfInputs(*call), some) for call, some in zip(calls, parts)])
+            return add_futures(start([Call(*call) for call in calls], parts))
+        return add_tasks([task(OfInputs(*call), some) for call, some in zip(calls, parts)])
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("rows are never pickled: a copy would leave the curator.")
@@ -130,7 +135,7 @@ class Part:
             raise ClusterError(CHANGED)
         self._last: tuple[str, Rows | None] = ("", None)
 
-    def seen(self, look: Look) -> Rows | None:
+    def look_through(self, look: Look) -> Rows | None:
         """The rows through a look; what the last look made is there for the next step."""
         if look.size is not None and look.size != self.x.shape[0]:
             raise ClusterError(CHANGED)
@@ -188,23 +193,23 @@ class Look:
             rows = rows.paired(np.random.default_rng(self.pairs[0]), least=2)
         if self.row_map is not None:
             mapped = MappedRows(rows, self.row_map, self.n_features)
-            rows = mapped.kept() if self.keep and mapped.n_rows > 1 else mapped
+            rows = mapped.materialise() if self.keep and mapped.n_rows > 1 else mapped
         return rows
 
 
 class OfInputs:
-    """A function of a list of parts, as one of the arrays that make up a single part."""
+    """Turns a function of a list of parts into one of the arrays of a single part."""
 
     def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
         self.function, self.arguments = function, arguments
 
     def __call__(self, x: Any, y: Any = None) -> Any:
-        """Sum over the part."""
+        """Make a part of its arrays, on the worker, and apply the function to it."""
         return self.function([Part(x, y)], *self.arguments)
 
 
 class DaskExecutor:
-    """Clipped sums on a cluster."""
+    """Clipped sums of parts, computed by tasks where the parts lie on the cluster."""
 
     def __init__(self, rows: DaskRows) -> None:
         self._rows = rows
@@ -254,7 +259,7 @@ def clipped_parts(
     """The task of an answer: the clipped sum of some parts."""
     total = np.zeros(space.coordinates)
     for part, look, sampling in zip(parts, looks, samplings):
-        rows = part.seen(look)
+        rows = part.look_through(look)
         if rows is not None:
             total += MemoryExecutor(rows).clipped_sum(query, point, space, sampling)
     return total
@@ -271,7 +276,7 @@ def total_parts(
     """The task of another sum over blocks."""
     total: Any = 0.0
     for part, look in zip(parts, looks):
-        rows = part.seen(look)
+        rows = part.look_through(look)
         if rows is not None:
             total = total + MemoryExecutor(rows).total(function, rows_per_block, group)
     return total
@@ -291,10 +296,10 @@ def _groups_of_kept(inputs: list[list[Any]]) -> list[tuple[list[int], list[Any]]
 
     A task a worker costs far less than a task a part.
     """
-    parts = persisted([task(Part, pair) for pair in inputs])
+    parts = persist([task(Part, pair) for pair in inputs])
     cluster = dask_module("distributed")
     futures = [cluster.futures_of(part)[0] for part in parts]
-    awaited(lambda: cluster.wait(futures))
+    wait_for(lambda: cluster.wait(futures))
     where = current_client().who_has(futures)
     groups: dict[str, tuple[list[int], list[Any]]] = {}
     for number, future in enumerate(futures):

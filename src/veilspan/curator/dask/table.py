@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from veilspan.curator.dask.tasks import awaited, current_client, dask_module, results, task
+from veilspan.curator.dask.tasks import current_client, dask_module, results, task, wait_for
 from veilspan.curator.input_kinds import refuse_dates, refuse_masked
 from veilspan.curator.rows import Rows
 
-#: Share of the workers' memory that a table may fill to be kept there between steps.
+#: Share of the workers' memory that a table may fill to be kept there between steps. Dask itself
+#: begins to move data to the disk at 0.6, and steps need room of their own.
 KEPT_SHARE = 0.4
 #: Most parts: a public number, since noise covers what adding up their sums may round.
 MOST_PARTS = 2**14
@@ -89,14 +90,14 @@ class DaskTable:
         room = KEPT_SHARE * sum(worker["memory_limit"] or 0 for worker in workers)
         return self.is_sparse or self.held + self._bytes() <= room
 
-    def kept(self) -> DaskTable:
+    def keep_parts(self) -> DaskTable:
         """The same with parts that stay in the workers' memory, if they fit there.
 
         Kept parts are results of tasks: those of a worker that dies are computed again by another.
         """
         if not self.fits():
             return self
-        parts = persisted(self.parts)
+        parts = persist(self.parts)
         return DaskTable(
             parts, self.sizes, self.shape[1], self.dtype, self.is_sparse, self.held + self._bytes()
         )
@@ -123,12 +124,12 @@ class DaskTargets:
         self.parts = parts
 
     def mapped(self, function: Callable[..., Any], *arguments: Any) -> DaskTargets:
-        """Targets after a public function of each."""
+        """Return the targets after a public function of each."""
         return DaskTargets([task(function, [part], *arguments) for part in self.parts])
 
-    def kept(self) -> DaskTargets:
+    def keep_parts(self) -> DaskTargets:
         """The same, kept on the workers as a table that fits there is, and read as often."""
-        return DaskTargets(persisted(self.parts))
+        return DaskTargets(persist(self.parts))
 
     def distinct(self, of_part: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """All different values, by a function that gives those of a part."""
@@ -136,7 +137,7 @@ class DaskTargets:
         return np.concatenate([values for values in found if len(values)] or found[:1])
 
 
-def persisted(parts: Sequence[Any]) -> list[Any]:
+def persist(parts: Sequence[Any]) -> list[Any]:
     """Tasks that start now and whose results stay on the cluster."""
     return list(current_client().persist(list(parts)))
 
@@ -236,14 +237,14 @@ def _as_array(x: Any) -> Any:
         refuse_dates(x)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # that words become objects
-            return awaited(lambda: x.to_dask_array(lengths=True))
+            return wait_for(lambda: x.to_dask_array(lengths=True))
     if not hasattr(x, "chunks"):
         raise TypeError(
             f"a Dask {type(x).__name__} is not a table: pass a dask array or a dask data frame."
         )
     if x.ndim and any(np.isnan(size) for size in x.chunks[0]):
         unknown = x
-        x = awaited(lambda: unknown.copy().compute_chunk_sizes())  # it writes into what it is of
+        x = wait_for(lambda: unknown.copy().compute_chunk_sizes())  # it writes into what it is of
     return x
 
 

@@ -1,11 +1,11 @@
 """Tasks on a Dask cluster that cannot tell anything of a row but what they return.
 
 When a task fails, Dask writes its arguments, rows among them, into the worker's log, and sends the
-error's text here. So functions of parts are run by :func:`guarded`, which returns a refusal instead
-of raising. Names of tasks are those of functions and random numbers.
+error's text here. So functions of parts are run by :func:`run_guarded`, which returns a refusal
+instead of raising. Names of tasks are those of functions and random numbers.
 
 Tasks of others, which read or make the table, do fail, and what they say may quote a cell. So every
-wait for a result goes through :func:`awaited`, which tells what kind of error it was and no more.
+wait for a result goes through :func:`wait_for`, which tells what kind of error it was and no more.
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ from veilspan._version import __version__
 from veilspan.curator.silence import quiet
 from veilspan.privacy.errors import PrivacyError
 
-FAN_IN = 8  # sums that are added up in one task, or here
+#: Sums that are added up in one task, or here: more make a flatter tree and longer tasks. Rounding
+#: is bounded for any order of adding, so results do not depend on it beyond that.
+FAN_IN = 8
 #: Points, and targets that are in memory here, travel with the tasks. Dask would warn from 10 MB on
 #: and propose ``scatter``, whose data a dead worker takes along.
 _QUIET = {"distributed.admin.large-graph-warning-threshold": "4 GiB"}
 
 
 def dask_module(name: str = "dask") -> Any:
-    """Dask, which is there if somebody has a Dask collection."""
+    """Import a module of Dask late; it is installed wherever somebody has a Dask collection."""
     return importlib.import_module(name)
 
 
@@ -85,8 +87,8 @@ def _versions() -> dict[str, str]:
     return {"veilspan": __version__, "randomgen": version("randomgen")}
 
 
-def guarded(call: Call, *parts: Any) -> Any:
-    """The result of a call on some parts; the refusal if it, or a part, is one."""
+def run_guarded(call: Call, *parts: Any) -> Any:
+    """Call a function on parts; return a refusal where it fails or a part is one already."""
     for part in _flat(parts):
         if isinstance(part, Refusal):
             return part
@@ -106,7 +108,7 @@ def task(function: Callable[..., Any], parts: Sequence[Any], *arguments: Any) ->
 
     Run again because its worker died, it is the same pure function of the same inputs.
     """
-    return dask_module().delayed(guarded, pure=False)(Call(function, *arguments), *parts)
+    return dask_module().delayed(run_guarded, pure=False)(Call(function, *arguments), *parts)
 
 
 def results(tasks: Sequence[Any]) -> list[Any]:
@@ -115,25 +117,25 @@ def results(tasks: Sequence[Any]) -> list[Any]:
         return []
     client = current_client()
     if client is None:
-        return accepted(awaited(lambda: _computed_here(tasks)))
+        return raise_refusals(wait_for(lambda: _compute_here(tasks)))
     with dask_module().config.set(_QUIET):
         futures = client.compute(list(tasks))
-    return accepted(awaited(lambda: client.gather(futures)))
+    return raise_refusals(wait_for(lambda: client.gather(futures)))
 
 
-def awaited(result: Callable[[], T]) -> T:
-    """A result of tasks of others; if one of them fails, the kind of its error and no more."""
+def wait_for(result: Callable[[], T]) -> T:
+    """Wait for a result of other people's tasks; of an error say its kind and no more."""
     failure: Exception
     try:
         return result()
     except MemoryError:
         raise
     except Exception as error:
-        failure = _unquoted(error)
+        failure = _unquote(error)
     raise failure  # out here: the original, which may quote a cell, is not kept as __context__
 
 
-def _unquoted(error: Exception) -> Exception:
+def _unquote(error: Exception) -> Exception:
     kind = type(error)
     if kind.__module__.partition(".")[0] in ("distributed", "asyncio", "concurrent"):
         return ClusterError(
@@ -145,7 +147,7 @@ def _unquoted(error: Exception) -> Exception:
     return next((k for k in (TypeError, ValueError) if isinstance(error, k)), RuntimeError)(told)
 
 
-def _computed_here(tasks: Sequence[Any]) -> list[Any]:
+def _compute_here(tasks: Sequence[Any]) -> list[Any]:
     """Without a cluster: by the scheduler that Dask is set to, threads if none.
 
     Threads that limit BLAS and lift their limits in another order would leave one behind; the
@@ -157,39 +159,39 @@ def _computed_here(tasks: Sequence[Any]) -> list[Any]:
         return list(dask_module().compute(*tasks))
 
 
-def accepted(found: Sequence[Any]) -> list[Any]:
-    """The values, or the first refusal among them as an error."""
+def raise_refusals(found: Sequence[Any]) -> list[Any]:
+    """Return the values; if there is a refusal among them, raise the first one."""
     for each in found:
         if isinstance(each, Refusal):
             each.raise_here()
     return list(found)
 
 
-def added(tasks: list[Any]) -> np.ndarray:
-    """The sum of tasks, by a tree of tasks."""
+def add_tasks(tasks: list[Any]) -> np.ndarray:
+    """Add up the results of tasks, by a tree of tasks; only their sum comes here."""
     while len(tasks) > 1:
-        tasks = [task(sum_of, [chunk]) for chunk in _chunks(tasks)]
+        tasks = [task(add_up, [chunk]) for chunk in _chunks(tasks)]
     return np.asarray(results(tasks)[0])
 
 
-def started(calls: Sequence[Call], inputs: Sequence[Any]) -> list[Any]:
-    """Futures of calls on parts that are kept: one message for all, no graph to be built."""
+def start(calls: Sequence[Call], inputs: Sequence[Any]) -> list[Any]:
+    """Start calls on parts that are kept: one message for all, and no graph to be built."""
     client = current_client()
     keys = [f"{call!r}-{uuid.uuid4().hex}" for call in calls]
     with dask_module().config.set(_QUIET):
-        return list(client.map(guarded, list(calls), list(inputs), key=keys, pure=False))
+        return list(client.map(run_guarded, list(calls), list(inputs), key=keys, pure=False))
 
 
-def added_futures(futures: list[Any]) -> np.ndarray:
-    """The sum of futures: the last few are added up here, more of them by a tree of tasks."""
+def add_futures(futures: list[Any]) -> np.ndarray:
+    """Add up futures: the last few here, more of them by a tree of tasks."""
     while len(futures) > FAN_IN:
         chunks = _chunks(futures)
-        futures = started([Call(sum_of)] * len(chunks), chunks)
-    return np.asarray(sum_of(accepted(awaited(lambda: current_client().gather(futures)))))
+        futures = start([Call(add_up)] * len(chunks), chunks)
+    return np.asarray(add_up(raise_refusals(wait_for(lambda: current_client().gather(futures)))))
 
 
-def sum_of(values: list[Any]) -> Any:
-    """Values added up in their order."""
+def add_up(values: list[Any]) -> Any:
+    """Add values up in their order, from the first to the last."""
     total = values[0]
     for value in values[1:]:
         total = total + value

@@ -44,7 +44,7 @@ def unit_rows(x: np.ndarray, n_components: int) -> np.ndarray:
     # The largest entry first: squares of very large or small rows leave the range of floats.
     peak = np.max(np.abs(x), axis=1, keepdims=True)
     if not np.all(np.isfinite(peak)):
-        raise ValueError("rows hold missing or infinite values.")
+        raise ValueError("rows hold missing or infinite values: fill or drop them first.")
     x = x / np.where(peak > 0, peak, 1)
     norms = np.linalg.norm(x, axis=1, keepdims=True)
     return x / np.where(norms > 0, norms, 1)
@@ -71,5 +71,5 @@ def objective(x: np.ndarray, components: np.ndarray) -> float:
 
 
 def weighted_scatter(x: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Mean of w x x^T."""
+    """Mean over rows of w x x^T, a d x d matrix; the sum is divided by the number of rows."""
     return (x * weights[:, None]).T @ x / len(x)

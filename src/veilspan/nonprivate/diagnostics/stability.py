@@ -57,6 +57,8 @@ def alignment(
     rng = np.random.default_rng(random_state)
     best, value = _best_start(rng, outliers, subspace, n_tries)
     for k in range(n_tries):
+        # From 0.6 down by a factor of 2^8. A worse schedule finds a smaller value, and any value
+        # that is found is a lower bound.
         step = 0.6 * 0.5 ** (8 * k / n_tries)
         moved = _orthonormal(best + step * rng.standard_normal(best.shape) / np.sqrt(best.size))
         if (new := _gradient_size(outliers, moved)) > value:
@@ -184,7 +186,9 @@ def _split(
             f"the subspace must have {rows.shape[1]} columns; got {np.shape(subspace)}."
         )
     if not np.allclose(subspace @ subspace.T, np.eye(len(subspace)), atol=1e-6):
-        raise ValueError("the rows of the subspace are not orthonormal.")
+        raise ValueError(
+            "the rows of the subspace are not orthonormal; numpy.linalg.qr(x.T)[0].T makes them so."
+        )
     return rows[is_inlier] @ subspace.T, rows[~is_inlier], len(rows)
 
 

@@ -22,7 +22,7 @@ from veilspan.nonprivate.grouse import loops
 from veilspan.nonprivate.grouse.kernels import compiled_loops
 from veilspan.nonprivate.grouse.steps import GreedyStep, StepRule
 
-#: Rows between two corrections of the basis; see :func:`polish`.
+#: Rows between two corrections of the basis; see :func:`polish`, which says how little it matters.
 POLISH_ROWS = 512
 ENGINES = ("numba", "numpy")
 
@@ -181,7 +181,7 @@ def numpy_gap_rows(
     memory: np.ndarray,
     ratios: np.ndarray,
 ) -> None:
-    """:func:`veilspan.nonprivate.grouse.loops.gap_rows` by NumPy."""
+    """What ``loops.gap_rows`` does, by NumPy: least squares on the observed entries of each row."""
     n = basis.shape[1]
     for t, row in enumerate(rows):
         seen = ~np.isnan(row)
@@ -243,7 +243,7 @@ def observed_solver(frame: np.ndarray, n: int) -> Callable[[np.ndarray], np.ndar
 def add_turn(
     basis: np.ndarray, weights: np.ndarray, rest: np.ndarray, tangent: float, fitted: np.ndarray
 ) -> None:
-    """Eq. (4) in place."""
+    """Turn the basis in place by eq. (4): a rank-one update, at the top of this file."""
     from scipy.linalg.blas import dger
 
     factors = loops.turn_factors(tangent, float(rest @ rest), float(weights @ weights))

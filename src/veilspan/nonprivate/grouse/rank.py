@@ -18,13 +18,14 @@ import numpy as np
 
 from veilspan.nonprivate.grouse.grouse import observed_solver, polish
 
+#: The thresholds' distance from the edge of pure noise, on squares: see the top.
 _MARGIN = 1.2
 #: Energies below this share of the rows' are rounding.
 _ROUNDING = 1e-20
 
 
 def window_rows(n_components: int) -> int:
-    """Rows between two looks at the dimension."""
+    """Rows between two looks at the dimension: 64, and 4 more for each component."""
     return 64 + 4 * n_components
 
 

@@ -24,8 +24,9 @@ class StepRule:
     def settings(
         self, n_features: int, n_components: int, *, floor: float = 0.0, alarm: float = 0.0
     ) -> Settings:
-        """The rule in numbers, for a basis of this shape."""
+        """Return the rule as plain numbers for a basis of this shape, for the compiled loops."""
         kind, size, warm_up, ratio = self._code(_settling_rows(n_features, n_components))
+        # Slow averages remember this many rows: 20 for each direction, and 200.
         gain = 1.0 / (20.0 * n_components + 200.0)
         return Settings(kind, size, warm_up, ratio, n_components, gain, floor, alarm)
 
@@ -129,7 +130,7 @@ class DiminishingStep(StepRule):
 
 
 def step_rule(step: Any, noise_variance: float | None = None) -> StepRule:
-    """The rule for ``"noisy"``, ``"greedy"`` or a rule."""
+    """Return the step rule that a parameter names: ``"noisy"``, ``"greedy"``, or a rule itself."""
     if isinstance(step, StepRule):
         if noise_variance is not None:
             raise ValueError('noise_variance belongs to step="noisy"; give it to your rule.')

@@ -57,7 +57,7 @@ class Stream:
 
     @classmethod
     def continue_from(cls, basis: np.ndarray) -> Stream:
-        """A basis that is known already."""
+        """Start a stream at a basis that is known already; the basis is copied."""
         basis = np.array(basis, dtype=np.float64, order="C")
         return cls(basis, loops.new_memory(), np.empty((0, basis.shape[1])))
 
