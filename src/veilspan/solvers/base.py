@@ -26,7 +26,6 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from veilspan.curator.curator import Curator
-from veilspan.curator.rows import Block
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.calibration import calibrate_noise
 from veilspan.privacy.events import Event, GaussianEvent
@@ -76,7 +75,7 @@ class Stage(Protocol):
     def n_columns(self) -> int:
         """Columns of the mapped rows."""
 
-    def find_map(self, curator: Curator) -> Callable[[Block], Block]:
+    def find_map(self, curator: Curator) -> Callable[[Any], Any]:
         """Ask, and return the map: of answers and public numbers, one row at a time."""
 
 
