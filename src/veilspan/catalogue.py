@@ -75,10 +75,13 @@ class Kind(NamedTuple):
         found: type = getattr(import_module(_PACKAGE + self.home), self.estimator)
         return found
 
+    def small_settings(self) -> dict[str, Any]:
+        """Settings beside the budget with which audits and contract suites make it."""
+        return dict(self.small() if callable(self.small) else self.small)
+
     def make_small(self, **budget: Any) -> Any:
         """An instance with small settings, as audits and contract suites use it."""
-        settings = self.small() if callable(self.small) else self.small
-        return self.load_class()(**settings, **budget)
+        return self.load_class()(**self.small_settings(), **budget)
 
 
 def _small_mean() -> dict[str, Any]:

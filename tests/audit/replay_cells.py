@@ -35,6 +35,7 @@ from veilspan import (
     MatrixCompletion,
     RobustPCA,
     SubspaceTracker,
+    catalogue,
     minimize,
 )
 from veilspan.audit import neighbors as pairs
@@ -186,8 +187,16 @@ def completion_cells():
         yield estimator_cell(MatrixCompletion, solver, parameters, ratings, width=ITEMS)
 
 
+def catalogue_cells(present):
+    """Whatever of the catalogue reads plain rows and has no cell of its own yet."""
+    for name, kind in catalogue.ESTIMATORS.items():
+        if kind.reads == "rows" and name not in present:
+            yield estimator_cell(kind.load_class(), "", kind.small_settings(), tables)
+
+
 CELLS = [
     *subspace_cells(),
+    *catalogue_cells({cell.owner for cell in subspace_cells()}),
     Cell(
         "SubspaceTracker", "", tracked, gappy_tables, tracked_plan, relations=("replace-one",),
         budget=Budget(5.0, 1e-6),

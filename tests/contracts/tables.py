@@ -11,6 +11,7 @@ from veilspan import (
     LeadingSubspace,
     Loss,
     RobustPCA,
+    catalogue,
 )
 from veilspan.curator.rows import Block
 from veilspan.geometry import SPD, Ball, Euclidean, Grassmann, PoincareBall, Sphere
@@ -228,8 +229,14 @@ SMD = ReaperDescent(geometry="mirror", steps=4, sampling_rate=0.3)
 BALL = Ball.from_norm(Euclidean(4), 2.0)
 MATRICES = Ball.from_eigenvalues(SPD(2), 0.1, 10.0)
 
-# name: (estimator class, parameters beside the shared ones)
+# name: (estimator class, parameters beside the shared ones). All of the catalogue that read plain
+# rows are here by themselves; what follows are further settings.
 ESTIMATORS = {
+    **{
+        name: (kind.load_class(), kind.small_settings())
+        for name, kind in catalogue.ESTIMATORS.items()
+        if kind.reads == "rows"
+    },
     "PCA": (PCA, {"n_components": 2}),
     "PCA, private centre": (PCA, {"n_components": 2, "center": "private", "row_norm": 2.0}),
     "PCA, public centre": (PCA, {"n_components": 1, "center": np.ones(4), "epsilon": 3.0}),

@@ -91,6 +91,13 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         """Set the fitted attributes from what was learned."""
 
+    def _learned_shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
+        """Shapes of what a fit to so many columns learns; () is a number.
+
+        A saved release is held to them. A ``ValueError`` says what else of it does not fit.
+        """
+        return {}
+
     def plan(self, n_samples: int | None, n_features: int) -> Plan:
         """What a fit to a table of this shape would ask and spend: a dry run without data.
 

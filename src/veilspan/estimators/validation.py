@@ -154,6 +154,12 @@ def check_count(value: Any, name: str, largest: int) -> int:
     return int(value)
 
 
+def check_learned_count(count: Any, least: int, most: int) -> None:
+    """Refuse a number of components, as a file says it, that no fit can have had."""
+    if isinstance(count, bool) or not isinstance(count, int) or not least <= count <= most:
+        raise ValueError("its number of components does not fit its columns")
+
+
 def check_public_vector(value: Any, name: str, length: int) -> np.ndarray:
     """Return a public vector of the right length, or raise."""
     vector = np.asarray(value, dtype=np.float64)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from veilspan import catalogue
 from veilspan.estimators.linear.classification import LinearSVC, LogisticRegression
 from veilspan.estimators.linear.regression import (
     ElasticNet,
@@ -29,8 +30,14 @@ PUBLIC = {"feature_range": (LOW, HIGH), "solver": QUICK}
 REGRESSION = {**PUBLIC, "target_range": TARGETS}
 THREE = {"classes": [0, 1, 2]}
 
-# name: (class, parameters); names with "three" want three labels.
+# name: (class, parameters); names with "three" want three labels. All of the catalogue are here by
+# themselves; what follows are further settings.
 MODELS = {
+    **{
+        name: (kind.load_class(), REGRESSION if kind.reads == "numbers" else PUBLIC)
+        for name, kind in catalogue.ESTIMATORS.items()
+        if kind.needs_target
+    },
     "LogisticRegression": (LogisticRegression, {**PUBLIC, "classes": [0, 1]}),
     "LogisticRegression, labels from y": (LogisticRegression, PUBLIC),
     "LogisticRegression, three": (LogisticRegression, {**PUBLIC, **THREE}),

@@ -19,7 +19,12 @@ from veilspan.estimators.completion.ratings_input import (
     triples_to_ratings,
 )
 from veilspan.estimators.dask_input import lazy_for_dask
-from veilspan.estimators.validation import check_count, refuse_lazy, validate_table
+from veilspan.estimators.validation import (
+    check_count,
+    check_learned_count,
+    refuse_lazy,
+    validate_table,
+)
 from veilspan.ledger.dataset import Dataset
 from veilspan.metrics.ranking import rmse
 from veilspan.privacy.budget import Budget
@@ -204,6 +209,15 @@ class MatrixCompletion(PrivateEstimator):
         prepared = solver.prepare(problem, budget, neighbors)
         kept = {"ratings kept per user": problem.rule.max_ratings}
         return replace(prepared, decisions={**kept, **prepared.decisions})
+
+    def _learned_shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
+        if not isinstance(self.item_ids_, tuple) or len(self.item_ids_) != n_features:
+            raise ValueError("its items do not fit its columns")
+        check_learned_count(self.n_components_, 0, n_features)
+        if not self.ridge_ >= 0:
+            raise ValueError("ridge_ is negative or not a number")
+        factors = (n_features, self.n_components_)
+        return {"item_bias_": (n_features,), "item_factors_": factors, "ridge_": ()}
 
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         result = outcome.result

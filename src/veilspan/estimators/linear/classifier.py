@@ -49,6 +49,17 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
     classes_: np.ndarray
 
     @lazy_for_dask(lambda model: None if len(model.classes_) == 2 else len(model.classes_))
+    def _learned_shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
+        classes = self.classes_
+        if not isinstance(classes, np.ndarray) or classes.ndim != 1:
+            raise ValueError("its classes are no list of labels")
+        if len(set(classes.tolist())) < 2:
+            raise ValueError("it needs two classes or more, each once")
+        if len(set(classes.tolist())) < len(classes):
+            raise ValueError("it names a class twice")
+        count = 1 if len(classes) == 2 else len(classes)
+        return {"coef_": (count, n_features), "intercept_": (count,)}
+
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of rows: one for each class, or one in all where there are two classes.
 

@@ -47,6 +47,9 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
     _assumptions: ClassVar[tuple[str, ...]] = (PUBLIC_TARGETS,)
 
     @lazy_for_dask(lambda model: None)
+    def _learned_shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
+        return {"coef_": (n_features,), "intercept_": ()}
+
     def predict(self, X: Any) -> np.ndarray:
         """Predicted targets of rows; nothing is spent.
 

@@ -199,6 +199,9 @@ class FrechetMean(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ManifoldEst
         with quiet():
             return rows_on_manifold(table, self.manifold, self.ball)
 
+    def _learned_shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
+        return {"mean_": tuple(self.manifold.point_shape)}
+
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         self.mean_ = outcome.result.point
 

@@ -14,6 +14,7 @@ from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.parameters import PrivacyParameters
 from veilspan.estimators.validation import (
     check_count,
+    check_learned_count,
     check_public_vector,
     own_numbers,
     validate_table,
@@ -63,6 +64,10 @@ class SubspaceEstimator(
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
+
+    def _learned_shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
+        check_learned_count(self.n_components_, 1, n_features)
+        return {"components_": (self.n_components_, n_features), "mean_": (n_features,)}
 
     def _keep_center(self, center: np.ndarray | None, n_features: int) -> None:
         self.n_components_ = len(self.components_)
