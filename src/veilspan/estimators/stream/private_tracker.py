@@ -83,7 +83,7 @@ _ROW_BY_ROW = {
 }
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@dataclass(eq=False, repr=False)
 class BlockRelease(PrivateEstimator):
     """The release of one block: plan, run, record, as for every private fit.
 
@@ -263,13 +263,7 @@ def _release_block(tracker: Any, stream: PrivateStream, release: StreamRelease) 
     if seed is not None:  # the noise of a simulation must differ from block to block as well
         sequence = np.random.SeedSequence([int(seed), stream.releases])
         seed = int(sequence.generate_state(1, np.uint64)[0])
-    asked = BlockRelease(
-        block_plan=once,
-        release=release,
-        belief=stream.belief,
-        noise=tracker.noise,
-        random_state=seed,
-    )
+    asked = BlockRelease(once, release, stream.belief, tracker.noise, seed)
     with warnings.catch_warnings():
         if stream.releases:  # said once, after the first block
             warnings.simplefilter("ignore", NotPrivateWarning)

@@ -175,7 +175,7 @@ def _check(state: dict[str, Any]) -> None:
 
 
 def _encode(value: Any, name: str) -> Any:
-    """A parameter for JSON."""
+    """A parameter as JSON can hold it; arrays are kept beside it, under their names."""
     if isinstance(value, steps.StepRule) and type(value).__name__ in _RULES:
         return {"rule": type(value).__name__, **asdict(value)}
     if isinstance(value, Dataset):

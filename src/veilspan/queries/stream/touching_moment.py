@@ -68,7 +68,7 @@ class TouchingMoment(RowQuery):
     Parameters
     ----------
     row_norm : float
-        R.
+        Public bound R on the length of a stretched row.
     """
 
     def __init__(self, row_norm: float) -> None:
@@ -91,11 +91,11 @@ class TouchingMoment(RowQuery):
         return Split(inside, rest, np.einsum("ij,ij->i", rest, rest) / scale**2)
 
     def norms(self, block: Split, point: Any) -> np.ndarray:
-        """|y|^2."""
+        """Squared length of the stretched row, |y|^2: the norm of what it contributes."""
         return np.einsum("ij,ij->i", block.inside, block.inside) + block.stretched
 
     def weighted_sum(self, block: Split, weights: np.ndarray, point: Any) -> Any:
-        """The three sums."""
+        """Sums of A, B and e over the rows, each times its weight."""
         _, scale = point
         weighted = weights[:, None] * block.inside
         first = block.inside.T @ weighted
@@ -111,7 +111,7 @@ class TouchingMoment(RowQuery):
         return 3 * n_features + 4 * point[0].shape[1]
 
     def roundoff(self, n_features: int, point: Any) -> float:
-        """See the class."""
+        """Roundings of R^2 in one contribution; the class derives them."""
         basis, scale = point
         rank = basis.shape[1]
         turned = 2 * _ROOT2 * residual_roundings(n_features, rank) / scale
@@ -148,7 +148,7 @@ def complete_rows(
 
 
 def _fill_gaps(known: np.ndarray, gaps: np.ndarray, basis: np.ndarray, ridge: float) -> np.ndarray:
-    """The missing entries of one row."""
+    """The missing entries of one row, from its observed ones."""
     observed = basis[~gaps]
     gram = observed.T @ observed + ridge * np.eye(basis.shape[1])
     return np.asarray(basis[gaps] @ np.linalg.solve(gram, observed.T @ known))

@@ -65,7 +65,7 @@ class ReaperGradient(GuardedQuery):
     bound = 1.0
 
     def space(self, n_features: int, point: np.ndarray) -> AnswerSpace:
-        """Symmetric matrices."""
+        """Symmetric matrices, and a check that P is one: the sensitivity rests on it."""
         if point.shape != (n_features, n_features) or not np.array_equal(point, point.T):
             raise ValueError("ReaperGradient: the point must be a symmetric matrix.")
         return SymmetricSpace(n_features)
@@ -100,7 +100,7 @@ class ReaperGradient(GuardedQuery):
         return math.sqrt(2) if neighbors == "replace-one" else 1.0
 
     def residual_error(self, n_features: int, point: Any) -> float:
-        """See the class."""
+        """Roundings in (I - P) x of a unit row, as the class derives them."""
         return (n_features + 1.0) * float(np.linalg.norm(point)) + 2.0
 
     def row_floats(self, n_features: int, point: Any) -> int:

@@ -88,7 +88,7 @@ class SpheredQuery(RowQuery):
         self.center = center
 
     def prepare(self, block: Block, point: Any) -> Any:
-        """Unit rows."""
+        """Rows minus the centre, scaled to length 1."""
         return to_sphere(block, self.center)
 
     def row_floats(self, n_features: int, point: Any) -> int:
@@ -143,7 +143,7 @@ class SphericalMoment(SpheredQuery):
         return to_rays(block, self.center)
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
-        """Symmetric matrices."""
+        """Symmetric matrices, in which noise is isotropic by the Frobenius norm."""
         return SymmetricSpace(n_features)
 
     def norms(self, block: Rays, point: Any) -> np.ndarray:
@@ -151,7 +151,7 @@ class SphericalMoment(SpheredQuery):
         return block.over_length() * block.squares
 
     def weighted_sum(self, block: Rays, weights: np.ndarray, point: Any) -> np.ndarray:
-        """X^T diag(w/|x|^2) X."""
+        """The sum of w x x^T / |x|^2, as one product of a matrix with itself."""
         return weighted_gram(block.x, np.sqrt(block.over_length(weights)))
 
     def sensitivity(self, neighbors: Neighbors) -> float:

@@ -104,7 +104,7 @@ class WhitenedBlocks(SpheredQuery):
         return ProductSpace((SymmetricSpace(size), tangent), self.weights)
 
     def prepare(self, block: Block, point: Any) -> Whitened:
-        """Split every row."""
+        """Split every row at V and find its whitened length."""
         basis, scale = point
         return split(block, self.center, basis, scale)
 
@@ -163,7 +163,7 @@ class TylerBlock(SpheredQuery):
         return SymmetricSpace(point[0].shape[1])
 
     def prepare(self, block: Block, point: Any) -> np.ndarray:
-        """The vectors a."""
+        """The vectors a, one for each row; their length is at most 1."""
         directions, whitening, outside = point
         rays = to_rays(block, self.center)
         inside = rays.x @ directions
@@ -174,7 +174,7 @@ class TylerBlock(SpheredQuery):
         return np.asarray(white / np.sqrt(np.where(total > 0, total, 1.0))[:, None])
 
     def norms(self, block: np.ndarray, point: Any) -> np.ndarray:
-        """|a|^2."""
+        """Norm of a a^T, which is |a|^2."""
         return np.einsum("ij,ij->i", block, block)
 
     def weighted_sum(self, block: np.ndarray, weights: np.ndarray, point: Any) -> np.ndarray:
@@ -183,7 +183,7 @@ class TylerBlock(SpheredQuery):
         return np.asarray(scaled.T @ scaled)
 
     def sensitivity(self, neighbors: Neighbors) -> float:
-        """Sqrt(2) or 1."""
+        """Sqrt(2) or 1, as the class derives."""
         return math.sqrt(2) if neighbors == "replace-one" else 1.0
 
     def row_floats(self, n_features: int, point: Any) -> int:
@@ -191,7 +191,7 @@ class TylerBlock(SpheredQuery):
         return 3 * n_features + 4 * point[0].shape[1]
 
     def roundoff(self, n_features: int, point: Any) -> float:
-        """See the class."""
+        """Roundings in one contribution; the class derives them."""
         directions, whitening, outside = point
         stretched = 1 / math.sqrt(outside)
         least = min(float(np.linalg.svd(whitening, compute_uv=False)[-1]), stretched)
@@ -214,25 +214,25 @@ class ResidualDifference(SpheredQuery):
     bound = 1.0
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
-        """One number."""
+        """One number: the difference, summed over rows."""
         return VectorSpace((1,))
 
     def prepare(self, block: Block, point: Any) -> np.ndarray:
-        """The differences."""
+        """What each row contributes: how much further it lies from V than from V'."""
         rays = to_rays(block, self.center)
         first, second = (self._residual(rays, basis) for basis in point)
         return np.asarray((first - second) * np.sqrt(rays.over_length()))
 
     def norms(self, block: np.ndarray, point: Any) -> np.ndarray:
-        """Absolute value."""
+        """Size of each difference, at most 1."""
         return np.abs(block)
 
     def weighted_sum(self, block: np.ndarray, weights: np.ndarray, point: Any) -> np.ndarray:
-        """Weighted sum."""
+        """Sum of the differences, each times its weight."""
         return np.array([weights @ block])
 
     def roundoff(self, n_features: int, point: Any) -> float:
-        """Of both residuals."""
+        """Roundings of both residuals of a unit row, and of their difference."""
         errors = (residual_roundings(n_features, basis.shape[1]) for basis in point)
         return sum(errors) + n_features + 64.0
 

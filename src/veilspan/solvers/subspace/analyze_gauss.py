@@ -61,7 +61,7 @@ class AnalyzeGauss:
 
     @property
     def name(self) -> str:
-        """The paper's name."""
+        """What Dwork, Talwar, Thakurta & Zhang call it."""
         return "Analyze Gauss"
 
     def prepare(

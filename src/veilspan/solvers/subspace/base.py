@@ -136,7 +136,7 @@ class Start:
         return noise_edge(self.noise_std, len(self.values))
 
     def basis(self, n_components: int) -> np.ndarray:
-        """Leading eigenvectors as columns."""
+        """The ``n_components`` leading eigenvectors, as columns."""
         return self.vectors[:, :n_components]
 
 

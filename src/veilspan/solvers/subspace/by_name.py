@@ -1,4 +1,4 @@
-"""Subspace solvers by name."""
+"""The names by which users choose a subspace solver."""
 
 from __future__ import annotations
 

@@ -52,11 +52,11 @@ class SubspaceDescent(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """The paper's name."""
+        """What the paper calls it; an S in front says that rows are sampled."""
 
     @abstractmethod
     def step_query(self, guard: float, center: np.ndarray | None = None) -> GuardedQuery:
-        """What every step asks."""
+        """What every step asks: a gradient whose weights stop growing below the guard."""
 
     @abstractmethod
     def run(self, curator: Curator, problem: SubspaceProblem) -> SubspaceResult:

@@ -77,12 +77,12 @@ class GeodesicGradientDescent(SubspaceDescent):
 
     @property
     def name(self) -> str:
-        """The paper's name."""
+        """What the paper calls it; an S in front says that rows are sampled."""
         return "GGD" if self.sampling_rate is None else "SGGD"
 
     @property
     def step_sizes(self) -> StepSchedule:
-        """Size of every step."""
+        """The schedule of step sizes: the one that was given, or the default."""
         period = -(-self.steps // self.restarts)
         chosen = self.step_schedule or GeometricSteps(self.initial_step, self.halvings, period)
         return chosen if self.restarts == 1 else RestartedSteps(chosen, period)

@@ -65,8 +65,8 @@ def project_entropy(logs: np.ndarray, total: int) -> np.ndarray:
     return out
 
 
-class Geometry(Protocol):
-    """How a step is taken; the state is P or its logarithm."""
+class DescentGeometry(Protocol):
+    """How a step is taken and made feasible; the state is P or its logarithm."""
 
     def enter(self, point: np.ndarray) -> np.ndarray:
         """State of a feasible P."""
@@ -79,11 +79,11 @@ class EuclideanGeometry:
     """Projected gradient: P <- nearest feasible matrix to P - eta G."""
 
     def enter(self, point: np.ndarray) -> np.ndarray:
-        """P itself."""
+        """The state is P itself."""
         return point
 
     def step(self, state: np.ndarray, move: np.ndarray, rank: int) -> tuple[Any, np.ndarray]:
-        """Water-filling of the eigenvalues."""
+        """Take the step, then cap and shift the eigenvalues by water-filling."""
         values, vectors = _eigh(state - move)
         point = _compose(vectors, project_capped_simplex(values, rank))
         return point, point
@@ -109,7 +109,10 @@ class EntropyGeometry:
         return _compose(vectors, logs), _compose(vectors, np.exp(logs))
 
 
-GEOMETRIES: dict[str, Geometry] = {"euclidean": EuclideanGeometry(), "mirror": EntropyGeometry()}
+GEOMETRIES: dict[str, DescentGeometry] = {
+    "euclidean": EuclideanGeometry(),
+    "mirror": EntropyGeometry(),
+}
 
 # Chosen once on haystacks (2000, 20, 2), (4000, 30, 4) and (10000, 12, 3) with inlier noise .1, .05
 # and .2, at epsilon .3, 1 and 4, by the mean log error of 40 settings: 20 or 40 steps,
@@ -169,13 +172,13 @@ class ReaperDescent(SubspaceDescent):
 
     @property
     def name(self) -> str:
-        """The paper's name."""
+        """What the paper calls it; an S in front says that rows are sampled."""
         kind = "GD" if self.geometry == "euclidean" else "MD"
         return f"{kind}-REAP" if self.sampling_rate is None else f"S{kind}-REAP"
 
     @property
     def step_sizes(self) -> StepSchedule:
-        """Size of every step."""
+        """The schedule of step sizes: the one that was given, or the default."""
         return self.step_schedule or DEFAULT_STEPS
 
     def step_query(self, guard: float, center: np.ndarray | None = None) -> ReaperGradient:

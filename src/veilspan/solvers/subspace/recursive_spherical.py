@@ -91,7 +91,7 @@ class RecursiveSpherical:
 
     @property
     def name(self) -> str:
-        """Its short name."""
+        """Short for recursive spherical PCA."""
         return "RSPCA"
 
     def prepare(
@@ -104,7 +104,7 @@ class RecursiveSpherical:
         return Prepared(self, problem, budget, tuple(certain), adaptive=True)
 
     def run(self, curator: Curator, problem: SubspaceProblem) -> SubspaceResult:
-        """Start, pick, refine."""
+        """Start, choose among the start's directions, refine until nothing is left."""
         run = AdaptiveRun(curator, problem)
         refinement = Refinement(
             run,
