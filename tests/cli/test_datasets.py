@@ -30,6 +30,6 @@ def test_datasets_list_and_refusals(tmp_path):
     assert "unknown dataset 'iris'; known are" in refused("datasets", "iris")
     assert "must be at least 1" in refused("datasets", "haystack", "--rows", 0)
     assert refused("datasets", "haystack", "--seed", -1) == "--seed must not be negative."
-    assert "no square number" in refused("datasets", "spd", "--columns", 8)
+    assert "is not a square number" in refused("datasets", "spd", "--columns", 8)
     assert "must end in .csv" in refused("datasets", "haystack", "--out", tmp_path / "x.xls")
     assert list(tmp_path.iterdir()) == []

@@ -187,7 +187,7 @@ def test_taken_folders(tables, tmp_path):
     run(*words, out, "--force")
     assert load(out).privacy_.release_id != first
     (out / "thesis.tex").write_text("years of work")
-    assert "holds files that are no release" in refused(*words, out, "--force")
+    assert "holds files that are not a release" in refused(*words, out, "--force")
     assert (out / "thesis.tex").exists()
     assert "is a file; --out names a folder" in refused(*words, out / "thesis.tex", "--force")
     assert [path.name for path in tmp_path.iterdir()] == ["r"]

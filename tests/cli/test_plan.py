@@ -44,7 +44,7 @@ def test_plan_refusals():
     assert "unknown kind 'nope'" in run("plan", "nope", *shape, expect=2).err
     assert "epsilon must be positive" in refused("plan", "pca", *shape, "--epsilon", 0)
     assert "at least 2" in refused("plan", "pca", "--rows", 1, "--columns", 5)
-    assert "no square number" in refused("plan", "frechet", *shape)
+    assert "is not a square number" in refused("plan", "frechet", *shape)
     sphere = ("-p", "manifold=sphere", "-p", "radius=1", "-p", "eigenvalues=1,2")
     assert "one of eigenvalues, norm and radius" in refused("plan", "frechet", *shape, *sphere)
     assert "Missing option '--rows'" in run("plan", "pca", "--columns", 5, expect=2).err

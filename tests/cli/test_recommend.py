@@ -25,4 +25,4 @@ def test_recommend_refusals(releases):
     assert "no ratings of the user 'zoe'" in refused(*words, "--user", "zoe")
     assert "--k must be at least 1" in refused(*words, "--k", 0)
     assert "go to a .csv file" in refused(*words, "--out", "r.npy")
-    assert "is no recommender; it is a PCA" in refused("recommend", releases / "pca", words[2])
+    assert "is not a recommender; it is a PCA" in refused("recommend", releases / "pca", words[2])

@@ -160,7 +160,7 @@ EVIL = [
     {"veilspan": "solvers.manifold.rgd.os.system", "arguments": ["touch hacked"]},
     {"veilspan": "geometry.base.Manifold"},
     {"veilspan": "solvers.manifold.rgd.ManifoldProblem"},
-    {"veilspan": "cli.folders.Path", "arguments": ["hacked"]},
+    {"veilspan": "cli.io.release_folder.Path", "arguments": ["hacked"]},
     {"veilspan": "solvers.nothing.Here"},
     {"veilspan": "array", "name": "nothing"},
     {"veilspan": 3},

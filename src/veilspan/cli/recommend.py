@@ -55,7 +55,7 @@ def recommend(
     if hasattr(model, "local_predictor"):
         model = model.local_predictor()
     if not hasattr(model, "item_ids"):
-        raise ValueError(f"{release} is no recommender; it is a {type(model).__name__}.")
+        raise ValueError(f"{release} is not a recommender; it is a {type(model).__name__}.")
     owned = _group(read_ratings(ratings, list(model.item_ids), columns, separator, header))
     if user is not None:
         owned = _pick_user(owned, user)

@@ -98,6 +98,6 @@ def _read_json(path: Path) -> Any:
     text = read_regular(path, MOST_BYTES)
     try:
         return parse_json(text)
-    except ValueError:  # also a text that is no UTF-8
+    except ValueError:  # also of bytes that are not UTF-8
         pass
     raise ValueError(f"{path} is not JSON.")

@@ -86,7 +86,7 @@ def test_separators_quotes_and_encodings(tmp_path):
     (tmp_path / "b.tsv").write_text("x\ty\n1\t2\n")
     assert read_table(str(tmp_path / "b.tsv")).rows.tolist() == [[1, 2]]
     path.write_bytes(b"x,y\n1,\xff\xfe\n")
-    assert error_of(path) == "a.csv is no UTF-8 text."
+    assert error_of(path) == "a.csv is not UTF-8 text."
 
 
 def test_a_whole_row_of_a_thousand_is_not_a_name(tmp_path):
@@ -112,13 +112,13 @@ def test_numpy_files(tmp_path):
 
 def test_bad_numpy_files(tmp_path):
     (tmp_path / "a.npy").write_bytes(b"nothing of the kind")
-    assert "is no NumPy file" in error_of(tmp_path / "a.npy")
+    assert "is not a NumPy file" in error_of(tmp_path / "a.npy")
     (tmp_path / "a.npz").write_bytes(b"PK\x03\x04 and then nothing")
-    assert "is no NumPy file" in error_of(tmp_path / "a.npz")
+    assert "is not a NumPy file" in error_of(tmp_path / "a.npz")
     np.save(tmp_path / "b.npy", np.array([SECRET]))
     assert "must hold a table of numbers" in error_of(tmp_path / "b.npy")
     np.save(tmp_path / "c.npy", np.array([{SECRET: 1}]), allow_pickle=True)
-    assert "is no NumPy file" in error_of(tmp_path / "c.npy")
+    assert "is not a NumPy file" in error_of(tmp_path / "c.npy")
     np.savez(tmp_path / "d.npz", one=ROWS, two=ROWS)
     assert "must hold an array X" in error_of(tmp_path / "d.npz")
     assert "there is no file" in error_of(tmp_path / "nothing.csv")
@@ -136,7 +136,7 @@ def test_parquet(tmp_path):
     pd.DataFrame({"a": [1.0, None], "b": [1, 2]}).to_parquet(tmp_path / "b.parquet")
     assert "in a: fill or drop" in error_of(tmp_path / "b.parquet")
     (tmp_path / "c.parquet").write_bytes(b"PAR1 or so")
-    assert "is no parquet file" in error_of(tmp_path / "c.parquet")
+    assert "is not a parquet file" in error_of(tmp_path / "c.parquet")
 
 
 def test_what_is_missing_is_named(tmp_path, monkeypatch):
@@ -185,5 +185,5 @@ def test_bad_archives(tmp_path):
     whole = bytearray(path.read_bytes())
     whole[60:90] = b"\xff" * 30
     path.write_bytes(bytes(whole))
-    with pytest.raises(ValueError, match="is no NumPy file of numbers, or is cut off"):
+    with pytest.raises(ValueError, match="is not a NumPy file of numbers, or is cut off"):
         read_table(str(path))

@@ -47,7 +47,7 @@ def _make_manifold(name: Any, n_columns: int) -> Any:
     size = math.isqrt(n_columns)
     if size * size != n_columns:
         raise ValueError(
-            f"a matrix has k x k entries, row by row; {n_columns} columns are no square number."
+            f"a matrix has k x k entries, row by row; {n_columns} is not a square number."
         )
     metric: Any = name.removeprefix("spd-") if name != "spd" else "affine-invariant"
     return geometry.SPD(size, metric=metric)

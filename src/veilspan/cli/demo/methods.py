@@ -67,7 +67,7 @@ class DemoResult:
 
     @property
     def release(self) -> View:
-        """The private robust components."""
+        """The view that the demo releases; the others are drawn for comparison."""
         return self.views[ROBUST]
 
     @cached_property

@@ -46,7 +46,7 @@ def save_result(result: DemoResult, out: Path) -> None:
 
 
 def make_record(result: DemoResult) -> dict[str, Any]:
-    """What was measured and spent, JSON-ready."""
+    """Gather what was measured and spent, JSON-ready."""
     statements = {name: v.privacy.to_dict() for name, v in result.views.items() if v.privacy}
     n_rows, n_loci = result.data.counts.shape
     return {

@@ -95,7 +95,7 @@ class CsvFile:
         return [number[name] for name in names]
 
     def read_numbers(self, names: Sequence[str]) -> np.ndarray:
-        """Columns as an array of floats."""
+        """Columns as an array of floats; what is not a number is refused by its column alone."""
         places = self._find_places(names)
         count = 0
 
@@ -120,7 +120,7 @@ class CsvFile:
         return table
 
     def read_column(self, name: str) -> list[str]:
-        """One column as text."""
+        """One column as text, without the blanks around its cells; an empty cell is refused."""
         (place,) = self._find_places([name])
         cells = [line[place].strip() for line in self._read_records()]
         if "" in cells:
@@ -150,7 +150,7 @@ class CsvFile:
             yield line
 
     def _explain(self, places: Sequence[int]) -> str:
-        """Why the columns are no numbers: by names of columns, without a cell or a row number."""
+        """Why the columns are not numbers: by names of columns, without a cell or a row number."""
         text, gaps, any_number = set(), set(), False
         for line in self._read_records():
             any_number = any_number or any(map(_is_number, line))
@@ -199,7 +199,7 @@ def _open_text(path: Path) -> Iterator[TextIO]:
     except UnicodeDecodeError:
         failed = True
     if failed:  # out here: the original holds bytes of the file
-        raise ValueError(f"{path.name} is no UTF-8 text.")
+        raise ValueError(f"{path.name} is not UTF-8 text.")
 
 
 def _read_lines(path: Path, separator: str) -> Iterator[list[str]]:
@@ -211,7 +211,7 @@ def _read_lines(path: Path, separator: str) -> Iterator[list[str]]:
         except csv.Error:
             broken = True
     if broken:
-        raise ValueError(f"{path.name} is no CSV file.")
+        raise ValueError(f"{path.name} is not a CSV file.")
 
 
 def _check_separator(path: Path, separator: str, first: str) -> None:

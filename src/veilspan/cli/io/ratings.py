@@ -22,7 +22,7 @@ def read_items(items: str) -> list[Hashable] | None:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError:
-        raise ValueError(f"{path.name} is no UTF-8 text.") from None
+        raise ValueError(f"{path.name} is not UTF-8 text.") from None
     found = read_ids([line.strip() for line in lines if line.strip()])
     if not found:
         raise ValueError(f"{path.name} lists no item.")

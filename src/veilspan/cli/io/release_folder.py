@@ -44,7 +44,7 @@ def check_free(out: Path, *, force: bool) -> None:
     held = {path.name for path in out.iterdir()}
     if not all(map(belongs_to_release, held)):
         raise FileExistsError(
-            f"{out} holds files that are no release; choose another folder for --out."
+            f"{out} holds files that are not a release; choose another folder for --out."
         )
     if not force and not all(map(is_left_over, held)):
         raise FileExistsError(

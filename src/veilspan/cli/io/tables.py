@@ -109,7 +109,7 @@ def choose_columns(
 
 
 def join_names(names: Sequence[str], most: int = 12) -> str:
-    """The first few names, and how many there are."""
+    """Join names for a sentence: the first few of them, and how many there are."""
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
 
@@ -171,7 +171,7 @@ def _load_arrays(path: Path) -> dict[str, np.ndarray]:
         raise
     except Exception:
         pass  # of a broken archive or array, in the words of zipfile, zlib or NumPy
-    raise ValueError(f"{path.name} is no NumPy file of numbers, or is cut off.")
+    raise ValueError(f"{path.name} is not a NumPy file of numbers, or is cut off.")
 
 
 def _load_sparse(path: Path) -> Any:
@@ -208,7 +208,7 @@ def _read_parquet(path: Path, columns: Sequence[str] | None, target: str | None)
     except pyarrow.ArrowInvalid:
         file = None
     if file is None:
-        raise ValueError(f"{path.name} is no parquet file, or is cut off.")
+        raise ValueError(f"{path.name} is not a parquet file, or is cut off.")
     with file:
         names = file.schema_arrow.names
         chosen = choose_columns(names, columns, target, path.name)

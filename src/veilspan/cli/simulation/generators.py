@@ -83,7 +83,7 @@ def _make_spd(rows: int, columns: int, components: int, seed: int) -> Sample:
 
     size = round(columns**0.5)
     if size * size != columns:
-        raise ValueError(f"spd writes k x k matrices: {columns} columns are no square number.")
+        raise ValueError(f"spd writes k x k matrices: {columns} is not a square number.")
     points = make_spd(rows, size, random_state=seed).points
     names = [f"m{i + 1}{j + 1}" for i in range(size) for j in range(size)]
     return Sample(names, list(points.reshape(rows, -1).T), "eigenvalues between 0.01 and 100")
