@@ -120,17 +120,18 @@ def test_the_search_for_estimators_finds_them():
 
 
 @pytest.mark.parametrize(
-    ("owner", "registered", "audited"),
+    ("registered", "find", "audited"),
     [
-        ("RobustPCA", subspace_solvers.SOLVERS, SUBSPACE_SOLVERS),
-        ("MatrixCompletion", completion_solvers.SOLVERS, COMPLETION_SOLVERS),
-        ("linear models", linear_solvers.SOLVERS, LINEAR_SOLVERS),
+        (subspace_solvers.SOLVERS, subspace_solvers.subspace_solver, SUBSPACE_SOLVERS),
+        (completion_solvers.SOLVERS, completion_solvers.completion_solver, COMPLETION_SOLVERS),
+        (linear_solvers.SOLVERS, linear_solvers.linear_solver, LINEAR_SOLVERS),
     ],
+    ids=["RobustPCA", "MatrixCompletion", "linear models"],
 )
-def test_every_named_solver_has_a_cell(owner, registered, audited):
+def test_every_named_solver_has_a_cell(registered, find, audited):
     assert audited.keys() == registered.keys()
     for name, made in audited.items():
-        assert isinstance(made, str) or type(made) is type(registered[name].make())
+        assert isinstance(made, str) or type(made) is type(find(name))
         assert isinstance(made, str) is False or made == name
         assert any(cell.solver == name for cell in CELLS)
 
