@@ -297,3 +297,20 @@ def test_coordinates_are_isometric_at_the_mean_and_lead_back(name):
     assert m.separation(fitted.inverse_transform(flat), points).max() < 1e-9
     with pytest.raises(ValueError, match="columns"):
         fitted.inverse_transform(flat[:, :-1])
+
+
+@pytest.mark.parametrize(
+    ("solver", "message"),
+    [
+        ("rgd", r"solver str lacks name, prepare, run; it must be a solver such as RGD\(\)\."),
+        (RGD, "solver RGD is a class"),
+    ],
+)
+def test_what_is_no_solver_is_refused_before_anything_is_asked(solver, message):
+    with pytest.raises(TypeError, match=message):
+        FrechetMean(Sphere(3), math.inf, solver=solver).plan(10, 3)
+
+
+def test_the_budget_may_be_given_by_position():
+    model = FrechetMean(Sphere(3), 2.0, 1e-7)
+    assert (model.manifold, model.epsilon, model.delta) == (Sphere(3), 2.0, 1e-7)

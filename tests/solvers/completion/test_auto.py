@@ -15,7 +15,6 @@ from veilspan.solvers.completion.auto import (
     SECOND,
     THRESHOLD,
     AutoCompletion,
-    Statistics,
     bias_row_norm,
     covariance_row_norm,
     expected_ratings,
@@ -26,6 +25,7 @@ from veilspan.solvers.completion.auto import (
 )
 from veilspan.solvers.completion.base import ITEM_STATISTICS, CompletionProblem
 from veilspan.solvers.completion.covariance import LARGEST_WIDTH
+from veilspan.solvers.completion.noisy_statistics import NoisyStatistics
 
 pytestmark = pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPrivateWarning")
 
@@ -160,7 +160,7 @@ def test_a_choice_by_the_true_number_of_ratings_would_be_caught(monkeypatch):
     def leak(self):
         return exact["ratings"]
 
-    monkeypatch.setattr(Statistics, "ratings_per_item", leak)
+    monkeypatch.setattr(NoisyStatistics, "ratings_per_item", leak)
 
     def fit(x):
         exact["ratings"] = 1e9 if x.shape[0] == 400 else 0.0  # as if it had counted the rows
@@ -170,8 +170,8 @@ def test_a_choice_by_the_true_number_of_ratings_would_be_caught(monkeypatch):
 
 
 def test_two_releases_are_averaged_by_precision():
-    first = Statistics(np.array([1.0]), np.array([10.0]), 1.0, 2.0)
-    second = Statistics(np.array([4.0]), np.array([40.0]), 0.5, 1.0)
+    first = NoisyStatistics(np.array([1.0]), np.array([10.0]), 1.0, 2.0)
+    second = NoisyStatistics(np.array([4.0]), np.array([40.0]), 0.5, 1.0)
     both = first.average_with(second)
     np.testing.assert_allclose([both.sums[0], both.counts[0]], [3.4, 34.0])
     assert both.sum_noise == pytest.approx(5**-0.5)
@@ -181,20 +181,20 @@ def test_two_releases_are_averaged_by_precision():
 def test_counts_are_drawn_to_their_mean_by_their_noise():
     counts = np.array([50.0, 150.0, 100.0, 100.0])
     sums = np.zeros(4)
-    np.testing.assert_array_equal(Statistics(sums, counts, 1, 0.0).smooth_counts(), counts)
+    np.testing.assert_array_equal(NoisyStatistics(sums, counts, 1, 0.0).smooth_counts(), counts)
     # Noise far above the spread leaves next to nothing of the differences.
-    drawn = Statistics(sums, counts, 1, 1e3).smooth_counts()
+    drawn = NoisyStatistics(sums, counts, 1, 1e3).smooth_counts()
     np.testing.assert_allclose(drawn, 100, atol=0.1)
-    assert Statistics(sums, -counts, 1, 1.0).smooth_counts().min() > 0
-    assert Statistics(sums, -counts, 1, 1.0).ratings_per_item() == 0
+    assert NoisyStatistics(sums, -counts, 1, 1.0).smooth_counts().min() > 0
+    assert NoisyStatistics(sums, -counts, 1, 1.0).ratings_per_item() == 0
 
 
 def test_ratings_per_item_without_noise_and_with():
     rng = np.random.default_rng(0)
     counts = rng.uniform(100, 900, 2000)
     truth = (counts**2).sum() / counts.sum()
-    noisy = Statistics(np.zeros(2000), counts + 300 * rng.standard_normal(2000), 1, 300.0)
-    exact = Statistics(np.zeros(2000), counts, 1, 0.0)
+    noisy = NoisyStatistics(np.zeros(2000), counts + 300 * rng.standard_normal(2000), 1, 300.0)
+    exact = NoisyStatistics(np.zeros(2000), counts, 1, 0.0)
     assert exact.ratings_per_item() == pytest.approx(truth)
     # Std of the estimate about 2 %, so five of them (false alarm 6e-7); undebiased it is 30 % off.
     assert noisy.ratings_per_item() == pytest.approx(truth, rel=0.1)
@@ -206,7 +206,7 @@ def test_shares_of_the_factors_are_those_of_the_data():
     n_items, users, rated, share = 200, 5000, 0.2, 0.3
     v = rng.choice([-1.0, 1.0], n_items)
     counts = np.full(n_items, users * rated)
-    found = Statistics(np.zeros(n_items), counts, 1.0, 0.0)
+    found = NoisyStatistics(np.zeros(n_items), counts, 1.0, 0.0)
     facts = problem(n_users=users, n_items=n_items)
     values = np.array([users * rated**2 * share * (v @ v)])
     power = users * rated * n_items

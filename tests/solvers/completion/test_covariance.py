@@ -6,7 +6,7 @@ import pytest
 from solvers.completion.cases import asked, prepare, problem, shares
 from veilspan.queries.completion.rating_rows import RatingRule
 from veilspan.solvers.completion.base import choose_row_norm
-from veilspan.solvers.completion.by_name import SOLVERS, find_completion_solver
+from veilspan.solvers.completion.by_name import SOLVERS, completion_solver
 from veilspan.solvers.completion.covariance import (
     CovarianceCompletion,
     decompose_off_diagonal,
@@ -81,10 +81,10 @@ def test_the_norm_scales_with_the_ratings():
 
 
 def test_solvers_by_name():
-    assert isinstance(find_completion_solver("covariance"), CovarianceCompletion)
+    assert isinstance(completion_solver("covariance"), CovarianceCompletion)
     for name in SOLVERS:
-        assert prepare(find_completion_solver(name), problem()).events
+        assert prepare(completion_solver(name), problem()).events
     with pytest.raises(ValueError, match="solver must be one of auto"):
-        find_completion_solver("magic")
+        completion_solver("magic")
     with pytest.raises(TypeError, match="lacks name, prepare, run"):
-        find_completion_solver(3)
+        completion_solver(3)

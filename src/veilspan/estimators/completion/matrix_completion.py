@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,13 +19,13 @@ from veilspan.estimators.completion.ratings_input import (
     triples_to_ratings,
 )
 from veilspan.estimators.dask_input import lazy_for_dask
+from veilspan.estimators.parameters import PrivacyParameters
 from veilspan.estimators.validation import (
     check_count,
     check_learned_count,
     refuse_lazy,
     validate_table,
 )
-from veilspan.ledger.dataset import Dataset
 from veilspan.metrics.ranking import rmse
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.neighbors import Neighbors
@@ -37,7 +37,7 @@ from veilspan.solvers.completion.base import (
     CompletionResult,
     CompletionSolver,
 )
-from veilspan.solvers.completion.by_name import find_completion_solver
+from veilspan.solvers.completion.by_name import completion_solver
 
 # So many times more items than users look like a transposed table.
 TRANSPOSED = 2
@@ -48,7 +48,8 @@ JOINT = (
 PUBLIC_ITEMS = "the list of items and the rating range are public"
 
 
-class MatrixCompletion(PrivateEstimator):
+@dataclass(eq=False, repr=False)
+class MatrixCompletion(PrivacyParameters, PrivateEstimator):
     r"""Recommendations under user-level joint differential privacy.
 
     A model has two halves. The *global* half, ``item_bias_`` and ``item_factors_``, is learned from
@@ -123,32 +124,12 @@ class MatrixCompletion(PrivateEstimator):
     _unit: ClassVar[str] = "one user: all of her ratings"
     _solver_label: ClassVar[str] = " ({0.solver.name})"
 
-    def __init__(
-        self,
-        solver: str | CompletionSolver = "auto",
-        *,
-        rating_range: tuple[float, float],
-        max_ratings_per_user: int = 80,
-        n_components: int | None = None,
-        center: str = "user",
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        neighbors: str = "replace-one",
-        noise: str = "grid",
-        random_state: int | None = None,
-        ledger: Dataset | None = None,
-    ) -> None:
-        self.solver = solver
-        self.rating_range = rating_range
-        self.max_ratings_per_user = max_ratings_per_user
-        self.n_components = n_components
-        self.center = center
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighbors = neighbors
-        self.noise = noise
-        self.random_state = random_state
-        self.ledger = ledger
+    solver: str | CompletionSolver = "auto"
+    _: KW_ONLY
+    rating_range: tuple[float, float]
+    max_ratings_per_user: int = 80
+    n_components: int | None = None
+    center: str = "user"
 
     # Learning the global half.
 
@@ -205,7 +186,7 @@ class MatrixCompletion(PrivateEstimator):
         self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
     ) -> Prepared[CompletionProblem, CompletionResult]:
         problem = self._problem(n_rows, n_features)
-        solver = find_completion_solver(self.solver)
+        solver = completion_solver(self.solver)
         prepared = solver.prepare(problem, budget, neighbors)
         kept = {"ratings kept per user": problem.rule.max_ratings}
         return replace(prepared, decisions={**kept, **prepared.decisions})

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from veilspan.estimators.base import PrivateEstimator
+from veilspan.estimators.parameters import PrivacyParameters
 from veilspan.geometry import Ball
 from veilspan.losses.manifold import ManifoldLoss
 from veilspan.privacy.budget import Budget
@@ -20,7 +21,7 @@ from veilspan.solvers.manifold.calibrated_descent import CalibratedDescent
 LARGEST_CLIP = 1e100
 
 
-class ManifoldEstimator(PrivateEstimator):
+class ManifoldEstimator(PrivacyParameters, PrivateEstimator):
     """An estimator that minimises the mean of a loss over points of a manifold."""
 
     _input_options: ClassVar[dict[str, Any]] = {

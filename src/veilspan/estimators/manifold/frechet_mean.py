@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,14 +23,26 @@ from veilspan.estimators.manifold.points import (
 )
 from veilspan.estimators.validation import own_numbers, validate_table
 from veilspan.geometry import Ball, Manifold
-from veilspan.ledger.dataset import Dataset
 from veilspan.losses.manifold import FrechetLoss
 from veilspan.privacy.plan import Plan
 from veilspan.solvers.base import Outcome
 from veilspan.solvers.manifold.base import ManifoldSolver
 
 
-class FrechetMean(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ManifoldEstimator):
+@dataclass(eq=False, repr=False)
+class _FirstParameter:
+    """The manifold comes first, before epsilon and delta, which may be given by position too.
+
+    Fields of a dataclass are in the order of its bases, the last base first.
+    """
+
+    manifold: Manifold
+
+
+@dataclass(eq=False, repr=False)
+class FrechetMean(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ManifoldEstimator, _FirstParameter
+):
     r"""Private Fréchet mean: the point with the least mean squared distance to all points.
 
     Every row is a point of a manifold. Gradients -log_w z are clipped in the Riemannian norm at
@@ -96,30 +109,11 @@ class FrechetMean(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ManifoldEst
         "that rows are points of the manifold, up to rounding, is public",
     )
 
-    mean_: np.ndarray
-
-    def __init__(
-        self,
-        manifold: Manifold,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        ball: Ball | None = None,
-        solver: ManifoldSolver | None = None,
-        neighbors: str = "replace-one",
-        noise: str = "grid",
-        random_state: int | None = None,
-        ledger: Dataset | None = None,
-    ) -> None:
-        self.manifold = manifold
-        self.epsilon = epsilon
-        self.delta = delta
-        self.ball = ball
-        self.solver = solver
-        self.neighbors = neighbors
-        self.noise = noise
-        self.random_state = random_state
-        self.ledger = ledger
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    _: KW_ONLY
+    ball: Ball | None = None
+    solver: ManifoldSolver | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the mean of points within the budget.

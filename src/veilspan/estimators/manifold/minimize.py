@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.plan import Plan
 from veilspan.privacy.statement import PrivacyStatement
 from veilspan.solvers.base import Outcome, Prepared
-from veilspan.solvers.manifold.base import ManifoldResult, ManifoldSolver
+from veilspan.solvers.manifold.base import ManifoldSolver
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,7 @@ class Minimum:
     trace: list[dict[str, Any]] = field(repr=False)
 
 
+@dataclass(eq=False, repr=False)
 class ManifoldMinimizer(ManifoldEstimator):
     """The estimator behind :func:`minimize`: it is planned, charged and run as all others are."""
 
@@ -53,36 +54,15 @@ class ManifoldMinimizer(ManifoldEstimator):
         "a row's gradient looks at that row and the point alone; that rows have the form which "
         "the loss expects is public",
     )
-    _recorded: Plan | None = None
+    #: Given by :meth:`follow`, which is no parameter.
+    _recorded: Plan | None = field(default=None, init=False)
 
-    result_: ManifoldResult
-
-    def __init__(
-        self,
-        loss: ManifoldLoss,
-        *,
-        solver: ManifoldSolver | None = None,
-        clip: float | None = None,
-        start: Any = None,
-        ball: Ball | None = None,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        neighbors: str = "replace-one",
-        noise: str = "grid",
-        random_state: int | None = None,
-        ledger: Dataset | None = None,
-    ) -> None:
-        self.loss = loss
-        self.solver = solver
-        self.clip = clip
-        self.start = start
-        self.ball = ball
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighbors = neighbors
-        self.noise = noise
-        self.random_state = random_state
-        self.ledger = ledger
+    loss: ManifoldLoss
+    _: KW_ONLY
+    solver: ManifoldSolver | None = None
+    clip: float | None = None
+    start: Any = None
+    ball: Ball | None = None
 
     def follow(self, plan: Plan | None) -> ManifoldMinimizer:
         """Run this plan, which must ask the same as the one that a fit would make; or ``None``."""

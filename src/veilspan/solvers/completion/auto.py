@@ -37,7 +37,7 @@ from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
-from veilspan.queries.completion.rating_moments import ItemStatistics, RatingCovariance
+from veilspan.queries.completion.rating_moments import RatingCovariance
 from veilspan.solvers.base import Prepared
 from veilspan.solvers.completion.base import (
     ITEM_STATISTICS,
@@ -52,13 +52,13 @@ from veilspan.solvers.completion.covariance import (
     decompose_off_diagonal,
     keep_factors_above_noise,
 )
+from veilspan.solvers.completion.noisy_statistics import NoisyStatistics, ask_statistics
 from veilspan.solvers.spectral import noise_edge
 
 SECOND = "covariance or item statistics"
 FACTOR_SHARE = 0.06  # g
 THRESHOLD = 0.75  # of rho: above it a covariance is worth its budget
 FILLED = 0.65  # public guess: a user has this share of the ratings that may be kept
-PRIOR = 0.2  # variance of a bias, in squared typical deviations
 MOST_FACTORS = 24
 # Share of the first release: where a covariance follows, or may follow for all that is known; and
 # where it may still follow, though it is not expected to.
@@ -72,8 +72,6 @@ BIAS_NORM, LEAST_BIAS_NORM, MOST_BIAS_NORM, BLIND_BIAS_NORM = 0.25, 0.4, 1.2, 0.
 COVARIANCE_NORM, LEAST_COVARIANCE_NORM, MOST_COVARIANCE_NORM = 0.3, 0.35, 1.0
 # Factors of the local penalty, see ``local_ridge``.
 RIDGE_FACTOR, RIDGE_OF_NOISE = 1.5, 2.0
-# Counts are not believed to spread less than this share of their mean, nor to be below it.
-LEAST_SPREAD = 0.1
 # Rounds of refilling the diagonal. With many items it holds little of the fit and rounds are slow.
 REFILLS, REFILLS_OF_MANY, MANY_ITEMS = 8, 2, 600
 
@@ -164,49 +162,6 @@ class AutoCompletion:
         return release_factors(curator, problem, first, rho)
 
 
-@dataclass(frozen=True)
-class Statistics:
-    """Noisy sums and counts per item, and the noise on each."""
-
-    sums: np.ndarray
-    counts: np.ndarray
-    sum_noise: float
-    count_noise: float
-
-    def average_with(self, other: Statistics) -> Statistics:
-        """The average of two releases, each weighted by its precision."""
-        a, b = self.sum_noise**-2, other.sum_noise**-2
-        c, d = self.count_noise**-2, other.count_noise**-2
-        return Statistics(
-            (a * self.sums + b * other.sums) / (a + b),
-            (c * self.counts + d * other.counts) / (c + d),
-            (a + b) ** -0.5,
-            (c + d) ** -0.5,
-        )
-
-    def smooth_counts(self) -> np.ndarray:
-        """Counts drawn to their mean by as much as noise explains their spread, and floored."""
-        mean = max(float(self.counts.mean()), 1.0)
-        spread = max(float(self.counts.var()) - self.count_noise**2, (LEAST_SPREAD * mean) ** 2)
-        drawn = mean + (self.counts - mean) * spread / (spread + self.count_noise**2)
-        return np.maximum(drawn, LEAST_SPREAD * mean)
-
-    def ratings_per_item(self) -> float:
-        """Sum c_j^2 / sum c_j without the part of noise: ratings of an item that a rating sees."""
-        total = float(self.counts.sum())
-        squares = float((self.counts**2).sum()) - len(self.counts) * self.count_noise**2
-        return max(total / len(self.counts), squares / total, 0.0) if total > 0 else 0.0
-
-    def estimate_bias(self, problem: CompletionProblem) -> np.ndarray:
-        """Posterior mean t c S / (t c^2 + v c + s^2), prior variance t, residual variance v."""
-        counts = self.smooth_counts()
-        residual = problem.typical_deviation**2
-        prior = PRIOR * residual
-        below = prior * counts**2 + residual * counts + self.sum_noise**2
-        width = problem.rule.high - problem.rule.low
-        return np.clip(prior * counts * self.sums / below, -width, width)
-
-
 def expected_ratings(problem: CompletionProblem) -> float | None:
     """Public guess of the ratings per item; ``None`` where the number of users is private."""
     if problem.n_users is None:
@@ -261,17 +216,7 @@ def local_ridge(shares: np.ndarray, risen: float) -> float:
     return RIDGE_FACTOR * (1 + RIDGE_OF_NOISE / risen) * residual / float(shares[0])
 
 
-def ask_statistics(
-    curator: Curator, problem: CompletionProblem, norm: float, event: str
-) -> Statistics:
-    """Release sums and counts of rows clipped to ``norm``."""
-    query = ItemStatistics(problem.rule, norm)
-    answer = curator.answer(query, event=event)
-    sums, counts = answer.value
-    return Statistics(sums, counts, answer.noise_std, answer.noise_std / query.count_weight)
-
-
-def publish_bias(problem: CompletionProblem, found: Statistics) -> CompletionResult:
+def publish_bias(problem: CompletionProblem, found: NoisyStatistics) -> CompletionResult:
     """Make a model of a bias alone, without factors."""
     nothing = np.zeros((problem.n_items, 0))
     trace = ({"released": "item statistics", "ratings per item": found.ratings_per_item()},)
@@ -279,7 +224,7 @@ def publish_bias(problem: CompletionProblem, found: Statistics) -> CompletionRes
 
 
 def release_factors(
-    curator: Curator, problem: CompletionProblem, found: Statistics, rho: float
+    curator: Curator, problem: CompletionProblem, found: NoisyStatistics, rho: float
 ) -> CompletionResult:
     """Release the covariance and take its factors above noise."""
     bias = found.estimate_bias(problem)
@@ -306,7 +251,11 @@ def undo_inflation(values: np.ndarray, edge: float) -> np.ndarray:
 
 
 def factor_shares(
-    problem: CompletionProblem, found: Statistics, power: float, values: np.ndarray, edge: float
+    problem: CompletionProblem,
+    found: NoisyStatistics,
+    power: float,
+    values: np.ndarray,
+    edge: float,
 ) -> np.ndarray:
     """Shares g_k of the factors above the edge in the variance of a rating.
 

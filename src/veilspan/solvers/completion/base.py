@@ -22,7 +22,7 @@ from veilspan.solvers.base import Prepared, Result, Solver
 ITEM_STATISTICS = "item statistics"
 #: Rows are clipped to this share of a full row of typical deviations, unless a user says otherwise.
 #: Clipping most rows costs little, because the directions of rows carry the structure, while the
-#: noise of a covariance falls as the square of the norm (``experiments/recommend``, tuned).
+#: noise of a covariance falls as the square of the norm.
 ROW_SHARE = 0.5
 #: Guess of the variance of an item's bias, over that of a rating about its user's mean.
 BIAS_VARIANCE = 0.1

@@ -14,6 +14,6 @@ SOLVERS: dict[str, NamedSolver] = {
 }
 
 
-def find_completion_solver(solver: str | CompletionSolver) -> CompletionSolver:
+def completion_solver(solver: str | CompletionSolver) -> CompletionSolver:
     """The solver of a name, or the one that was given."""
     return find_solver(solver, SOLVERS, "CovarianceCompletion()")  # type: ignore[no-any-return]

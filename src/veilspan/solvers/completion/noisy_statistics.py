@@ -1,0 +1,69 @@
+"""Noisy sums and counts of items: asked for, averaged over releases, and read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from veilspan.curator.curator import Curator
+from veilspan.queries.completion.rating_moments import ItemStatistics
+from veilspan.solvers.completion.base import CompletionProblem
+
+#: Guess of the variance of an item's bias, in squared typical deviations.
+PRIOR = 0.2
+#: Counts are not believed to spread less than this share of their mean, nor to be below it.
+LEAST_SPREAD = 0.1
+
+
+@dataclass(frozen=True)
+class NoisyStatistics:
+    """Noisy sums and counts per item, and the noise on each."""
+
+    sums: np.ndarray
+    counts: np.ndarray
+    sum_noise: float
+    count_noise: float
+
+    def average_with(self, other: NoisyStatistics) -> NoisyStatistics:
+        """The average of two releases, each weighted by its precision."""
+        a, b = self.sum_noise**-2, other.sum_noise**-2
+        c, d = self.count_noise**-2, other.count_noise**-2
+        return NoisyStatistics(
+            (a * self.sums + b * other.sums) / (a + b),
+            (c * self.counts + d * other.counts) / (c + d),
+            (a + b) ** -0.5,
+            (c + d) ** -0.5,
+        )
+
+    def smooth_counts(self) -> np.ndarray:
+        """Counts drawn to their mean by as much as noise explains their spread, and floored."""
+        mean = max(float(self.counts.mean()), 1.0)
+        spread = max(float(self.counts.var()) - self.count_noise**2, (LEAST_SPREAD * mean) ** 2)
+        drawn = mean + (self.counts - mean) * spread / (spread + self.count_noise**2)
+        return np.maximum(drawn, LEAST_SPREAD * mean)
+
+    def ratings_per_item(self) -> float:
+        """Sum c_j^2 / sum c_j without the part of noise: ratings of an item that a rating sees."""
+        total = float(self.counts.sum())
+        squares = float((self.counts**2).sum()) - len(self.counts) * self.count_noise**2
+        return max(total / len(self.counts), squares / total, 0.0) if total > 0 else 0.0
+
+    def estimate_bias(self, problem: CompletionProblem) -> np.ndarray:
+        """Posterior mean t c S / (t c^2 + v c + s^2), prior variance t, residual variance v."""
+        counts = self.smooth_counts()
+        residual = problem.typical_deviation**2
+        prior = PRIOR * residual
+        below = prior * counts**2 + residual * counts + self.sum_noise**2
+        width = problem.rule.high - problem.rule.low
+        return np.clip(prior * counts * self.sums / below, -width, width)
+
+
+def ask_statistics(
+    curator: Curator, problem: CompletionProblem, norm: float, event: str
+) -> NoisyStatistics:
+    """Release sums and counts of rows clipped to ``norm``."""
+    query = ItemStatistics(problem.rule, norm)
+    answer = curator.answer(query, event=event)
+    sums, counts = answer.value
+    return NoisyStatistics(sums, counts, answer.noise_std, answer.noise_std / query.count_weight)
