@@ -17,6 +17,7 @@ from veilspan.nonprivate.grouse import (
     update_block,
 )
 from veilspan.nonprivate.grouse.kernels import compiled_loops
+from veilspan.nonprivate.grouse.stream import make_room
 
 ENGINES = [
     "numpy",
@@ -236,3 +237,18 @@ def test_numba_is_optional(monkeypatch):
     update_block(basis, np.ones((3, 6)))
     with pytest.raises(ImportError, match=r"veilspan\[fast\]"):
         update_block(basis, np.ones((3, 6)), engine="numba")
+
+
+@pytest.mark.parametrize(("n", "d"), [(40, 12), (12, 12), (13, 12), (2, 2), (5, 1)])
+def test_random_directions_make_room_for_the_first_rows(n, d):
+    """A basis stays orthonormal row by row, also where the random directions fill the space."""
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.standard_normal((n, d)))[0].T.copy()
+    for place in range(d):
+        rest = rng.standard_normal(n)
+        for _ in range(2):
+            rest -= (basis[:place] @ rest) @ basis[:place]
+        basis[place] = rest / np.linalg.norm(rest)
+        make_room(basis, place)
+        np.testing.assert_allclose(basis @ basis.T, np.eye(d), atol=1e-12)
+        np.testing.assert_allclose(basis[place], rest / np.linalg.norm(rest), atol=1e-12)

@@ -12,7 +12,7 @@ from veilspan.datasets import make_haystack
 from veilspan.metrics import log10_squared_angle_distance
 from veilspan.privacy import gdp
 from veilspan.privacy.noise import SeededNoise
-from veilspan.solvers.subspace.base import SubspaceProblem, choose_rank, decompose
+from veilspan.solvers.subspace.base import Start, SubspaceProblem, choose_rank
 from veilspan.solvers.subspace.recursive_spherical import RecursiveSpherical
 from veilspan.solvers.subspace.refinement_plan import (
     Model,
@@ -128,7 +128,7 @@ def test_the_rank_is_read_off_the_spectrum():
     for r in (1, 2, 4):
         data = make_haystack(50_000, 20, r, noise=0.05)
         assert run(data, None, 1.0)[0].basis.shape == (20, r)
-    assert choose_rank(decompose(np.eye(5) / 5, 1.0)) == 1
+    assert choose_rank(Start(np.eye(5) / 5, 1.0)) == 1
 
 
 @given(st.integers(0, 1000))

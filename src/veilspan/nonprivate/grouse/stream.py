@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,6 +15,9 @@ from veilspan.nonprivate.grouse.steps import GreedyStep, StepRule
 #: Error of a basis of noisy rows relative to the noise: after the warm-up that is left, close to 1
 #: from anywhere between 1 and 50.
 START_EXCESS = 20.0
+#: Least share of a new direction outside of the others, squared, that ``make_room`` reckons with,
+#: and the departure from orthonormal rows that it leaves.
+_BESIDE, _ROUNDING = 1e-6, 1e-13
 
 
 @dataclass(frozen=True)
@@ -128,16 +132,47 @@ class Stream:
         rest = known - (self.basis[:place] @ known) @ self.basis[:place]
         outside = float(rest @ rest)
         if outside > 1e-20 * energy:
-            self.basis[place] = rest / np.sqrt(outside)
-            # The random directions make room; QR keeps the earlier rows up to their sign.
-            upper = np.linalg.qr(self.basis.T)
-            self.basis[:] = upper[0].T * np.sign(np.diag(upper[1]))[:, None]
+            # What little is left of a row is at right angles only after a second time.
+            rest = rest - (self.basis[:place] @ rest) @ self.basis[:place]
+            self.basis[place] = rest / np.linalg.norm(rest)
+            make_room(self.basis, place)
             self.memory[loops.WANTED] -= 1
         if self.memory[loops.ROWS] >= 4 * len(self.basis):
             self.memory[loops.WANTED] = 0  # rows of fewer dimensions than the basis
+            # Random directions stay: rid them of the rounding of all that they made room for.
+            orthonormalise(self.basis)
         if self.memory[loops.WANTED] == 0 and options.robust is None:
             # Such a start stands for most of the warm-up, unless the rows may be wild.
             settings = options.step.settings(*self.basis.shape[::-1])
             self.memory[loops.AGE] = max(0.0, settings.warm_up - 4 * len(self.basis))
             self.memory[loops.EXCESS] = START_EXCESS
         return min(outside / energy, 1.0)
+
+
+def make_room(basis: np.ndarray, place: int) -> None:
+    r"""Turn the rows after ``place``, in place, until they are at right angles to the one there.
+
+    All other pairs of rows are at right angles already. Call the later rows R, the new one b. What
+    is left of R beside b has the Gram matrix I - c c^T with c = R b. Its inverse root, I + k c c^T
+    with k = (1 / sqrt(1 - |c|^2) - 1) / |c|^2, makes the rows orthonormal again:
+
+        (I + k c c^T) (R - c b^T) = R + c (k c^T R - (1 + k |c|^2) b^T).
+
+    That is n d operations, where a QR of all rows takes n d^2. Where b lies mostly among the later
+    rows it multiplies their rounding errors, so a QR follows as soon as a probe shows them.
+    """
+    new, others = basis[place], basis[place + 1 :]
+    along = others @ new
+    inside = min(float(along @ along), 1.0 - _BESIDE)
+    root = math.sqrt(1.0 - inside)
+    k = 1.0 / (root * (1.0 + root))  # the same without a difference of nearly equal numbers
+    others += np.outer(along, k * (along @ others) - (1.0 + k * inside) * new)
+    probe = np.cos(np.arange(len(basis)))
+    if np.abs(basis @ (probe @ basis) - probe).max() > _ROUNDING:
+        orthonormalise(basis)
+
+
+def orthonormalise(basis: np.ndarray) -> None:
+    """Make rows orthonormal in place, first ones first, by a QR that keeps their signs."""
+    upper = np.linalg.qr(basis.T)
+    basis[:] = upper[0].T * np.sign(np.diag(upper[1]))[:, None]

@@ -32,7 +32,6 @@ from veilspan.solvers.subspace.base import (
     build_result,
     calibrate_with_center,
     choose_rank,
-    decompose,
 )
 from veilspan.solvers.subspace.refinement import Refinement, deflate, first_estimate
 from veilspan.solvers.subspace.refinement_plan import MOST_PLANNED_STEPS, plan_start
@@ -182,7 +181,7 @@ def _ask_until_near(run: AdaptiveRun, mu2: float) -> Start:
         mixed = (spent * start.moment + more * again.moment) / (spent + more)
         spent += more
         noise = start.noise_std * math.sqrt((spent - more) / spent)
-        start = decompose(mixed, noise)
+        start = Start(mixed, noise)
     return start
 
 
