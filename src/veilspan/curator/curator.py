@@ -42,7 +42,7 @@ from veilspan.curator.tape import Question, current_tape, fingerprint
 from veilspan.privacy.discrete import add_discrete_noise
 from veilspan.privacy.errors import PrivacyError
 from veilspan.privacy.events import Event, ObjectiveEvent, SampledGaussianEvent
-from veilspan.privacy.grid import MAX_ROWS, Scale, add_noise, noise_scale
+from veilspan.privacy.grid import MAX_ROWS, NoiseScale, add_noise, noise_scale
 from veilspan.privacy.meter import GaussianFilter, meter_for
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.noise import NoiseSource
@@ -218,7 +218,7 @@ class Curator:
         self._source.next_step()
         return Answer(*minimum(self, loss, event, output, radius))
 
-    def _scale(self, query: RowQuery, point: Any, space: AnswerSpace, charged: Event) -> Scale:
+    def _scale(self, query: RowQuery, point: Any, space: AnswerSpace, charged: Event) -> NoiseScale:
         """Noise of one answer, from public numbers only."""
         rows = self.plan.n_rows or MAX_ROWS
         return noise_scale(
@@ -241,7 +241,7 @@ class Curator:
         return query.sensitivity(self.plan.neighbors)
 
     def _release(
-        self, exact: np.ndarray, scale: Scale, query: RowQuery, point: Any, charged: Event
+        self, exact: np.ndarray, scale: NoiseScale, query: RowQuery, point: Any, charged: Event
     ) -> np.ndarray:
         if not np.isfinite(exact).all():
             # Whether it is finite may depend on a row: outside of a simulation this is withheld.
@@ -263,7 +263,7 @@ class Curator:
         )
         return tape.exchange(question, exact, lambda: self._add_noise(exact, scale))
 
-    def _add_noise(self, exact: np.ndarray, scale: Scale) -> np.ndarray:
+    def _add_noise(self, exact: np.ndarray, scale: NoiseScale) -> np.ndarray:
         draw = add_discrete_noise if self.noise == "exact" else add_noise
         return draw(exact, scale, self._source)
 
