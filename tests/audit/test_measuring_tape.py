@@ -31,7 +31,7 @@ from veilspan.curator import memory
 from veilspan.curator.curator import Curator
 from veilspan.curator.tape import Question
 from veilspan.geometry import Ball, Euclidean
-from veilspan.privacy.grid import Scale, add_noise
+from veilspan.privacy.grid import NoiseScale, add_noise
 from veilspan.privacy.noise import SeededNoise
 
 BOTH = pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
@@ -114,7 +114,7 @@ def test_the_grid_is_found_from_the_answers():
 
 @pytest.mark.parametrize("coordinates", [1, 7, 900])
 def test_noise_is_measured_and_half_of_it_is_told_from_all_of_it(coordinates):
-    scale = Scale(2.0, 2.0**-20, 1.0)
+    scale = NoiseScale(2.0, 2.0**-20, 1.0)
     exact = np.linspace(-3, 50, coordinates)
     source = SeededNoise(1)
     count = max(2, math.ceil(PROBES / coordinates) // 2 * 2)

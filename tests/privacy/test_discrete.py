@@ -14,7 +14,7 @@ from veilspan.privacy.discrete import (
     discrete_gaussian,
     shift_and_round,
 )
-from veilspan.privacy.grid import Scale, noise_scale
+from veilspan.privacy.grid import NoiseScale, noise_scale
 from veilspan.privacy.noise import SeededNoise
 
 ALPHA = 1e-6
@@ -121,7 +121,7 @@ def spread_drawn(monkeypatch, scale):
         noise_scale(3.0, 1.0, 1, largest=1.0, least_bits=27),
         noise_scale(3.0, 1.0, 20_000, largest=2.0**24),
         noise_scale(1e-3, 1.0, 1, largest=1e12),  # a grid coarser than the noise
-        Scale(1.0, 2.0**-40, 1.0),
+        NoiseScale(1.0, 2.0**-40, 1.0),
     ],
     ids=["fine", "large", "coarse", "tilt"],
 )

@@ -213,7 +213,7 @@ def test_whatever_goes_wrong_is_one_sentence(release, kind, monkeypatch):
 
 
 def test_one_full_stop(release):
-    part = {"veilspan": "losses.penalties.Box", "lo": 1.0, "hi": 0.0}
+    part = {"veilspan": "penalty/box", "lo": 1.0, "hi": 0.0}
     rewrite(release, lambda d: d["parameters"].update(center=part), mend=True)
     with pytest.raises(ValueError, match=r"cannot be rebuilt: a box needs .*[^.]\.\Z"):
         load(release)

@@ -51,7 +51,7 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.discrete import add_discrete_noise
 from veilspan.privacy.errors import PrivacyError
 from veilspan.privacy.events import Event, ObjectiveEvent, SampledGaussianEvent
-from veilspan.privacy.grid import MAX_ROWS, Scale, add_noise, noise_scale
+from veilspan.privacy.grid import MAX_ROWS, NoiseScale, add_noise, noise_scale
 from veilspan.privacy.meter import GaussianFilter, meter_for
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.noise import NoiseSource
@@ -298,7 +298,7 @@ class Curator:
 
     def _scale(
         self, query: RowQuery, point: Any, size: int, charged: Event, sensitivity: float
-    ) -> Scale:
+    ) -> NoiseScale:
         """Noise of one answer, from public numbers only."""
         slack = self._executor.rounding_slack(
             query,
@@ -315,7 +315,7 @@ class Curator:
         )
 
     def _release(
-        self, exact: np.ndarray, scale: Scale, query: RowQuery, point: Any, charged: Event
+        self, exact: np.ndarray, scale: NoiseScale, query: RowQuery, point: Any, charged: Event
     ) -> np.ndarray:
         if not np.isfinite(exact).all():
             # Whether it is finite may depend on a row: outside of a simulation this is withheld.
@@ -337,7 +337,7 @@ class Curator:
         )
         return tape.exchange(question, exact, lambda: self._add_noise(exact, scale))
 
-    def _add_noise(self, exact: np.ndarray, scale: Scale) -> np.ndarray:
+    def _add_noise(self, exact: np.ndarray, scale: NoiseScale) -> np.ndarray:
         draw = add_discrete_noise if self._noise == "exact" else add_noise
         return draw(exact, scale, self._source)
 

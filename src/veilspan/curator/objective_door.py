@@ -32,7 +32,7 @@ from veilspan.curator.tape import Question, current_tape, fingerprint
 from veilspan.curator.tilted_objective import TiltedObjective, minimise
 from veilspan.privacy.errors import PrivacyError
 from veilspan.privacy.events import Event, GaussianEvent, LossShape, ObjectiveEvent
-from veilspan.privacy.grid import COARSEST, MAX_ROWS, UNIT_ROUNDOFF, Scale, noise_scale
+from veilspan.privacy.grid import COARSEST, MAX_ROWS, UNIT_ROUNDOFF, NoiseScale, noise_scale
 
 if TYPE_CHECKING:
     from veilspan.curator.curator import Curator
@@ -303,4 +303,4 @@ def _draw_tilt(curator: Curator, event: ObjectiveEvent, shape: tuple[int, ...]) 
     if event.std == 0:
         return np.zeros(shape)
     step = math.ldexp(1.0, math.floor(math.log2(event.std)) - TILT_BITS)
-    return curator._add_noise(np.zeros(shape), Scale(event.std, step, event.clip))
+    return curator._add_noise(np.zeros(shape), NoiseScale(event.std, step, event.clip))

@@ -42,14 +42,14 @@ from math import floor, isqrt
 
 import numpy as np
 
-from veilspan.privacy.grid import Scale
+from veilspan.privacy.grid import NoiseScale
 from veilspan.privacy.noise import NoiseSource
 
 FINE = 90  # the noise is drawn 2^90 steps to a standard deviation, see above
 LARGEST = 20_000  # coordinates; about 30 microseconds each, and what the guarantee above counts on
 
 
-def add_discrete_noise(value: np.ndarray, scale: Scale, source: NoiseSource) -> np.ndarray:
+def add_discrete_noise(value: np.ndarray, scale: NoiseScale, source: NoiseSource) -> np.ndarray:
     """Round the value to the grid and add exact discrete Gaussian noise."""
     if scale.std == 0:
         return np.array(value, dtype=np.float64)

@@ -43,7 +43,7 @@ MAX_ROWS = 2**24
 
 
 @dataclass(frozen=True)
-class Scale:
+class NoiseScale:
     """The noise of one answer: its standard deviation and the grid it lives on.
 
     Attributes
@@ -69,7 +69,7 @@ def noise_scale(
     largest: float,
     float_slack: float = 0.0,
     least_bits: int = COARSEST,
-) -> Scale:
+) -> NoiseScale:
     """Choose grid and noise for an answer of ``dim`` coordinates, from public numbers only.
 
     ``largest`` bounds the absolute value of a coordinate: the grid must keep every release an
@@ -77,7 +77,7 @@ def noise_scale(
     than the noise, where ``largest`` allows.
     """
     if noise_multiplier == 0:
-        return Scale(0.0, 0.0, sensitivity)
+        return NoiseScale(0.0, 0.0, sensitivity)
     plain = noise_multiplier * sensitivity
     bits = math.ceil(math.log2(max(noise_multiplier * math.sqrt(dim) / COST, 1.0)))
     exponent = math.floor(math.log2(plain)) - min(max(bits, least_bits), FINEST)
@@ -85,7 +85,7 @@ def noise_scale(
     exponent = max(exponent, math.ceil(math.log2(max(largest, plain))) - 51)
     step = math.ldexp(1.0, exponent)
     charged = sensitivity + step * math.sqrt(dim) + float_slack
-    return Scale(noise_multiplier * charged, step, charged)
+    return NoiseScale(noise_multiplier * charged, step, charged)
 
 
 def float_slack(
@@ -108,7 +108,7 @@ def float_slack(
     return 2 * UNIT_ROUNDOFF * bound * (terms * rows + roundoff * moved_rows)
 
 
-def add_noise(value: np.ndarray, scale: Scale, source: NoiseSource) -> np.ndarray:
+def add_noise(value: np.ndarray, scale: NoiseScale, source: NoiseSource) -> np.ndarray:
     """Round value and noise to the grid and add them; the value itself where there is no noise.
 
     Both are rounded before they are added: then the sum is one of integers and exact. A sum of
