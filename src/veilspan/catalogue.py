@@ -12,6 +12,7 @@ another class.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -193,6 +194,27 @@ PARTS = {
     "steps/restarted": "solvers.steps.RestartedSteps",
     "steps/secant": "solvers.manifold.secant_steps.SecantSteps",
 }
+
+
+def stable_name(kind: type) -> str:
+    """What a class is called where a digest or a file has to know it again in a later version.
+
+    Of the catalogue's classes the path that they had when such names were first written, or else
+    their id: where their code lies now does not matter. Of any other class its module and name.
+    """
+    path = f"{kind.__module__}.{kind.__qualname__}"
+    return _stable_names().get(path.removeprefix(_PACKAGE), path)
+
+
+@cache
+def _stable_names() -> dict[str, str]:
+    from veilspan._earlier_names import EARLIER_HOMES, EARLIER_NAMES
+
+    before = {part: path for path, part in EARLIER_NAMES.items()}
+    names = {home: _PACKAGE + before.get(part, part) for part, home in PARTS.items()}
+    for name, kind in ESTIMATORS.items():
+        names[f"{kind.home}.{name}"] = f"{_PACKAGE}{EARLIER_HOMES.get(name, 'estimator')}.{name}"
+    return names
 
 
 def __getattr__(name: str) -> Any:

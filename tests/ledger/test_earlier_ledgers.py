@@ -1,13 +1,19 @@
 """A ledger that an earlier version wrote stays readable, and can still be charged."""
 
 import json
+import pickle
 import shutil
 from pathlib import Path
 
 import pytest
 
 from ledger.requests import request
+from veilspan import PCA, RGD, Ball, FrechetMean, LogisticRegression, MatrixCompletion
+from veilspan.geometry import SPD
 from veilspan.ledger import Ledger
+from veilspan.ledger.releases import question_of, unpack
+from veilspan.losses.penalties import L2Ball
+from veilspan.solvers.manifold.base import ManifoldResult
 
 SAMPLES = Path(__file__).parent / "samples"
 
@@ -29,3 +35,35 @@ def test_an_earlier_ledger_says_what_it_said_and_goes_on(version, tmp_path):
     assert trial.spent().charges == expected["charges"] + 1
     assert trial.left() < expected["trial-42"]
     assert ledger.verify()
+
+
+BALL = Ball.from_eigenvalues(SPD(2), 0.1, 10.0)
+#: Digests of class and parameters as 0.1.0.dev0 wrote them, when modules lay elsewhere.
+REQUESTS = [
+    (PCA(2), "0e1da6d3f7d2cc44c032860579e6ef86ac82fb9fb92e4a43b88fa3c2e14b2958"),
+    (
+        FrechetMean(BALL.manifold, ball=BALL, solver=RGD(steps=4)),
+        "4b393c2b14a801598e943651040cc4e24a90bae8f5c947c90872b5d44fdd2822",
+    ),
+    (
+        LogisticRegression(penalty=L2Ball(2.0), row_norm=1.0),
+        "73ad5c424b1be1fec9b4fb82c55864d2d167d2c7faf38eef45eb60fb35a325f4",
+    ),
+    (
+        MatrixCompletion(rating_range=(1, 5)),
+        "1eae4a2240119a4f64ef1e91227d87e5595f53523abc9d445d6f295beafafb1a",
+    ),
+]
+
+
+@pytest.mark.parametrize(("model", "digest"), REQUESTS, ids=lambda x: type(x).__name__)
+def test_a_request_is_known_again_though_modules_moved(model, digest):
+    parameters = {k: v for k, v in model.get_params(deep=False).items() if k != "ledger"}
+    assert question_of(type(model), parameters) == digest
+
+
+def test_a_stored_result_is_found_where_it_lies_now():
+    named = pickle.dumps({"result_": ManifoldResult}, protocol=0)
+    before = named.replace(b"veilspan.solvers.manifold.base", b"veilspan.solvers.manifold")
+    assert before != named
+    assert unpack(before)["result_"] is ManifoldResult

@@ -9,8 +9,8 @@ import pytest
 
 import veilspan
 from releases.cases import CASES, answers
+from veilspan._earlier_names import EARLIER_NAMES
 from veilspan.catalogue import PARTS
-from veilspan.releases.earlier_names import EARLIER_NAMES
 from veilspan.releases.names import part_class
 
 SAMPLES = Path(__file__).parent / "samples"

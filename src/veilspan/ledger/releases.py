@@ -15,6 +15,8 @@ import types
 from collections.abc import Mapping
 from typing import Any
 
+from veilspan._earlier_names import EARLIER_RESULTS
+from veilspan.catalogue import stable_name
 from veilspan.ledger.errors import LedgerError
 
 # What NumPy names in a pickle of an array, in its versions 1 and 2.
@@ -64,8 +66,9 @@ def _feed(state: Any, part: Any) -> None:
 
 def _feed_object(state: Any, part: Any) -> None:
     kind = part if isinstance(part, type) else type(part)
-    # The name of the class, so that two kinds of objects with equal contents differ.
-    state.update(f"object {kind.__module__}.{kind.__qualname__} ".encode())
+    # The name of the class, so that two kinds of objects with equal contents differ; one that
+    # stays when code moves, so that a request is known again by a later version.
+    state.update(f"object {stable_name(kind)} ".encode())
     if isinstance(part, type):
         return
     if isinstance(part, types.FunctionType):
@@ -124,6 +127,9 @@ class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if name in _PLAIN.get(module, ()):
             return super().find_class(module, name)
+        moved = EARLIER_RESULTS.get((module.removeprefix("veilspan."), name))
+        if moved is not None:
+            module = f"veilspan.{moved}"
         # Defined there, not merely imported there: a module of ours may import anything.
         if module.startswith("veilspan.") and "." not in name:
             found = super().find_class(module, name)

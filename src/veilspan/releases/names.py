@@ -7,8 +7,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from veilspan._earlier_names import EARLIER_NAMES
 from veilspan.catalogue import ESTIMATORS, PARTS
-from veilspan.releases.earlier_names import EARLIER_NAMES
 
 _PACKAGE = "veilspan."
 

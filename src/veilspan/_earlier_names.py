@@ -1,7 +1,8 @@
-"""Where classes lay when releases named them by module: 0.1.0.dev0 and dev1.
+"""Where classes lay when files named them by module: 0.1.0.dev0 and dev1.
 
-Such files stay readable for ever. The table is closed: what is added to the catalogue has an id
-from its first day.
+Saved releases of these versions, and requests that a ledger knows by a digest, name classes so.
+They stay readable for ever. The tables are closed: what is added to the catalogue has an id from
+its first day.
 """
 
 from __future__ import annotations
@@ -66,4 +67,26 @@ EARLIER_NAMES = {
     "solvers.schedules.RestartedSteps": "steps/restarted",
     "solvers.secant.SecantSteps": "steps/secant",
     "solvers.stream_release.StreamRelease": "solver/stream-release",
+}
+
+#: where the module of an estimator was
+EARLIER_HOMES = {
+    "PCA": "estimators.pca",
+    "RobustPCA": "estimators.robust_pca",
+    "FrechetMean": "estimators.frechet",
+    "MatrixCompletion": "estimators.recommend",
+    "SubspaceTracker": "estimators.tracking",
+    "LogisticRegression": "estimators.linear_classification",
+    "LinearSVC": "estimators.linear_classification",
+    "LinearRegression": "estimators.linear_regression",
+    "Ridge": "estimators.linear_regression",
+    "Lasso": "estimators.linear_regression",
+    "ElasticNet": "estimators.linear_regression",
+    "HuberRegressor": "estimators.linear_regression",
+}
+
+#: results that a ledger may have stored, which are in no catalogue: module then, module now
+EARLIER_RESULTS = {
+    ("solvers.manifold", "ManifoldResult"): "solvers.manifold.base",
+    ("estimators.minimize", "Minimum"): "estimators.manifold.minimize",
 }
