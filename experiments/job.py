@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from veilspan import __version__
 from veilspan._files import write_whole
+from veilspan._progress import track_progress
 
 from .cells import Cells, code_digest
 from .cpu import cpu_time
@@ -116,13 +117,8 @@ class Job:
 
     def track(self, items: Iterable[Any], label: str = "") -> Iterator[Any]:
         """Loop with a progress bar on standard error; standard output holds the results."""
-        from rich.console import Console
-        from rich.progress import track
-
-        listed = list(items)
         label = f"{self.item.name} {label}".rstrip()
-        console = Console(stderr=True)
-        yield from track(listed, label, console=console, transient=True, disable=self.quiet)
+        yield from track_progress(items, label, quiet=self.quiet)
 
     def cell(self, key: Any, compute: Callable[[], Any]) -> Any:
         """A part of the result, kept once computed; see ``Cells.get`` for what comes back."""

@@ -13,7 +13,6 @@ import numpy as np
 from veilspan.losses.linear import Logistic
 from veilspan.losses.penalties import L1Ball
 from veilspan.privacy.budget import Budget
-from veilspan.solvers.linear.auto import noise_of_a_gradient
 from veilspan.solvers.linear.by_name import linear_solver
 from veilspan.solvers.linear.frank_wolfe import FrankWolfe
 from veilspan.solvers.linear.gradient_descent import GradientDescent
@@ -109,7 +108,7 @@ def theorem_steps(data, ball):
     """T of Theorem 5.4 in the entropy geometry; the solver's own default stops at 200."""
     problem = problem_of(data, "replace-one", ball, intercept=False)
     space = EntropyGeometry(problem)
-    noise = noise_of_a_gradient(problem, Budget(EPSILON, DELTA), "replace-one") * space.noise_share
+    noise = problem.noise_of_a_gradient(Budget(EPSILON, DELTA), "replace-one") * space.noise_share
     return max(5, round(2 * math.sqrt(problem.loss.smoothness * space.reach / noise)))
 
 
