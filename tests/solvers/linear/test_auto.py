@@ -19,7 +19,6 @@ from veilspan.solvers.linear.auto import (
     QUIET,
     WALK,
     AutoLinear,
-    noise_of_a_gradient,
 )
 from veilspan.solvers.linear.base import LinearProblem
 from veilspan.solvers.linear.gradient_descent import GradientDescent
@@ -50,7 +49,7 @@ def choice(epsilon=1.0, neighbors="add-remove", **facts):
 def test_nu_follows_its_formula(rows, columns, epsilon):
     budget = Budget(epsilon, 1e-6)
     once, twice = (
-        noise_of_a_gradient(problem(rows, columns, neighbors=relation), budget, relation)
+        problem(rows, columns, neighbors=relation).noise_of_a_gradient(budget, relation)
         for relation in RELATIONS
     )
     assert once == pytest.approx(math.sqrt(columns) / (rows * budget.mu))
@@ -59,8 +58,8 @@ def test_nu_follows_its_formula(rows, columns, epsilon):
 
 def test_several_scores_count_as_coefficients():
     budget = Budget(1.0, 1e-6)
-    one = noise_of_a_gradient(problem(), budget, "add-remove")
-    nine = noise_of_a_gradient(problem(loss=Multinomial(9)), budget, "add-remove")
+    one = problem().noise_of_a_gradient(budget, "add-remove")
+    nine = problem(loss=Multinomial(9)).noise_of_a_gradient(budget, "add-remove")
     assert nine == pytest.approx(3 * one)
 
 
