@@ -95,7 +95,9 @@ class CovarianceCompletion:
             return CompletionResult(found.bias, np.zeros((task.n_items, 0)), self.ridge)
         query = RatingCovariance(task.rule, row_norm)
         answer = curator.answer(query, found.bias, event=COVARIANCE)
-        values, vectors = without_diagonal(answer.value, self._rank(task), self.refills)
+        values, vectors = without_diagonal(
+            answer.value, self._rank(task), self.refills, noisy=answer.noise_std > 0
+        )
         factors = factors_above_noise(values, vectors, answer.noise_std)
         trace = ({"eigenvalues": values, "edge": noise_edge(answer.noise_std, task.n_items)},)
         return CompletionResult(found.bias, factors, self.ridge, trace=trace)
@@ -109,14 +111,16 @@ class CovarianceCompletion:
         return min(task.n_components or MOST_FACTORS, task.n_items)
 
 
-def without_diagonal(matrix: np.ndarray, rank: int, refills: int) -> tuple[np.ndarray, np.ndarray]:
+def without_diagonal(
+    matrix: np.ndarray, rank: int, refills: int, *, noisy: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
     """Leading eigenvalues and eigenvectors (rows), the diagonal replaced by that of the fit."""
     filled = matrix.copy()
     np.fill_diagonal(filled, 0.0)
-    values, vectors = leading_eigenvectors(filled, rank)
+    values, vectors = leading_eigenvectors(filled, rank, noisy=noisy)
     for _ in range(refills):
         np.fill_diagonal(filled, np.maximum(values, 0.0) @ vectors**2)
-        values, vectors = leading_eigenvectors(filled, rank)
+        values, vectors = leading_eigenvectors(filled, rank, noisy=noisy)
     return values, vectors
 
 
