@@ -113,9 +113,9 @@ def unit_rows(x):
 
 
 def thin_rows(width, share=0.0):
-    """Sparse rows of one entry; two in a few of them, and so large a share of all in the others.
+    """Sparse rows of one or two entries, but half of all in so large a share of the rows.
 
-    Without the others a table is just thin enough to be multiplied entry by entry: with one full
+    Without those a table is just thin enough to be multiplied entry by entry: with one full
     row more its blocks are written out.
     """
 
@@ -124,7 +124,7 @@ def thin_rows(width, share=0.0):
         keep = rng.random((count, width)) < chance
         first = rng.integers(width, size=count)
         keep[np.arange(count), first] = True
-        some = rng.random(count) < 0.07
+        some = rng.random(count) < 0.55
         keep[some, (first[some] + 1) % width] = True
         x = rng.standard_normal((count, width)) * keep
         return Block(sparse.csr_array(x))

@@ -69,14 +69,19 @@ def test_blocks_of_a_sparse_table_are_a_public_number():
         for density in (0.0, 0.01, 1.0)
     }
     assert set(sizes.values()) == {SPARSE_BLOCK_ROWS}
-    assert block_rows(query, None, 2000, sparse=False) == 125
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(100, 2500), (500, 500), (2000, 500)])
+def test_blocks_of_wide_tables_are_as_long_as_a_quarter_of_their_width(columns, rows):
+    """4 MB of 2,000 columns are 125 rows, and adding up the products takes as long as they do."""
+    assert block_rows(SecondMoment(1.0), None, columns, sparse=False) == rows
 
 
 def test_queries_that_write_rows_out_keep_small_blocks():
     center = np.zeros(2000)
     for query, point in ((SecondMoment(1.0), center), (SphericalMoment(center), None)):
         dense, thin = (block_rows(query, point, 2000, sparse=sparse) for sparse in (False, True))
-        assert dense == thin
+        assert dense == thin == 500
     assert block_rows(RowSum(1.0), None, 2000, sparse=True) == 125
 
 

@@ -325,7 +325,8 @@ class Curator:
             )
         tape = current_tape()
         if tape is None:
-            return self._add_noise(exact, scale)
+            draw = add_discrete_noise if self._noise == "exact" else add_noise
+            return draw(exact, scale, self._source)
         question = Question(
             query.name,
             (charged.name, charged.noise_multiplier, charged.sampling_rate),

@@ -87,7 +87,7 @@ def block_rows(query: RowQuery, point: Any, n_features: int, *, sparse: bool) ->
     """
     floats = max(1, query.row_floats(n_features, point))
     rows = int(np.clip(BLOCK_BYTES // (8 * floats), 1, MOST_BLOCK_ROWS))
-    return max(rows, query.sparse_block_rows(point)) if sparse else rows
+    return max(rows, query.least_block_rows(n_features, point, sparse))
 
 
 @row_map

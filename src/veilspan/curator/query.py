@@ -71,11 +71,11 @@ class RowQuery(ABC):
         """Numbers that the query keeps per row while it works; sets the size of blocks."""
         return 2 * n_features
 
-    def sparse_block_rows(self, point: Any) -> int:
-        """Rows that a block of a sparse table has at least, where the query keeps them sparse.
+    def least_block_rows(self, n_features: int, point: Any, sparse: bool) -> int:
+        """Rows that a block has at least, even if that is more than fits into the cache.
 
-        Blocks of one row or more are the default: their size is then that of dense rows, for
-        queries that write sparse rows out.
+        For answers so large that adding up those of two blocks takes longer than many a row does.
+        ``sparse`` says whether the table is, which is public.
         """
         return 1
 

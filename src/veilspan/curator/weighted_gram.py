@@ -33,13 +33,18 @@ from typing import Any
 import numpy as np
 
 #: Stored entries are multiplied one by one where the sum of n_i^2, n_i of them in row i, is below
-#: this share of (rows x columns^2). For even rows that is 5 % density. On one core the two ways
-#: meet at about 10 % (``benchmarks/curator.py``): 5 % leaves room for BLAS on several cores.
-SPARSE_SHARE = 0.05**2
-#: Rows of a sparse table in one block: every block's product is a matrix of columns^2 numbers to be
-#: written out and added, as much work as many sparse rows are. From 125 rows to 4,096 the time of
-#: 2,000 columns at 1 % falls to an eighth, and to 16,384 little more.
+#: this share of (rows x columns^2). For even rows that is 7 % density. On one core the two ways
+#: meet at about 10 %, twice the products (``benchmarks/curator.py``): the rest is left to BLAS on
+#: several cores.
+SPARSE_SHARE = 0.005
+#: Rows of a sparse table in one block at least: every block's product is a matrix of columns^2
+#: numbers to be written out and added, as much work as many sparse rows are. From 125 rows to 4,096
+#: the time of 2,000 columns at 1 % falls to an eighth, and to 8,192 little more.
 SPARSE_BLOCK_ROWS = 4096
+#: The same for rows that are dense or become so: this share of the number of columns, so that a
+#: block takes a quarter of the answer's memory. With 1,600 columns, where 4 MB are 78 rows of
+#: ``SphericalMoment``, its time falls to a half (and to 43 % with twice as many rows).
+DENSE_BLOCK_SHARE = 1 / 4
 #: Bytes of the rows that are written out at once.
 PIECE_BYTES = 4_000_000
 
@@ -71,6 +76,11 @@ def weighted_gram(x: Any, roots: np.ndarray) -> np.ndarray:
     for part, piece in pieces:
         total += _dense_gram(piece, roots[part])
     return total
+
+
+def gram_block_rows(n_features: int, *, stays_sparse: bool) -> int:
+    """Rows that a block of a second moment has at least: a public number."""
+    return SPARSE_BLOCK_ROWS if stays_sparse else int(DENSE_BLOCK_SHARE * n_features)
 
 
 def is_thin(x: Any) -> bool:

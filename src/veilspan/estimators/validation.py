@@ -32,11 +32,11 @@ def validate_table(estimator: Any, X: Any, *, lazy: bool = False, **options: Any
     arrays whole. The error raised here keeps the first line if it is known to be row-free.
     With ``lazy``, a Dask collection becomes a table of tasks (see ``estimators.dask_input``).
     """
-    if is_lazy(X) or isinstance(X, DaskTable):
+    if hasattr(X, "__dask_graph__") or isinstance(X, DaskTable):
         if lazy:
             return validate_lazy(estimator, X, **options)
         refuse_lazy(X)
-    if is_lazy(options.get("y")):
+    if hasattr(options.get("y"), "__dask_graph__"):
         raise TypeError("y is a Dask collection but X is not; pass y.compute(), or X as one too.")
     X = readable(X, missing=options.get("ensure_all_finite") == "allow-nan")
     if options.get("y") is not None:

@@ -11,7 +11,7 @@ from veilspan._scales import check_derived_scale
 from veilspan.curator.query import RowQuery
 from veilspan.curator.row_maps import row_dots, row_map
 from veilspan.curator.rows import Block, sparse_squares
-from veilspan.curator.weighted_gram import SPARSE_BLOCK_ROWS, weighted_gram
+from veilspan.curator.weighted_gram import gram_block_rows, weighted_gram
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, SymmetricSpace, VectorSpace
 
@@ -66,9 +66,9 @@ class SecondMoment(RowQuery):
         """The row, centred and scaled."""
         return 2 * n_features if point is None else 3 * n_features
 
-    def sparse_block_rows(self, point: Any) -> int:
-        """Many, unless a centre fills their zeros."""
-        return SPARSE_BLOCK_ROWS if point is None else 1
+    def least_block_rows(self, n_features: int, point: Any, sparse: bool) -> int:
+        """Many: the answer has columns^2 numbers. A centre fills the zeros of sparse rows."""
+        return gram_block_rows(n_features, stays_sparse=sparse and point is None)
 
 
 class RowSum(RowQuery):

@@ -116,25 +116,26 @@ class RobustPCA(SubspaceEstimator):
     def _prepare(
         self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
     ) -> Prepared[SubspaceProblem, SubspaceResult]:
-        if self._center_is("pairs"):
+        paired = isinstance(self.center, str) and self.center == "pairs"
+        if paired:
             if n_rows is None:
                 raise ValueError('center="pairs" needs neighbors="replace-one".')
             if n_rows < 4:
                 raise ValueError('center="pairs" needs at least 4 rows.')
-            return replace(
-                self._prepare_solver(budget, neighbors, n_rows // 2, n_features), paired=True
-            )
-        return self._prepare_solver(budget, neighbors, n_rows, n_features)
+            n_rows //= 2
+        problem = self._problem(n_rows, n_features)
+        prepared = self._prepare_solver(problem, budget, neighbors)
+        return replace(prepared, paired=True) if paired else prepared
 
     def _prepare_solver(
-        self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
+        self, problem: SubspaceProblem, budget: Budget, neighbors: Neighbors
     ) -> Prepared[SubspaceProblem, SubspaceResult]:
-        problem = self._problem(n_rows, n_features)
         solver = subspace_solver(self.solver)
         if self.noise_std is None:
             return solver.prepare(problem, budget, neighbors)
         std = check_scale(self.noise_std, "noise_std")
-        if not isinstance(solver, SubspaceDescent) or n_rows is None or self._center_is("private"):
+        full = problem.n_rows is not None and problem.private_center is None
+        if not (isinstance(solver, SubspaceDescent) and full):
             raise ValueError(
                 "noise_std is for the solvers of the paper (ggd, sggd, reaper-...) under "
                 "replace-one, without a private centre."

@@ -10,7 +10,7 @@ import numpy as np
 
 from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Block
-from veilspan.curator.weighted_gram import SPARSE_BLOCK_ROWS, weighted_gram
+from veilspan.curator.weighted_gram import gram_block_rows, weighted_gram
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, ProductSpace, SymmetricSpace, VectorSpace
 from veilspan.queries.linear.slope_gradient import unit_factors
@@ -98,9 +98,9 @@ class RegressionMoments(RowQuery):
             return self.bound
         return min(math.sqrt(2) * (1 + self.weight**2), 2 * self.bound)
 
-    def sparse_block_rows(self, point: Any) -> int:
-        """Many: sparse rows stay sparse."""
-        return SPARSE_BLOCK_ROWS
+    def least_block_rows(self, n_features: int, point: Any, sparse: bool) -> int:
+        """Many: the answer has columns^2 numbers."""
+        return gram_block_rows(n_features, stays_sparse=sparse)
 
 
 def best_weight(coefficient_norm: float, neighbors: Neighbors) -> float:

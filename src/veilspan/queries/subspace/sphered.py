@@ -11,7 +11,7 @@ import numpy as np
 from veilspan.curator.query import RowQuery
 from veilspan.curator.row_maps import row_dots, row_map
 from veilspan.curator.rows import Block, sparse_squares
-from veilspan.curator.weighted_gram import SPARSE_BLOCK_ROWS, weighted_gram
+from veilspan.curator.weighted_gram import gram_block_rows, weighted_gram
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, SymmetricSpace
 from veilspan.queries.residuals import residual_roundings
@@ -158,6 +158,6 @@ class SphericalMoment(SpheredQuery):
         """Sqrt(2) or 1, see above."""
         return math.sqrt(2) if neighbors == "replace-one" else 1.0
 
-    def sparse_block_rows(self, point: Any) -> int:
-        """Many, unless a centre fills their zeros."""
-        return SPARSE_BLOCK_ROWS if self.center is None else 1
+    def least_block_rows(self, n_features: int, point: Any, sparse: bool) -> int:
+        """Many: the answer has columns^2 numbers. A centre fills the zeros of sparse rows."""
+        return gram_block_rows(n_features, stays_sparse=sparse and self.center is None)

@@ -104,23 +104,23 @@ class CovarianceCompletion:
             return CompletionResult(found.bias, np.zeros((problem.n_items, 0)), self.ridge)
         query = RatingCovariance(problem.rule, row_norm)
         answer = curator.answer(query, found.bias, event=COVARIANCE)
-        rank = problem.limit_factors(MOST_FACTORS)
-        values, vectors = decompose_off_diagonal(answer.value, rank, self.refills)
+        rank, noisy = problem.limit_factors(MOST_FACTORS), answer.noise_std > 0
+        values, vectors = decompose_off_diagonal(answer.value, rank, self.refills, noisy=noisy)
         factors = keep_factors_above_noise(values, vectors, answer.noise_std)
         trace = ({"eigenvalues": values, "edge": noise_edge(answer.noise_std, problem.n_items)},)
         return CompletionResult(found.bias, factors, self.ridge, trace=trace)
 
 
 def decompose_off_diagonal(
-    matrix: np.ndarray, rank: int, refills: int
+    matrix: np.ndarray, rank: int, refills: int, *, noisy: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     """Leading eigenvalues and eigenvectors (rows), the diagonal replaced by that of the fit."""
     filled = matrix.copy()
     np.fill_diagonal(filled, 0.0)
-    values, vectors = leading_eigenvectors(filled, rank)
+    values, vectors = leading_eigenvectors(filled, rank, noisy=noisy)
     for _ in range(refills):
         np.fill_diagonal(filled, np.maximum(values, 0.0) @ vectors**2)
-        values, vectors = leading_eigenvectors(filled, rank)
+        values, vectors = leading_eigenvectors(filled, rank, noisy=noisy)
     return values, vectors
 
 

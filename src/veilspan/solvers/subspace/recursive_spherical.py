@@ -97,6 +97,8 @@ class RecursiveSpherical:
         self, problem: SubspaceProblem, budget: Budget, neighbors: Neighbors
     ) -> Prepared[SubspaceProblem, SubspaceResult]:
         """Plan the count and the centre, where they are asked; the rest is spent as it goes."""
+        if problem.n_rows is not None and problem.private_center is None:
+            return Prepared(self, problem, budget, (), adaptive=True)
         # Shared out with one event for all of the rest, which is then not among the planned.
         rest = (GaussianEvent("rest"),)
         *certain, _ = calibrate_with_center(problem, budget, neighbors, rest, (1.0,))
