@@ -13,7 +13,6 @@ from veilspan._version import __version__
 from veilspan.catalogue import ESTIMATORS
 
 if TYPE_CHECKING:
-    from veilspan.catalogue import *  # noqa: F403, I001
     from veilspan import (
         audit,
         datasets,
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
     from veilspan.geometry.ball import Ball
     from veilspan.geometry.checks import check_manifold
     from veilspan.ledger import Ledger
+    from veilspan.losses.manifold import FrechetLoss, LeadingSubspace
+    from veilspan.losses.own import Loss
     from veilspan.privacy.accounting import delta_spent, epsilon_spent, privacy_curve
     from veilspan.privacy.budget import Budget
     from veilspan.privacy.calibration import calibrate_noise
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
     from veilspan.privacy.events import GaussianEvent, ObjectiveEvent, SampledGaussianEvent
     from veilspan.privacy.plan import Plan
     from veilspan.privacy.statement import PrivacyStatement
-    from veilspan.losses.manifold import FrechetLoss, LeadingSubspace
-    from veilspan.losses.own import Loss
     from veilspan.releases import load
     from veilspan.solvers.manifold.calibrated_descent import CalibratedDescent
     from veilspan.solvers.manifold.rgd import RGD, RSGD

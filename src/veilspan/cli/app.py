@@ -25,7 +25,7 @@ from veilspan.cli.fit import fit
 from veilspan.cli.plan import plan
 from veilspan.cli.recommend import recommend
 from veilspan.cli.report import report
-from veilspan.cli.reproduce_options import reproduce
+from veilspan.cli.reproduce import reproduce
 from veilspan.cli.stop_signals import stop_like_ctrl_c
 from veilspan.cli.transform import transform
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -15,6 +15,47 @@ from veilspan._errors import raised_by
 from veilspan._printable import printable
 from veilspan.cli.console import say
 from veilspan.cli.experiments import import_experiments
+
+
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Names from the list, a paper for all of its figures, or all."),
+    ] = None,
+    full: Annotated[
+        bool,
+        typer.Option("--full/--quick", help="Everything, for hours, or minutes on made-up rows."),
+    ] = False,
+    data: Annotated[Path | None, typer.Option(help="Folder with real data, for --full.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for pictures, tables and verdicts.")] = Path(
+        "veilspan-evidence"
+    ),
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Begin anew instead of going on after a break.")
+    ] = False,
+    peers: Annotated[
+        bool, typer.Option(help="Run other libraries too, in environments of their own.")
+    ] = True,
+    json: Annotated[bool, typer.Option("--json", help="Print the records as JSON only.")] = False,
+    page: Annotated[
+        Path | None, typer.Option(help="Write the results in --out as a page (evidence.md).")
+    ] = None,
+    tiny: Annotated[bool, typer.Option("--tiny", hidden=True)] = False,
+) -> None:
+    """Rerun figures and tables of the papers; without names, list them."""
+    if names:
+        settings = {
+            "scale": "tiny" if tiny else "full" if full else "quick",
+            "data": data,
+            "out": out,
+            "fresh": fresh,
+            "peers": peers,
+        }
+        run_items(names, settings, as_json=json)
+    elif page is None:
+        show_list(out, as_json=json)
+    if page is not None:
+        write_page(out, page)
 
 
 def show_list(out: Path, *, as_json: bool) -> None:
@@ -50,17 +91,19 @@ def _facts(item: Any) -> dict[str, Any]:
             "uses": item.uses}  # fmt: skip
 
 
-def run_items(
-    names: list[str],
-    *,
-    scale: str,
-    data: Path | None,
-    out: Path,
-    fresh: bool,
-    peers: bool,
-    as_json: bool,
-) -> None:
-    """Rerun some items, one after another; exit code 1 if one of them could not be run."""
+def run_items(names: list[str], settings: dict[str, Any], *, as_json: bool) -> None:
+    """Rerun some items, one after another; exit code 1 if one of them could not be run.
+
+    Parameters
+    ----------
+    names : list of str
+        As the user said them.
+    settings : dict
+        What ``experiments.job.run_item`` takes beside the item: scale, data, out, fresh, peers.
+    as_json : bool
+        Whether to print the records alone.
+    """
+    scale, data = settings["scale"], settings["data"]
     if data is not None and scale != "full":
         raise ValueError(
             "--data is for --full: a quick run generates its rows or takes sets that come with "
@@ -76,9 +119,7 @@ def run_items(
         say(f"{place}{item.name}: {item.label}, {item.title} ({scale})", error=True)
         try:
             with _trusted_words():
-                record = import_experiments("job").run_item(
-                    item, scale=scale, data=data, out=out, fresh=fresh, peers=peers
-                )
+                record = import_experiments("job").run_item(item, **settings)
         except Exception as error:  # whatever it is, the others are run
             if len(items) == 1:
                 raise
@@ -87,7 +128,7 @@ def run_items(
             continue
         records.append(record)
         if not as_json:
-            show_record(record, out)
+            show_record(record, settings["out"])
     if as_json:
         say(json.dumps(records, indent=1))
     if failures:

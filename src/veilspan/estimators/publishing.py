@@ -12,7 +12,7 @@ from typing import Any
 
 
 class Reported:
-    """A method ``report``."""
+    """What gives an estimator its method ``report``."""
 
     def report(self, path: str | PathLike[str], **options: Any) -> Any:
         """Write one offline HTML page about the release: what it promises and what it holds.
@@ -29,7 +29,7 @@ class Reported:
 
 
 class Kept(Reported):
-    """Methods ``report`` and ``save``."""
+    """What gives an estimator its methods ``report`` and ``save``."""
 
     def save(self, folder: str | PathLike[str], **options: Any) -> Any:
         """Write the release (no rows) to a folder that ``veilspan.load`` reads.

@@ -43,7 +43,7 @@ class SecondMoment(RowQuery):
         self.bound = self.row_norm**2
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
-        """Symmetric matrices."""
+        """Symmetric matrices with the Frobenius norm."""
         return SymmetricSpace(n_features)
 
     def prepare(self, block: Block, point: Any) -> Any:
@@ -87,15 +87,15 @@ class RowSum(RowQuery):
         self.bound = self.row_norm
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
-        """Vectors."""
+        """Vectors with one entry a column."""
         return VectorSpace((n_features,))
 
     def norms(self, block: Block, point: Any) -> np.ndarray:
-        """Length of each row."""
+        """Length of each row of the block."""
         return np.sqrt(squared_norms(block.x))
 
     def weighted_sum(self, block: Block, weights: np.ndarray, point: Any) -> np.ndarray:
-        """X^T w."""
+        """Sum of the weighted rows, X^T w."""
         return np.asarray(block.x.T @ weights)
 
 
@@ -109,19 +109,19 @@ class RowCount(RowQuery):
     bound = 1.0
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
-        """One number."""
+        """A vector of one number, the count."""
         return VectorSpace((1,))
 
     def norms(self, block: Block, point: Any) -> np.ndarray:
-        """One each."""
+        """Length 1 for each row of the block."""
         return np.ones(block.n_rows)
 
     def weighted_sum(self, block: Block, weights: np.ndarray, point: Any) -> np.ndarray:
-        """Sum of the weights."""
+        """Sum of the weights, which are 1 unless a row is left out."""
         return np.array([weights.sum()])
 
     def sensitivity(self, neighbors: Neighbors) -> float:
-        """One row counts one."""
+        """One, since one row counts one; replacing it changes nothing."""
         return self.bound
 
 

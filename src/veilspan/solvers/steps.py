@@ -15,12 +15,12 @@ StepSchedule = Callable[[int], float]
 
 @dataclass(frozen=True)
 class ConstantSteps:
-    """The same size always."""
+    """Steps of one size, whatever came before."""
 
     size: float
 
     def __call__(self, k: int) -> float:
-        """Size of step k."""
+        """Size of step k, counted from 0."""
         return self.size
 
 
@@ -33,7 +33,7 @@ class GeometricSteps:
     steps: int
 
     def __call__(self, k: int) -> float:
-        """Size of step k."""
+        """Size of step k, counted from 0."""
         return math.ldexp(self.initial, -(k * self.halvings // self.steps))
 
 
@@ -44,7 +44,7 @@ class DecreasingSteps:
     initial: float
 
     def __call__(self, k: int) -> float:
-        """Size of step k."""
+        """Size of step k, counted from 0."""
         return self.initial / math.sqrt(k + 1)
 
 
@@ -56,7 +56,7 @@ class PaperSteps:
     every: int = 50
 
     def __call__(self, k: int) -> float:
-        """Size of step k."""
+        """Size of step k, counted from 0."""
         return math.ldexp(self.initial, -((k + 1) // self.every))
 
 
@@ -68,5 +68,5 @@ class RestartedSteps:
     period: int
 
     def __call__(self, k: int) -> float:
-        """Size of step k."""
+        """Size of step k, counted from 0."""
         return self.schedule(k % self.period)

@@ -235,7 +235,7 @@ def _refuse(extra: dict[str, Any], owner: str) -> None:
         raise TypeError(
             f"{owner} takes no sample_weight: a weight that comes with the data scales how much "
             "one row moves the model, and the guarantee would need a public bound on it. Use "
-            "class_weight with public numbers, or repeat nobody's row."
+            "class_weight, with public numbers, if one class is to count for more."
         )
     if extra:
         raise TypeError(f"{owner}.fit got unexpected arguments: {', '.join(sorted(extra))}.")

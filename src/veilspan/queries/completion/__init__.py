@@ -1,1 +1,1 @@
-"""Questions about users' ratings."""
+"""Questions about the ratings of users, one row each."""

@@ -46,7 +46,7 @@ class CandidateGains(RowQuery):
         self.bound = gain_bound(self.count)
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
-        """One number per candidate."""
+        """A vector with one number for each candidate."""
         return VectorSpace((self.count,))
 
     def prepare(self, block: Block, point: Any) -> np.ndarray:

@@ -58,7 +58,7 @@ class ColumnHistograms(RowQuery):
         self.bound = math.sqrt(self.n_features)
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
-        """Matrices of counts."""
+        """Matrices of counts, columns by bins."""
         if n_features != self.n_features:
             raise ValueError(f"histograms of {self.n_features} columns, rows have {n_features}.")
         return VectorSpace((self.n_features, self.n_bins))
@@ -79,7 +79,7 @@ class ColumnHistograms(RowQuery):
         return BinnedRows(block.n_rows, cells, voters, zero_cells, zero_cells[x.indices])
 
     def norms(self, block: BinnedRows, point: Any) -> np.ndarray:
-        """Always sqrt(p)."""
+        """The square root of p for every row: one count in each column."""
         return np.full(block.n_rows, self.bound)
 
     def weighted_sum(self, block: BinnedRows, weights: np.ndarray, point: Any) -> np.ndarray:

@@ -93,7 +93,7 @@ class RegressionMoments(RowQuery):
         return weighted_gram(block.x, roots), np.asarray(targets)
 
     def sensitivity(self, neighbors: Neighbors) -> float:
-        """See above."""
+        """The bound that the class derives for the relation."""
         if neighbors == "add-remove":
             return self.bound
         return min(math.sqrt(2) * (1 + self.weight**2), 2 * self.bound)

@@ -57,7 +57,7 @@ class RowScaling:
             check_location(self.center, "center")
 
     def width(self, n_features: int) -> int:
-        """Columns after the map."""
+        """Number of columns after the map, with the constant one."""
         return n_features + (self.intercept > 0)
 
     @row_map

@@ -75,7 +75,7 @@ class SlopeGradient(RowQuery):
         self.bound = check_derived_scale(bound, "bound")
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
-        """Arrays of theta's shape."""
+        """Arrays of the shape of theta."""
         k = self.loss.n_outputs
         return VectorSpace((n_features,) if k == 1 else (n_features, k))
 
@@ -86,13 +86,13 @@ class SlopeGradient(RowQuery):
         return SlopedRows(block.x, factors, lengths, slopes)
 
     def norms(self, block: SlopedRows, point: Any) -> np.ndarray:
-        """|l'| |x'|."""
+        """Length of each row's gradient, |l'| |x'|."""
         slopes = block.slopes
         sizes = np.abs(slopes) if slopes.ndim == 1 else np.linalg.norm(slopes, axis=1)
         return np.asarray(sizes * block.lengths)
 
     def weighted_sum(self, block: SlopedRows, weights: np.ndarray, point: Any) -> np.ndarray:
-        """X^T (weights l')."""
+        """Sum of the weighted gradients, X^T (weights l')."""
         weights = weights * block.factors
         weighted = block.slopes * (weights if block.slopes.ndim == 1 else weights[:, None])
         return np.asarray(block.x.T @ weighted)
@@ -139,11 +139,11 @@ class GradientChange(SlopeGradient):
         return SlopedRows(block.x, factors, lengths, here - there)
 
     def row_floats(self, n_features: int, point: Any) -> int:
-        """Two slopes."""
+        """Those of a gradient and a second slope."""
         return n_features + 12 * self.loss.n_outputs + 4
 
     def roundoff(self, n_features: int, point: Any) -> float:
-        """That of both gradients."""
+        """The roundings of both gradients together."""
         return self._roundoff(n_features, point)
 
 

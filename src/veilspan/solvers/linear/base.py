@@ -54,7 +54,7 @@ class LinearProblem:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of theta."""
+        """Shape of theta: (p,), or (p, k) for k scores."""
         k = self.loss.n_outputs
         return (self.n_features,) if k == 1 else (self.n_features, k)
 
@@ -114,7 +114,7 @@ class NeverClips:
     name: str
 
     def with_clip(self, clip: float) -> Any:
-        """Refuse, by its name."""
+        """Refuse a clip, and say whose name has none."""
         raise ValueError(f'solver="{self.name}" has no clip; leave clip=None.')
 
 

@@ -92,13 +92,13 @@ class FrankWolfe(Clips):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """What plans and ``solver=`` call it."""
         return "frank-wolfe"
 
     def prepare(
         self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
     ) -> LinearPrepared:
-        """``steps`` equal releases."""
+        """Plan ``steps`` gradients with equal noise."""
         check_smooth(problem, self.name)
         check_bounded(problem, self.name)
         steps = self.steps or self._default_steps(problem, budget, neighbors)

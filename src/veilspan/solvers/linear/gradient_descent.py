@@ -90,13 +90,13 @@ class GradientDescent(Clips):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """What plans and ``solver=`` call it."""
         return "gd"
 
     def prepare(
         self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
     ) -> LinearPrepared:
-        """``steps`` equal releases."""
+        """Plan ``steps`` gradients with equal noise."""
         steps = self.steps
         if steps is None:
             longest = self._step(problem, budget) * clip_bound(problem.loss, budget, self.clip)
@@ -184,13 +184,13 @@ class StochasticGradient(Clips):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """What plans and ``solver=`` call it."""
         return "sgd"
 
     def prepare(
         self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
     ) -> LinearPrepared:
-        """Epochs / q samples."""
+        """Plan epochs / q sampled gradients with equal noise."""
         steps = max(1, round(self.epochs / self.batch_rate))
         sampled = SampledGaussianEvent(STEP, self.batch_rate, count=steps)
         return prepare_events(self, problem, budget, neighbors, (sampled,), (1.0,))

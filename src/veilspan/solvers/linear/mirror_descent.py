@@ -63,10 +63,10 @@ class Geometry(Protocol):
     noise_share: float  #: dual norm of isotropic noise, over its l2 norm
 
     def start(self) -> np.ndarray:
-        """First point."""
+        """The point where both descents begin."""
 
     def theta(self, point: np.ndarray) -> np.ndarray:
-        """Coefficients of a point."""
+        """The coefficients that a point stands for."""
 
     def limited(self, gradient: np.ndarray, longest: float) -> np.ndarray:
         """As much of a noisy gradient as an exact one could be."""
@@ -94,15 +94,15 @@ class EuclideanGeometry:
         return self.problem.prox(np.zeros(self.problem.shape), 1.0)
 
     def theta(self, point: np.ndarray) -> np.ndarray:
-        """The point."""
+        """The point itself: it is theta."""
         return point
 
     def limited(self, gradient: np.ndarray, longest: float) -> np.ndarray:
-        """Shortened."""
+        """The gradient, shortened to the longest exact one."""
         return shorten(gradient, longest)
 
     def near(self, point: np.ndarray, gradient: np.ndarray, size: float) -> np.ndarray:
-        """Proximal step."""
+        """A proximal step of the penalty."""
         return self.problem.prox(point - size * gradient, size)
 
     def mirror(self, point: np.ndarray, gradient: np.ndarray, size: float) -> np.ndarray:
@@ -235,13 +235,13 @@ class AcceleratedMirror(Clips):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """What plans and ``solver=`` call it."""
         return "accmd"
 
     def prepare(
         self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
     ) -> LinearPrepared:
-        """``steps`` equal releases."""
+        """Plan ``steps`` gradients with equal noise."""
         check_smooth(problem, self.name)
         steps = self.steps or self._default_steps(problem, budget, neighbors)
         return prepare_events(
@@ -249,7 +249,7 @@ class AcceleratedMirror(Clips):
         )
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
-        """Couple the two descents."""
+        """Couple the two descents by one noisy gradient a step."""
         budget, steps, rows = (
             curator.plan.budget,
             planned_event(curator, STEP).count,

@@ -86,7 +86,7 @@ class ObjectivePerturbation(Clips):
         return Prepared(self, problem, budget, events)
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
-        """Ask for the minimum."""
+        """Ask the curator for the tilted minimum."""
         radius = self._radius(curator.plan.events, problem)
         answer = curator.minimum(problem.loss, event=OBJECTIVE, output=OUTPUT, radius=radius)
         return LinearResult(np.asarray(answer.value), stopped="minimised")

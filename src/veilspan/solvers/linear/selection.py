@@ -35,7 +35,7 @@ class Candidate:
     penalty: Penalty | None = None
 
     def problem(self, problem: LinearProblem) -> LinearProblem:
-        """What this candidate minimises."""
+        """The problem that this candidate minimises."""
         return problem if self.penalty is None else replace(problem, penalty=self.penalty)
 
 

@@ -81,7 +81,7 @@ class SufficientStatistics(NeverClips):
         )
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
-        """Ask once, solve."""
+        """Ask for both sums at once, then solve."""
         weight = best_weight(self.coefficient_norm, curator.plan.neighbors)
         rows = count_rows(curator)
         answer = curator.answer(RegressionMoments(weight), event=STATISTICS)

@@ -113,7 +113,7 @@ class SVRG(Clips):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """What plans and ``solver=`` call it."""
         return "svrg"
 
     def lengths(self, epochs: int) -> list[int]:
@@ -241,7 +241,7 @@ class SVRGPlus(SVRG):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """What plans and ``solver=`` call it."""
         return "svrg++"
 
     def lengths(self, epochs: int) -> list[int]:

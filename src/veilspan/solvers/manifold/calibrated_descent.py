@@ -121,7 +121,7 @@ class CalibratedDescent:
 
     @property
     def name(self) -> str:
-        """What plans call it."""
+        """What plans and errors call it."""
         return "calibrated descent"
 
     def prepare(

@@ -137,7 +137,7 @@ class Start:
 
     @cached_property
     def values(self) -> np.ndarray:
-        """All eigenvalues, descending."""
+        """All eigenvalues of the moment, descending."""
         with threads_for(len(self.moment)):
             return np.linalg.eigvalsh(self.moment)[::-1].copy()
 
