@@ -30,7 +30,8 @@ USAGE = """\
 usage: python3 run.py COMMAND [ARGUMENTS]
 
   demo [ARGUMENTS]   set up with matplotlib, then `veilspan demo`
-  test [ARGUMENTS]   set up with the test tools, then pytest in parallel
+  test [ARGUMENTS]   set up with the test tools, then pytest in parallel; --all runs the slow
+                     tests too (games, replays, experiments), as .ci/run does
   lint               set up with the linters, then ruff (lint and format) and mypy
   docs               set up with Sphinx, then build build/site; warnings are errors
 """
