@@ -8,7 +8,7 @@ import pytest
 from geometry.cases import rng
 from veilspan import RSGD, Budget, FrechetLoss, LeadingSubspace, Loss, NotPrivateWarning, minimize
 from veilspan.geometry import SPD, Sphere
-from veilspan.losses.autodiff import _padded
+from veilspan.losses.autodiff import _pad
 
 SPHERE, MATRICES = Sphere(5), SPD(3)
 
@@ -111,7 +111,7 @@ def test_a_private_minimum(engine):
 @pytest.mark.parametrize("rows", range(9))
 def test_padding_keeps_the_rows(rows):
     table = rng(rows).standard_normal((rows, 2))
-    padded = _padded(table)
+    padded = _pad(table)
     np.testing.assert_array_equal(padded[:rows], table)
     assert len(padded) == {0: 0, 3: 4, 5: 8, 6: 8, 7: 8}.get(rows, rows)
 
