@@ -5,6 +5,10 @@
 An answer reads every row once: norms, clipping, a scaled product, noise. It is timed for several
 sizes of the executor's blocks against ``X.T @ X`` in the table's own type, in turns; then by part
 at the default size; and its extra memory is traced for two numbers of rows, where it must not grow.
+
+Sparse tables are multiplied entry by entry where they are thin and written out where they are not
+(``curator/weighted_gram.py``). Both ways are timed at several densities, beside the same question
+to the dense table: this is where the rule's ``SPARSE_SHARE`` comes from.
 """
 
 import argparse
@@ -18,6 +22,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 import veilspan.curator.memory as executor
+import veilspan.curator.weighted_gram as gram
 from _limits import Limits
 from _limits import measure as measure_limits
 from _report import best_times, met, note, ratio, save, say, seconds, show
@@ -32,6 +37,9 @@ MEGABYTE = 1_000_000
 SIZES = (1, 2, 4, 8, 16)
 MOST_MEMORY = 64 * MEGABYTE
 PLAIN = "plain"
+THIN_ROWS, THIN_WIDTHS = 8192, (500, 2000)
+DENSITIES = (0.001, 0.01, 0.05, 0.1, 0.2)
+ENTRIES, WRITTEN, CHOSEN, DENSE = "entries", "written out", "the rule's", "dense table"
 
 
 def tables(n: int, d: int) -> dict[str, Any]:
@@ -112,6 +120,55 @@ def _each(function: Callable[..., Any], *blocks: Any) -> None:
         function(*items)
 
 
+def with_share(share: float, ask: Callable[[], Any]) -> Callable[[], Any]:
+    """The same question under another rule for what is thin."""
+
+    def call() -> Any:
+        default = gram.SPARSE_SHARE
+        gram.SPARSE_SHARE = share
+        try:
+            return ask()
+        finally:
+            gram.SPARSE_SHARE = default
+
+    return call
+
+
+def thin_table(n: int, d: int, density: float) -> Any:
+    """CSR rows, about half of them longer than 1."""
+    rng = np.random.default_rng(0)
+    x = sparse.random_array((n, d), density=density, format="csr", rng=rng, dtype=np.float64)
+    return x * math.sqrt(1 / (density * d / 3))
+
+
+def thin_times(n: int, d: int, density: float, repeats: int) -> dict[str, float]:
+    """CPU seconds of one answer over a sparse table, both ways and the rule's, and its bytes."""
+    x = thin_table(n, d, density)
+    ask = asking(x)
+    times = best_times(
+        {
+            ENTRIES: with_share(math.inf, ask),
+            WRITTEN: with_share(0.0, ask),
+            CHOSEN: ask,
+            DENSE: asking(x.toarray()),
+            PLAIN: lambda: (x.T @ x).toarray(),
+        },
+        repeats,
+    )
+    return times | {"bytes": peak_memory(x)}
+
+
+def measure_thin(n: int, repeats: int) -> dict[str, dict[str, float]]:
+    """Times of sparse answers by width and density."""
+    found = {}
+    for d in THIN_WIDTHS:
+        for density in DENSITIES:
+            name = f"CSR {100 * density:g} %, {d} columns"
+            say(f"{name} ...")
+            found[name] = thin_times(n, d, density, repeats)
+    return found
+
+
 def peak_memory(x: Any) -> int:
     """Largest number of bytes that one answer allocates."""
     ask = asking(x)
@@ -183,6 +240,19 @@ def print_memory(found: dict[str, dict[int, int]]) -> None:
     note(f"Target: at most 64 MB: {largest / MEGABYTE:.1f} MB, {met(largest, MOST_MEMORY)}.")
 
 
+def print_thin(n: int, found: dict[str, dict[str, float]]) -> None:
+    """Both ways of multiplying sparse rows, and where the rule stands."""
+    ways = (ENTRIES, WRITTEN, CHOSEN, DENSE, PLAIN)
+    rows = [
+        [name, *(seconds(times[way]) for way in ways), f"{times['bytes'] / MEGABYTE:.0f} MB"]
+        for name, times in found.items()
+    ]
+    title = f"One answer over {n:,} sparse rows, CPU"
+    show(title, ["", *ways[:-1], "X.T @ X", "memory"], rows)
+    lost = max(times[CHOSEN] / min(times[ENTRIES], times[WRITTEN]) for times in found.values())
+    note(f"Target: the rule is at most 2 times the better way: {lost:.2f}, {met(lost, 2.0)}.\n")
+
+
 def ratios(answers: dict[str, dict[str, float]], shape: tuple[int, int], limits: Limits) -> list:
     """An answer at the default size of blocks beside the product, and beside what BLAS could do."""
     default, found = f"{executor.BLOCK_BYTES // MEGABYTE} MB", []
@@ -192,6 +262,16 @@ def ratios(answers: dict[str, dict[str, float]], shape: tuple[int, int], limits:
         if "CSR" not in name:  # rows are summed in float64, also those of float32
             found.append(ratio(case, times[default], limits.gram(*shape), "dsyrk", "limit"))
     return found
+
+
+def thin_ratios(found: dict[str, dict[str, float]]) -> list:
+    """A sparse answer beside the plain sparse product, and beside the same rows as dense ones."""
+    out = []
+    for name, times in found.items():
+        case = f"one answer, {name}"
+        out.append(ratio(case, times[CHOSEN], times[PLAIN], "X.T @ X", "peer"))
+        out.append(ratio(case, times[CHOSEN], times[DENSE], "dense table", "peer"))
+    return out
 
 
 def main() -> None:
@@ -206,12 +286,16 @@ def main() -> None:
     with threadpool_limits(1):
         answers, parts = measure_times(n, options.columns, repeats)
         memory = measure_memory([n, 4 * n], options.columns)
+        thin_rows = THIN_ROWS // 2 if options.quick else THIN_ROWS
+        thin = measure_thin(thin_rows, repeats)
     limits = measure_limits()
     print_answers(n, options.columns, answers)
     print_parts(parts)
     print_memory(memory)
-    results = {"answers": answers, "parts": parts, "memory": memory}
-    save("curator", results, ratios(answers, (n, options.columns), limits))
+    print_thin(thin_rows, thin)
+    results = {"answers": answers, "parts": parts, "memory": memory, "thin": thin}
+    found = ratios(answers, (n, options.columns), limits) + thin_ratios(thin)
+    save("curator", results, found)
 
 
 if __name__ == "__main__":

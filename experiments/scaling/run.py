@@ -22,7 +22,9 @@ NOTES = (
     "residuals.",
     "RobustPCA decides from noisy answers how many releases it makes, so its time is given per "
     "release. MatrixCompletion and LogisticRegression run one named solver (covariance; 30 steps "
-    "of gradient descent): their defaults change the solver with the sizes. SubspaceTracker gets "
+    "of gradient descent): their defaults change the solver with the sizes. LogisticRegression "
+    "keeps its mapped rows if they take at most 64 MB and maps them at every step if they take "
+    "more (large), 2 to 3 times as slow. SubspaceTracker gets "
     "its stream in blocks of 1,000 rows; given all rows in one call it holds about as much again "
     "as the table.",
 )

@@ -85,7 +85,10 @@ class RowScaling:
         if self.center is not None:
             x = x - self.center
         rows = np.empty((x.shape[0], self.width(x.shape[1])))
-        np.divide(x, self.scale, out=rows[:, : x.shape[1]])
+        if np.ndim(self.scale) == 0 and self.scale == 1:  # the same bits in half of the time
+            rows[:, : x.shape[1]] = x
+        else:
+            np.divide(x, self.scale, out=rows[:, : x.shape[1]])
         if self.intercept > 0:
             rows[:, -1] = self.intercept
         rows *= self._shortening(rows)[:, None]
