@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from veilspan.ledger.dataset import Dataset
+from veilspan.estimators.parameters import PrivacyParameters
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class LinearParameters:
+class LinearParameters(PrivacyParameters):
     r"""Parameters that all private linear models have.
 
     Parameters
@@ -43,16 +43,8 @@ class LinearParameters:
         that pays). ``solver`` plays no part then.
     expected_rows : int, optional
         Under add-remove, a public guess of the number of rows by which defaults are chosen.
-    epsilon, delta : float
-        The budget. ``epsilon=inf`` runs the same code without noise.
-    neighbors : {"replace-one", "add-remove"}
-        Neighbour relation. Under add-remove the number of rows is private.
-    noise : {"grid", "exact"}
-        Gaussian noise rounded to a grid, or the exact discrete Gaussian (few coefficients only).
-    random_state : None or int
-        ``None`` draws secure noise. An int makes a reproducible simulation that is *not* private.
-    ledger : Dataset, optional
-        Account that is charged before any row is read (:class:`veilspan.Ledger`).
+    epsilon, delta, neighbors, noise, random_state, ledger
+        See :class:`~veilspan.estimators.parameters.PrivacyParameters`.
     """
 
     fit_intercept: bool = True
@@ -65,9 +57,3 @@ class LinearParameters:
     bounds: str | None = None
     selection: Any = None
     expected_rows: int | None = None
-    epsilon: float = 1.0
-    delta: float = 1e-6
-    neighbors: str = "replace-one"
-    noise: str = "grid"
-    random_state: int | None = None
-    ledger: Dataset | None = None
