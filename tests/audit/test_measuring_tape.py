@@ -274,7 +274,7 @@ def test_a_plan_calibrated_too_low_is_caught(monkeypatch):
     one, two = worst_tables("replace-one")
     with pytest.raises(BudgetExceededError, match="more than its budget"):
         fit(one)
-    monkeypatch.setattr(plan, "within", lambda *_: True)
+    monkeypatch.setattr(plan, "fits_budget", lambda *_: True)
     report = replay(fit, one, two)
     assert any("the budget allows" in text for text in report.findings)
 

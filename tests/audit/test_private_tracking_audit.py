@@ -132,7 +132,9 @@ def test_noise_for_one_block_where_three_are_allowed_is_caught(monkeypatch):
     monkeypatch.setattr(block_release, "calibrate_noise", too_little)
     with pytest.raises(BudgetExceededError, match="more than its budget"):
         tracker(**settings).partial_fit(one)
-    monkeypatch.setattr(plan, "within", lambda *_: True)  # let it pass, and see who else catches it
+    monkeypatch.setattr(
+        plan, "fits_budget", lambda *_: True
+    )  # let it pass, and see who else catches it
     assert replay(follow(**settings), one, two).realised_mu > 1.5 * mu
     with pytest.warns(NotPrivateWarning, match="simulation"):
         broken = tracker(**settings).partial_fit(one)
@@ -159,10 +161,10 @@ def test_a_row_norm_taken_from_the_rows_is_caught(monkeypatch):
     genuine, run = BlockRelease._rows_for_curator, StreamRelease.run
     found = []
 
-    def peeks(self, table, targets, source):
+    def peeks(self, table, targets):
         found.append(float(np.nanmax(np.abs(table))))
         self.release = replace(self.release, row_norm=found[-1])
-        return genuine(self, table, targets, source)
+        return genuine(self, table, targets)
 
     def uses_it(self, curator, problem):
         return run(replace(self, row_norm=found[-1]), curator, problem)

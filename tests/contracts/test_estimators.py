@@ -117,8 +117,10 @@ def test_a_seed_is_a_simulation(name, table):
 
 @everyone
 def test_without_a_seed_every_fit_draws_its_own_noise(name, table):
-    fits = [learned(clone(make(name)).fit(table), table) for _ in range(2)]
-    assert not np.array_equal(*fits)
+    """A random iterate is its public start in a fifth of the fits: twelve of them in 1e-8."""
+    first = learned(make(name).fit(table), table)
+    fits = (learned(clone(make(name)).fit(table), table) for _ in range(11))
+    assert any(not np.array_equal(first, again) for again in fits)
 
 
 @everyone

@@ -29,7 +29,6 @@ from veilspan.audit.replay import collect_release
 from veilspan.curator import silence
 from veilspan.curator.rows import Block
 from veilspan.curator.silence import Discretion
-from veilspan.estimators import base
 from veilspan.estimators.manifold.points import as_points
 from veilspan.estimators.stream import private_tracker
 from veilspan.geometry import Ball, Lorentz, Sphere
@@ -367,7 +366,7 @@ def test_without_the_second_net_a_map_is_heard(twin, monkeypatch):
     (cell,) = (cell for cell in CELLS if cell.owner == "SubspaceTracker")
     kept = complaints(cell, "replace-one", Listener(monkeypatch))
     assert not any("Error" in each for each in kept)
-    monkeypatch.setattr(base, "quiet", contextlib.nullcontext)
+    monkeypatch.setattr(private_tracker, "quiet", contextlib.nullcontext)
     monkeypatch.setattr(Discretion, "__enter__", lambda self: None)
     monkeypatch.setattr(Discretion, "__exit__", lambda self, *error: None)
     found = complaints(cell, "replace-one", Listener(monkeypatch))

@@ -50,7 +50,7 @@ def test_a_filter_never_lets_mu_squared_run_over(mus):
 
 def test_a_filter_needs_to_be_told_the_noise_and_refuses_none():
     meter = GaussianFilter(1.0)
-    with pytest.raises(BudgetExceededError, match="names its noise"):
+    with pytest.raises(BudgetExceededError, match="says its noise itself"):
         meter.charge("q")
     with pytest.raises(BudgetExceededError):
         meter.charge("q", 0.0)

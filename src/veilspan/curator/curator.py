@@ -56,6 +56,7 @@ from veilspan.privacy.meter import GaussianFilter, meter_for
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.noise import NoiseSource
 from veilspan.privacy.plan import Plan, PlanPart
+from veilspan.privacy.spaces import AnswerSpace
 
 if TYPE_CHECKING:
     from veilspan.curator.objective_door import RowLoss
@@ -253,17 +254,15 @@ class Curator:
             Noise std over sensitivity, of a question that an adaptive plan does not name. What the
             plan names has the noise that the plan says.
         """
-        sensitivity = _checked_sensitivity(query, self._plan.neighbors)
+        _check_bounds(query, self._plan.neighbors)
         space = query.space(self._plan.n_features, point)
-        size = space.coordinates
         charged = self._charge(event, noise_multiplier)
         if isinstance(charged, ObjectiveEvent):
             raise PrivacyError(f"{event!r} pays for a minimum, not for a sum.")
         sampling, step = None, self._source.next_step()
         if isinstance(charged, SampledGaussianEvent):
             sampling = Sampling(charged.sampling_rate, self._source, step)
-            sensitivity = query.bound  # what its multiplier refers to: see ``privacy.events``
-        scale = self._scale(query, point, size, charged, sensitivity)
+        scale = self._scale(query, point, space, charged)
         with Silence(not self._source.secure):
             exact = self._executor.clipped_sum(query, point, space, sampling)
             given = self._release(exact, scale, query, point, charged)
@@ -296,9 +295,7 @@ class Curator:
     def _charge(self, event: str, noise_multiplier: float | None = None) -> Event:
         return self._meter.charge(event + self._suffix, noise_multiplier)
 
-    def _scale(
-        self, query: RowQuery, point: Any, size: int, charged: Event, sensitivity: float
-    ) -> NoiseScale:
+    def _scale(self, query: RowQuery, point: Any, space: AnswerSpace, charged: Event) -> NoiseScale:
         """Noise of one answer, from public numbers only."""
         slack = self._executor.rounding_slack(
             query,
@@ -308,11 +305,17 @@ class Curator:
         )
         return noise_scale(
             charged.noise_multiplier,
-            sensitivity,
-            size,
+            self._sensitivity(query, charged),
+            space.coordinates,
             largest=(self._plan.n_rows or MAX_ROWS) * query.bound,
             float_slack=slack,
         )
+
+    def _sensitivity(self, query: RowQuery, charged: Event) -> float:
+        """What the event's multiplier refers to: see ``privacy.events``."""
+        if isinstance(charged, SampledGaussianEvent):
+            return query.bound
+        return query.sensitivity(self._plan.neighbors)
 
     def _release(
         self, exact: np.ndarray, scale: NoiseScale, query: RowQuery, point: Any, charged: Event
@@ -325,8 +328,7 @@ class Curator:
             )
         tape = current_tape()
         if tape is None:
-            draw = add_discrete_noise if self._noise == "exact" else add_noise
-            return draw(exact, scale, self._source)
+            return self._add_noise(exact, scale)
         question = Question(
             query.name,
             (charged.name, charged.noise_multiplier, charged.sampling_rate),
@@ -346,10 +348,8 @@ class Curator:
         raise TypeError("a curator holds rows and is never pickled or copied.")
 
 
-def _checked_sensitivity(query: RowQuery, neighbors: Neighbors) -> float:
-    """How far one row moves the sum; refuses a query that says nothing of use."""
-    sensitivity = query.sensitivity(neighbors)
-    for number in (query.bound, sensitivity):
+def _check_bounds(query: RowQuery, neighbors: Neighbors) -> None:
+    """Refuse a query whose bound or sensitivity is no positive number."""
+    for number in (query.bound, query.sensitivity(neighbors)):
         if not (number > 0 and math.isfinite(number)):
             raise ValueError(f"{query.name}: bound and sensitivity must be positive and finite.")
-    return sensitivity

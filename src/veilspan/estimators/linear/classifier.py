@@ -48,7 +48,6 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
 
     classes_: np.ndarray
 
-    @lazy_for_dask(lambda model: None if len(model.classes_) == 2 else len(model.classes_))
     def _learned_shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
         classes = self.classes_
         if not isinstance(classes, np.ndarray) or classes.ndim != 1:
@@ -60,6 +59,7 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
         count = 1 if len(classes) == 2 else len(classes)
         return {"coef_": (count, n_features), "intercept_": (count,)}
 
+    @lazy_for_dask(lambda model: None if len(model.classes_) == 2 else len(model.classes_))
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of rows: one for each class, or one in all where there are two classes.
 

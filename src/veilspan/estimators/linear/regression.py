@@ -46,10 +46,10 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
     _y_options: ClassVar[dict[str, Any]] = {"y_numeric": True}
     _assumptions: ClassVar[tuple[str, ...]] = (PUBLIC_TARGETS,)
 
-    @lazy_for_dask(lambda model: None)
     def _learned_shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
         return {"coef_": (n_features,), "intercept_": ()}
 
+    @lazy_for_dask(lambda model: None)
     def predict(self, X: Any) -> np.ndarray:
         """Predicted targets of rows; nothing is spent.
 
