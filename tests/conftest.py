@@ -9,7 +9,31 @@ from hypothesis import settings
 
 TESTS = Path(__file__).parent
 #: Left to ``run.py test --all``, which ``.ci/run`` runs: files or folders, and why they take long.
-SLOW: dict[str, str] = {}
+SLOW = {
+    "audit/test_game.py": "games: thousands of fits each",
+    "audit/test_query_games.py": "games: thousands of answers each",
+    "audit/test_release_games.py": "games: hundreds of fits each",
+    "audit/test_broken_curators.py": "every broken curator through every audit",
+    "audit/test_linear_audit.py": "replays of every sampled solver",
+    "audit/test_linear_models_audit.py": "replays of every linear model",
+    "audit/test_manifold_audit.py": "replays on every manifold",
+    "audit/test_replay_matrix.py": "replays of every estimator, solver and relation",
+    "audit/test_reviewed_attacks.py": "attacks that once succeeded, at their full sizes",
+    "contracts/test_replay.py": "replays of every estimator and solver",
+    "contracts/test_silence.py": "every estimator under every setting of warnings",
+    "cli/demo": "the demo, whole",
+    "cli/test_stop_signals.py": "processes that are stopped half-way",
+    "dask_cluster": "a cluster of processes",
+    "experiments": "small runs of all experiments",
+    "ledger/test_crashes.py": "processes that are killed at every step",
+    "ledger/test_postgres.py": "a database server",
+    "ledger/test_races.py": "processes that race for one budget",
+    "reports/test_browser.py": "a browser",
+    "solvers/manifold/test_rsvrg.py": "plans of samples, which take seconds to calibrate",
+    "test_docs.py": "every block of the documentation",
+    "test_site.py": "the documentation site, built",
+    "test_worked_example.py": "a copy of the package with one estimator more",
+}
 
 # Fixed examples on every run: a red build must mean a change, not bad luck.
 settings.register_profile("veilspan", deadline=None, derandomize=True, max_examples=60)
