@@ -67,6 +67,8 @@ def test_the_package_the_releases_and_the_command_line_have_it(copy):
     assert "epsilon" in run_in(copy, *command)
     assert "row_norm" in (copy / "out" / "release.json").read_text()
     run_in(copy, "-m", "veilspan", "audit", "means", "--runs", "0")
+    plan = run_in(copy, "-m", "veilspan", "plan", "means", "--rows", "400", "--columns", "3")
+    assert "Not simulated: there are no made-up tables to judge ColumnMeans by." in plan
 
 
 def test_the_suites_of_contracts_take_it_in(copy):

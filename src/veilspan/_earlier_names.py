@@ -85,6 +85,14 @@ EARLIER_HOMES = {
     "HuberRegressor": "estimators.linear_regression",
 }
 
+#: other classes whose names are part of a request's digest: module path now, module path then
+EARLIER_OTHERS = {
+    "estimators.manifold.minimize.ManifoldMinimizer": "estimators.minimize.ManifoldMinimizer",
+    "losses.manifold.FrechetLoss": "problems.manifold_losses.FrechetLoss",
+    "losses.manifold.LeadingSubspace": "problems.manifold_losses.LeadingSubspace",
+    "losses.own.Loss": "problems.own_loss.Loss",
+}
+
 #: results that a ledger may have stored, which are in no catalogue: module then, module now
 EARLIER_RESULTS = {
     ("solvers.manifold", "ManifoldResult"): "solvers.manifold.base",

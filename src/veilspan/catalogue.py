@@ -208,13 +208,13 @@ def stable_name(kind: type) -> str:
 
 @cache
 def _stable_names() -> dict[str, str]:
-    from veilspan._earlier_names import EARLIER_HOMES, EARLIER_NAMES
+    from veilspan._earlier_names import EARLIER_HOMES, EARLIER_NAMES, EARLIER_OTHERS
 
     before = {part: path for path, part in EARLIER_NAMES.items()}
     names = {home: _PACKAGE + before.get(part, part) for part, home in PARTS.items()}
     for name, kind in ESTIMATORS.items():
         names[f"{kind.home}.{name}"] = f"{_PACKAGE}{EARLIER_HOMES.get(name, 'estimator')}.{name}"
-    return names
+    return names | {now: _PACKAGE + then for now, then in EARLIER_OTHERS.items()}
 
 
 def __getattr__(name: str) -> Any:

@@ -45,7 +45,8 @@ def plan(
     asked = forecasts.MadeUpFit(found, rows, columns, settings, delta, neighbors)
     planned = asked.make_model(epsilon).plan(rows, columns)
     forecast = None
-    if simulate and columns <= forecasts.MOST_COLUMNS:
+    judged = found.reads != "rows" or forecasts.learns_subspace(found)
+    if simulate and judged and columns <= forecasts.MOST_COLUMNS:
         forecast = forecasts.simulate(asked, epsilon, quiet=json)
     if json:
         errors = None if forecast is None else forecast.to_dict()
@@ -54,6 +55,8 @@ def plan(
     say(planned)
     if forecast is not None:
         _show(forecast, epsilon, rows)
+    elif simulate and not judged:
+        say(f"\nNot simulated: there are no made-up tables to judge {found.estimator} by.")
     elif simulate:
         say(f"\nNot simulated: more than {forecasts.MOST_COLUMNS} columns would take minutes.")
 

@@ -29,6 +29,10 @@ function of earlier answers and public numbers and looks at one row at a time, s
 answers related tables stay related, and (1) holds for what is asked of the mapped rows. (2) speaks
 of the one meter, whatever view a question came through.
 
+*Who is trusted with rows.* A query's block functions and a marked row map
+(``curator.row_maps``) see rows, in here, and are held to what their docstrings derive. A solver may
+be anything; a query or map that it brings along must be such a one.
+
 :meth:`Curator.minimum` is a second kind of answer, the minimum of a tilted objective. It takes the
 place of (1) with the theorem of ``docs/objective_perturbation.md``; (2) and (3) stay as they are.
 """
@@ -44,8 +48,9 @@ import numpy as np
 
 from veilspan.curator.memory import Executor, Sampling
 from veilspan.curator.query import RowQuery
+from veilspan.curator.row_maps import ROW_MAPS
 from veilspan.curator.rows import Block, Rows
-from veilspan.curator.silence import Silence, quiet
+from veilspan.curator.silence import Silence
 from veilspan.curator.tape import Question, current_tape, fingerprint
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.discrete import add_discrete_noise
@@ -131,14 +136,21 @@ class Curator:
         ----------
         row_map : callable
             From a block to a block with the same rows in the same order. It looks at one row at a
-            time, and is a function of public numbers and of answers that this fit was given.
+            time, is a function of public numbers and of answers that this fit was given, and is
+            marked with ``row_map``: whoever brings an unmarked one is refused.
         n_features : int
             Columns after the map.
         budget, events : Budget, tuple of events, optional
             What is left to the stage: see :meth:`part`.
         """
+        own = vars(type(row_map)).get("__call__", row_map)  # an object's, or the function itself
+        if own not in ROW_MAPS.values():
+            raise PrivacyError(
+                "rows are mapped by functions that are marked as row maps alone "
+                "(veilspan.curator.row_maps.row_map), which says what they must keep to."
+            )
         view = self._view(budget, events, n_features)
-        with quiet():  # the form of the rows was checked; the rest is theirs alone
+        with Silence(not self._source.secure):
             view._rows = self._rows.mapped(row_map, n_features)
             view._executor = view._rows.executor()
         return view
@@ -251,8 +263,8 @@ class Curator:
         event : str
             Name of the planned event that pays for it.
         noise_multiplier : float, optional
-            Noise std over sensitivity, of a question that an adaptive plan does not name. What the
-            plan names has the noise that the plan says.
+            Noise std over sensitivity, under an adaptive plan. A question that the plan names need
+            not say it: it then has the planned noise.
         """
         _check_bounds(query, self._plan.neighbors)
         space = query.space(self._plan.n_features, point)

@@ -11,8 +11,9 @@ the one that its *place* in the stream says, and that nothing else depends on it
    asks about them. An error on the way loses the block; it can never be asked twice.
 2. *Blocks by place.* Rows are put at the end and taken from the front, so the t-th block holds the
    places (t-1) b + 1, ..., t b, whatever the rows say and however they were cut into calls.
-3. *Nothing is written.* A pickle or a copy holds no waiting row. It starts an empty block, and the
-   rows that waited are in no block of the copy: a row can be missing from a release, never in two.
+3. *Nothing is written.* A pickle or a deep copy holds no waiting row. It starts an empty block, and
+   the rows that waited are in no block of the copy: a row can be missing from a release, never in
+   two.
 4. *Only the number of rows shows*, which is public in a stream. []
 """
 

@@ -122,7 +122,7 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
             prepared = self._prepare(budget, neighbors, known, n_features)
             plan = Plan(
                 method=type(self).__name__ + self._solver_label.format(prepared),
-                budget=budget if prepared.stages else prepared.budget,
+                budget=self._planned_budget(budget, prepared),
                 neighbors=neighbors,
                 n_rows=prepared.problem.n_rows,
                 n_features=n_features,
@@ -131,6 +131,10 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
                 decisions=prepared.decisions,
             )
         return plan, prepared
+
+    def _planned_budget(self, budget: Budget, prepared: Prepared[Any, Any]) -> Budget:
+        """What the plan may cost: what the user said, whatever a solver has prepared."""
+        return budget
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from the rows of ``X`` within the budget.

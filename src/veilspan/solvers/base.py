@@ -238,7 +238,7 @@ class NamedSolver(NamedTuple):
         return getattr(import_module(f"veilspan.solvers.{module}"), kind)(**self.settings)
 
 
-def find_solver(solver: Any, named: Mapping[str, NamedSolver], example: str) -> Any:
+def find_solver(solver: Any, named: Mapping[str, NamedSolver], example: str, *needs: str) -> Any:
     """The solver of a name, or the one that was given.
 
     Parameters
@@ -249,17 +249,20 @@ def find_solver(solver: Any, named: Mapping[str, NamedSolver], example: str) -> 
         Names that the family knows.
     example : str
         A solver of the family, as a user would write it.
+    *needs : str
+        What solvers of the family have beside the protocol.
     """
     if isinstance(solver, str):
         if solver not in named:
             raise ValueError(f"solver must be one of {', '.join(named)}; got {solver!r}.")
         return named[solver].make()
-    return check_solver(solver, example, "a name or ")
+    return check_solver(solver, example, *needs, instead="a name or ")
 
 
-def check_solver(solver: Any, example: str, instead: str = "") -> Any:
+def check_solver(solver: Any, example: str, *needs: str, instead: str = "") -> Any:
     """Refuse what is not a solver; ``instead`` is what else a user may give."""
-    missing = [name for name in ("name", "prepare", "run") if not hasattr(solver, name)]
+    wanted = ("name", "prepare", "run", *needs)
+    missing = [name for name in wanted if not hasattr(solver, name)]
     if isinstance(solver, type) or missing:
         kind = solver.__name__ if isinstance(solver, type) else type(solver).__name__
         what = "is a class" if isinstance(solver, type) else f"lacks {', '.join(missing)}"

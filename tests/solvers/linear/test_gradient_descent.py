@@ -286,7 +286,7 @@ def test_solvers_by_name():
         linear_solver("lbfgs")
     with pytest.raises(TypeError, match="GradientDescent is a class"):
         linear_solver(GradientDescent)
-    with pytest.raises(TypeError, match="lacks name, prepare, run"):
+    with pytest.raises(TypeError, match="lacks name, prepare, run, with_clip"):
         linear_solver(3)
 
 

@@ -72,10 +72,15 @@ class MadeUpFit:
         return make_estimator(self.kind, self.columns, self.settings, **budget, **more)
 
 
+def learns_subspace(kind: Kind) -> bool:
+    """Whether an estimator of plain rows learns components, which is what is simulated for them."""
+    return kind.reads == "rows" and "n_components" in kind.load_class()().get_params()
+
+
 def choose_public_bounds(kind: Kind, columns: int) -> dict[str, Any]:
     """Parameters that suit the made-up tables, for what the user says nothing about."""
     if kind.reads == "rows":
-        return {"n_components": min(2, columns)}
+        return {"n_components": min(2, columns)} if learns_subspace(kind) else {}
     if kind.reads == "points":
         return {"eigenvalues": (0.01, 100.0)}
     if kind.reads == "ratings":

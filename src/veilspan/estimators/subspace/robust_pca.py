@@ -140,12 +140,17 @@ class RobustPCA(SubspaceEstimator):
                 "noise_std is for the solvers of the paper (ggd, sggd, reaper-...) under "
                 "replace-one, without a private centre."
             )
-        prepared = solver.prepare_with_noise(problem, budget, std)
-        # The plan costs what the given noise comes to. A trifle more, for the rounding of another
-        # machine; 0 if delta alone covers it all.
+        return solver.prepare_with_noise(problem, budget, std)
+
+    def _planned_budget(
+        self, budget: Budget, prepared: Prepared[SubspaceProblem, SubspaceResult]
+    ) -> Budget:
+        """The budget that was given, or what a noise that was given comes to."""
+        if self.noise_std is None:
+            return budget
         spent = epsilon_spent(prepared.events, budget.delta, neighbors="replace-one")
-        cost = Budget(max(spent * (1 + 1e-9), LEAST_EPSILON), budget.delta)
-        return replace(prepared, budget=cost)
+        # A trifle more, for the rounding of another machine; 0 if delta alone covers it all.
+        return Budget(max(spent * (1 + 1e-9), LEAST_EPSILON), budget.delta)
 
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         found: SubspaceResult = outcome.result

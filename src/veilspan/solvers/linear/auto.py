@@ -149,7 +149,9 @@ class AutoLinear(Clips):
     ) -> LinearPrepared:
         """What the chosen solver prepares, and why it was chosen."""
         chosen = self.choose(problem, budget, neighbors)
-        solver = chosen.solver if self.clip is None else chosen.solver.with_clip(self.clip)
+        if self.clip is not None:  # the user's own solver then, but for its name
+            return chosen.solver.with_clip(self.clip).prepare(problem, budget, neighbors)
+        solver = chosen.solver
         shown: dict[str, Any] = {"chosen solver": repr(solver), "because": chosen.reason}
         if chosen.nu:
             shown["noise of a mean gradient (nu)"] = float(f"{chosen.nu:.3g}")

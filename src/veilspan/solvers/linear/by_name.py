@@ -23,5 +23,5 @@ SOLVERS = {
 
 def linear_solver(solver: Any) -> LinearSolver:
     """The solver of a name, with its default settings, or the one that was given."""
-    found: LinearSolver = find_solver(solver, SOLVERS, "GradientDescent()")
+    found: LinearSolver = find_solver(solver, SOLVERS, "GradientDescent()", "with_clip")
     return found

@@ -102,7 +102,9 @@ class PrivateSelection(NeverClips):
         else:
             events = (*asked, GaussianEvent(SELECTION, 0.0))
         warning = next((each.warning for each in ready if each.warning is not None), None)
-        return Prepared(_ReadySelection(ready), problem, budget, events, warning=warning)
+        return Prepared(
+            _ReadySelection(ready, self.share), problem, budget, events, warning=warning
+        )
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Run all candidates, then choose."""
@@ -158,6 +160,7 @@ class _ReadySelection(NeverClips):
     """Candidates that were prepared together."""
 
     candidates: tuple[LinearPrepared, ...]
+    share: float
 
     name = PrivateSelection.name
 
@@ -169,7 +172,7 @@ class _ReadySelection(NeverClips):
             Candidate(cast(LinearSolver, each.solver), each.problem.penalty)
             for each in self.candidates
         )
-        return PrivateSelection(tuple(again)).prepare(problem, budget, neighbors)
+        return PrivateSelection(tuple(again), self.share).prepare(problem, budget, neighbors)
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Run each candidate on its part of the plan, then choose."""

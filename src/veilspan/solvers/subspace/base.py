@@ -12,11 +12,12 @@ import numpy as np
 from veilspan._threads import threads_for
 from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
+from veilspan.privacy.calibration import calibrate_noise
 from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.moments import RowSum
 from veilspan.queries.subspace.sphered import SphericalMoment
-from veilspan.solvers.base import COUNT_SHARE, Result, calibrate_events, count_rows
+from veilspan.solvers.base import COUNT, COUNT_SHARE, Result, calibrate_events, count_rows
 from veilspan.solvers.spectral import leading_eigenvectors, noise_edge
 
 MEAN, START = "mean", "start"
@@ -102,12 +103,16 @@ def calibrate_with_center(
     shares : tuple of float
         What each of these may spend, relative to each other.
     """
-    if problem.private_center is not None:
-        # What the count takes comes off the events and not off the mean.
-        left = 1 - MEAN_SHARE - (COUNT_SHARE if problem.n_rows is None else 0)
-        events = (GaussianEvent(MEAN), *events)
-        shares = (MEAN_SHARE, *(share * (left / sum(shares)) for share in shares))
-    return calibrate_events(budget, neighbors, problem.n_rows, events, shares)
+    if problem.private_center is None:
+        return calibrate_events(budget, neighbors, problem.n_rows, events, shares)
+    names, taken = [MEAN], [MEAN_SHARE]
+    if problem.n_rows is None:
+        names, taken = [COUNT, MEAN], [COUNT_SHARE, MEAN_SHARE]
+    # What both take comes off the solver's events.
+    rest = (1 - sum(taken)) / sum(shares)
+    asked = (*map(GaussianEvent, names), *events)
+    weights = (*taken, *(rest * share for share in shares))
+    return calibrate_noise(budget, asked, neighbors=neighbors, weights=weights)
 
 
 def find_rows_and_center(
