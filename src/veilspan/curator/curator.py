@@ -42,6 +42,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -143,8 +144,8 @@ class Curator:
         budget, events : Budget, tuple of events, optional
             What is left to the stage: see :meth:`part`.
         """
-        own = vars(type(row_map)).get("__call__", row_map)  # an object's, or the function itself
-        if own not in ROW_MAPS.values():
+        function = row_map if isinstance(row_map, FunctionType) else type(row_map).__call__
+        if function not in ROW_MAPS.values():
             raise PrivacyError(
                 "rows are mapped by functions that are marked as row maps alone "
                 "(veilspan.curator.row_maps.row_map), which says what they must keep to."
