@@ -69,7 +69,7 @@ def exact_gaussian() -> dict[str, float]:
 
 def afresh(*args: Any, **kwargs: Any) -> tuple:
     """Calibrate without what the library remembers of earlier calls: a first call is measured."""
-    for remembered in (calibration._calibrated, accounting._epsilon, gdp.mu_of):
+    for remembered in (calibration._calibrate, accounting._epsilon, gdp.mu_of):
         remembered.cache_clear()
     return calibrate_noise(*args, **kwargs)
 
