@@ -11,6 +11,7 @@ from veilspan.curator.row_maps import ROW_MAPS, row_map
 from veilspan.curator.rows import Rows
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import WithheldError
+from veilspan.privacy.meter import meter_for
 from veilspan.privacy.noise import SecureNoise, SeededNoise
 from veilspan.privacy.plan import Plan
 from veilspan.queries.moments import RowSum
@@ -21,12 +22,12 @@ from veilspan.solvers.linear.selection import Candidate, PrivateSelection
 ROWS = np.random.default_rng(0).standard_normal((50, 3))
 
 
-def door(events, source=None, rows=ROWS, **more):
+def door(events, source=None, rows=ROWS, kind=Curator, **more):
     plan = Plan(
         method="test", budget=Budget(2.0, 1e-6), neighbors="replace-one", n_rows=len(rows),
         n_features=rows.shape[1], events=events, **more,
     )  # fmt: skip
-    return Curator(Rows(rows), plan, source or SeededNoise(0))
+    return kind(Rows(rows), plan, source or SeededNoise(0))
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,29 @@ def test_views_share_one_meter():
     curator.answer(RowSum(1.0), event="a")
     assert [event.name for event in curator.spent] == ["b of candidate 1", "a"]
     assert view.spent == curator.spent
+
+
+class ForgetfulDoor(Curator):
+    """Broken on purpose: each view begins with a meter of its own."""
+
+    def _view(self, budget, events, n_features):
+        view = super()._view(budget, events, n_features)
+        view._meter = meter_for(self._plan)
+        return view
+
+
+@pytest.mark.parametrize(("kind", "overspends"), [(Curator, False), (ForgetfulDoor, True)])
+def test_a_view_with_a_meter_of_its_own_would_be_seen(kind, overspends):
+    event = GaussianEvent("a", 9.0)
+    curator = door((event,), kind=kind)
+    curator.answer(RowSum(1.0), event="a")
+    view = curator.part(Budget(1.0, 1e-6), (event,))
+    try:
+        view.answer(RowSum(1.0), event="a")
+        again = True
+    except BudgetExceededError:
+        again = False
+    assert again is overspends
 
 
 def test_rows_are_mapped_by_marked_maps_alone():

@@ -129,7 +129,8 @@ class Plan:
         ]
         lines += [f"  {line}" for line in event_lines(self.events)]
         if self.adaptive:
-            lines.append("  (the solver spends the rest as it goes, never more than the budget)")
+            what = "the rest of its budget" if self.events else "its budget"
+            lines.append(f"  (the solver spends {what} as it goes, and never more)")
         lines += [f"  {name}: {value}" for name, value in self.decisions.items()]
         return "\n".join(lines)
 
