@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ class MappedRows(Rows):
     """
 
     def __init__(self, rows: Rows, row_map: Callable[[Block], Block], n_features: int) -> None:
-        self._hold(rows._x, rows._y)
+        self._hold(rows._x, rows._y, rows._present)
         self.n_rows, self.n_features = rows.n_rows, n_features  # a map leaves no row out
         self._before = rows
         self._map = row_map
@@ -55,7 +56,9 @@ class MappedRows(Rows):
     def blocks(self, rows_per_block: int) -> Iterator[Block]:
         """Yield blocks of at most ``rows_per_block`` rows, each mapped when it is asked for."""
         for block in self._before.blocks(rows_per_block):
-            yield self._map(block)
+            mapped = self._map(block)
+            # Whether a row takes part is nothing that a map decides, or could lose.
+            yield mapped if block.present is None else replace(mapped, present=block.present)
 
     def materialised_bytes(self) -> int:
         """Size of the mapped table: 8 bytes a number, 16 with its place if sparse."""
@@ -66,7 +69,7 @@ class MappedRows(Rows):
     def materialise(self) -> Rows:
         """Map all rows now and return the mapped table as ordinary rows."""
         parts = [block.x for block in self.blocks(_ROWS_AT_ONCE)]
-        return Rows.checked_before(_stack(parts), self._y)
+        return Rows.checked_before(_stack(parts), self._y, self._present)
 
     def paired(self, coins: np.random.Generator, least: int = 4) -> Rows:
         """Not offered: no method pairs mapped rows."""

@@ -200,4 +200,7 @@ def clipped_block_sum(query: RowQuery, block: Block, point: Any) -> Any:
     if norms.shape != (block.n_rows,):
         # The shape would tell how many rows the block has, which may be private.
         raise ValueError(f"{query.name}.norms must return one number per row of the block.")
-    return query.weighted_sum(prepared, clip_weights(norms, query.bound), point)
+    weights = clip_weights(norms, query.bound)
+    if block.present is not None:  # an absent row has weight 0 and keeps its place
+        weights = np.where(block.present, weights, 0.0)
+    return query.weighted_sum(prepared, weights, point)

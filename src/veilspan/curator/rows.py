@@ -22,10 +22,15 @@ class Block:
 
     Dense blocks may be views of the user's array; they are read-only. CSR blocks of a table have
     every entry stored once, the columns of a row in order (see ``_join_parts``).
+
+    ``present`` tells rows that take part from *absent* ones: places that count as rows, and
+    contribute zero to every answer (somebody without a target, a place that nobody fills). They
+    keep their places, so that whoever exchanges a row for an absent one moves no other row.
     """
 
     x: Any
     y: np.ndarray | None = None
+    present: np.ndarray | None = None
     n_rows: int = field(init=False, repr=False)
     is_sparse: bool = field(init=False, repr=False)
 
@@ -46,7 +51,8 @@ class Block:
 
     def take(self, mask: np.ndarray) -> Block:
         """Return the rows where ``mask`` is true."""
-        return Block(self.x[mask], None if self.y is None else self.y[mask])
+        y, present = (None if part is None else part[mask] for part in (self.y, self.present))
+        return Block(self.x[mask], y, present)
 
 
 class Rows:
@@ -58,6 +64,8 @@ class Rows:
         Kept by reference; never written to.
     y : array of shape (n,) or (n, k), optional
         Targets.
+    present : bool array of shape (n,), optional
+        Which rows take part; all by default.
 
     Raises
     ------
@@ -72,12 +80,12 @@ class Rows:
     #: Whether blocks are CSR: public, as the form of the table is.
     is_sparse: bool
 
-    def __init__(self, x: Any, y: Any = None) -> None:
+    def __init__(self, x: Any, y: Any = None, present: np.ndarray | None = None) -> None:
         x = _check_features(x)
-        self._hold(x, None if y is None else _check_targets(y, x.shape[0]))
+        self._hold(x, None if y is None else _check_targets(y, x.shape[0]), present)
 
-    def _hold(self, x: Any, y: np.ndarray | None) -> None:
-        self._x, self._y = x, y
+    def _hold(self, x: Any, y: np.ndarray | None, present: np.ndarray | None = None) -> None:
+        self._x, self._y, self._present = x, y, present
         self._views: tuple[int, list[Block]] | None = None
         self.n_rows, self.n_features = map(int, x.shape)
         self.is_sparse = not isinstance(x, np.ndarray)
@@ -99,7 +107,8 @@ class Rows:
         for start in range(0, self.n_rows, rows_per_block):
             part = slice(start, start + rows_per_block)
             targets = None if self._y is None else self._y[part]
-            yield Block(_as_float(_rows_of(self._x, part)), targets)
+            present = None if self._present is None else self._present[part]
+            yield Block(_as_float(_rows_of(self._x, part)), targets, present)
 
     def executor(self) -> Any:
         """Where sums over these rows run."""
@@ -114,10 +123,10 @@ class Rows:
         return map_rows(self, row_map, n_features)
 
     @classmethod
-    def checked_before(cls, x: Any, y: Any = None) -> Rows:
+    def checked_before(cls, x: Any, y: Any = None, present: np.ndarray | None = None) -> Rows:
         """Make rows of a table whose form was checked already, without a second look at it."""
         rows = cls.__new__(cls)
-        rows._hold(x, y)
+        rows._hold(x, y, present)
         return rows
 
     def paired(self, coins: np.random.Generator, least: int = 4) -> Rows:
@@ -143,6 +152,8 @@ class _PairedRows(Rows):
         self.n_rows, self.is_sparse = half, False  # pairs, whose differences are dense
         order = coins.permutation(rows.n_rows)
         self._first, self._second = order[:half], order[half : 2 * half]
+        if rows._present is not None:  # a pair takes part if both of its rows do
+            self._present = rows._present[self._first] & rows._present[self._second]
 
     def blocks(self, rows_per_block: int) -> Iterator[Block]:
         """Yield differences as dense float64 blocks."""
@@ -152,7 +163,8 @@ class _PairedRows(Rows):
                 Block(_as_float(self._x[index[part]])).dense()
                 for index in (self._first, self._second)
             )
-            yield Block(first - second)
+            present = None if self._present is None else self._present[part]
+            yield Block(first - second, present=present)
 
 
 @row_map

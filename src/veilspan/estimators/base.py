@@ -17,6 +17,12 @@ from veilspan.curator.rows import Rows
 from veilspan.curator.silence import Discretion
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
 from veilspan.estimators.publishing import Kept
+from veilspan.estimators.schema_input import (
+    SCHEMA_FACTS,
+    SchemaTable,
+    open_schema_table,
+    schema_of,
+)
 from veilspan.estimators.validation import check_privacy_parameters, validate_table
 from veilspan.ledger.claims import ending_claims
 from veilspan.ledger.session import dataset_of
@@ -98,16 +104,27 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         """
         return {}
 
-    def plan(self, n_samples: int | None, n_features: int) -> Plan:
+    def plan(self, n_samples: int | None = None, n_features: int | None = None) -> Plan:
         """What a fit to a table of this shape would ask and spend: a dry run without data.
 
         Parameters
         ----------
         n_samples : int or None
-            Number of rows. Under add-remove it is private and plays no part.
+            Number of rows; with a schema by default its ``count``. Under add-remove it is private
+            and plays no part.
         n_features : int
-            Number of columns.
+            Number of columns; a schema says it.
         """
+        schema = schema_of(self)
+        if schema is not None:
+            if n_features is not None:
+                raise ValueError("n_features is what the schema's columns come to: leave it out.")
+            n_features = len(schema.columns_out)
+            if schema.count is not None and n_samples not in (None, schema.count):
+                raise ValueError(f"the schema says that there are {schema.count:,} rows.")
+            n_samples = n_samples if schema.count is None else schema.count
+        if n_features is None:
+            raise ValueError("a plan needs the number of columns: say n_features=...")
         return self._draft(n_samples, n_features)[0]
 
     def _draft(self, n_samples: int | None, n_features: int) -> tuple[Plan, Prepared[Any, Any]]:
@@ -142,11 +159,22 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         Parameters
         ----------
         X : array-like, CSR matrix, Dask array or data frame of shape (n_samples, n_features)
-            One row per person. Not copied, not kept.
+            One row per person. Not copied, not kept. With a ``schema`` a table of any kind: a
+            pandas, polars, Arrow or Dask frame, or what :func:`veilspan.open_table` opens.
         y : None
             Ignored.
         """
+        schema = schema_of(self)
+        if schema is not None:
+            return self._learn(self._open(schema, X))
         return self._learn(validate_table(self, X, lazy=True, **self._input_options))
+
+    def _open(self, schema: Any, X: Any, targets: Any = None) -> SchemaTable:
+        """A table of any kind, its form checked against the schema."""
+        table: SchemaTable = open_schema_table(schema, X, targets=targets)
+        self.n_features_in_ = table.shape[1]
+        self.feature_names_in_ = np.array(schema.columns_out, dtype=object)
+        return table
 
     def _learn(self, table: Any, targets: Any = None) -> Self:
         """Plan, charge, run, record: the one way from a checked table to fitted attributes."""
@@ -177,15 +205,21 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     ) -> None:
         """Open the door, run what was prepared, and state what was spent."""
         with Discretion(not source.secure):
-            rows = self._rows_for_curator(table, targets)
+            if isinstance(table, SchemaTable):
+                rows = table.open_rows(source.coins("places"))
+            else:
+                rows = self._rows_for_curator(table, targets)
             if prepared.paired:
                 rows = rows.paired(source.coins("pairs"))
             curator = Curator(rows, plan, source, noise=self.noise)  # type: ignore[arg-type]
             self._keep(prepared.run(curator), plan)
         self.plan_ = plan
-        on_cluster = (ON_A_CLUSTER,) if isinstance(table, DaskTable) else ()
-        rests_on = (*self._rests_on(), *on_cluster)
-        self.privacy_ = _statement(plan, curator, source, rests_on, self._unit)
+        far = isinstance(table, DaskTable) or getattr(table, "on_cluster", False)
+        on_cluster = (ON_A_CLUSTER,) if far else ()
+        schema = getattr(self, "schema", None)
+        facts = () if schema is None else (SCHEMA_FACTS,)
+        rests_on = (*self._rests_on(), *facts, *on_cluster)
+        self.privacy_ = _statement(plan, curator, source, rests_on, self._unit, schema)
 
     def _rests_on(self) -> tuple[str, ...]:
         """What the promise rests on beyond what all estimators assume."""
@@ -241,6 +275,7 @@ def _statement(
     source: NoiseSource,
     extra: tuple[str, ...],
     unit: str,
+    schema: Any,
 ) -> PrivacyStatement:
     reasons = [
         text
@@ -262,7 +297,8 @@ def _statement(
         assumptions=(PUBLIC_FORM, *extra, randomness, noise, TIMING),
         private=not reasons,
         why_not_private="; ".join(reasons),
-        unit=unit,
+        unit=unit if schema is None else f"one {schema.protects}",
+        schema=None if schema is None else schema.to_record(),
         release_id=secrets.token_hex(8),
         version=__version__,
     )

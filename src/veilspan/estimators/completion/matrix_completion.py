@@ -19,7 +19,7 @@ from veilspan.estimators.completion.ratings_input import (
     triples_to_ratings,
 )
 from veilspan.estimators.dask_input import lazy_for_dask
-from veilspan.estimators.parameters import PrivacyParameters
+from veilspan.estimators.parameters import TableParameters
 from veilspan.estimators.validation import (
     check_count,
     check_learned_count,
@@ -49,7 +49,7 @@ PUBLIC_ITEMS = "the list of items and the rating range are public"
 
 
 @dataclass(eq=False, repr=False)
-class MatrixCompletion(PrivacyParameters, PrivateEstimator):
+class MatrixCompletion(TableParameters, PrivateEstimator):
     r"""Recommendations under user-level joint differential privacy.
 
     A model has two halves. The *global* half, ``item_bias_`` and ``item_factors_``, is learned from

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -21,6 +21,12 @@ from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.linear.feature_bounds import FeatureBounds
 from veilspan.estimators.linear.feature_scaling import FeatureScaling, prepare_with_ranges
 from veilspan.estimators.linear.parameters import LinearParameters
+from veilspan.estimators.schema_input import (
+    SchemaTable,
+    encode_own,
+    refuse_said_twice,
+    schema_of,
+)
 from veilspan.estimators.validation import check_count, validate_table
 from veilspan.losses.linear import LinearLoss
 from veilspan.losses.penalties import NoPenalty, Penalty
@@ -84,20 +90,41 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
             ``sample_weight`` is not offered (a ``TypeError`` says why).
         """
         _refuse(refused, type(self).__name__)
-        options = {**self._input_options, **self._y_options}
-        table, targets = validate_table(self, X, lazy=True, y=y, **options)
+        schema, targets = schema_of(self), None
+        if schema is None:
+            options = {**self._input_options, **self._y_options}
+            X, targets = validate_table(self, X, lazy=True, y=y, **options)
         before = vars(self).get("classes_")
         try:
+            if schema is not None:
+                return self._learn(self._open_labelled(schema, X, y))
             encoded = self._encode(targets)
-            if isinstance(table, DaskTable):
-                table.check(encoded)
-            return self._learn(table, encoded)
+            if isinstance(X, DaskTable):
+                X.check(encoded)
+            return self._learn(X, encoded)
         except BaseException:
             # Labels that no statement speaks of are not kept, nor new ones beside an old fit.
             self.__dict__.pop("classes_", None)
             if before is not None:
                 self.classes_ = before
             raise
+
+    def _open_labelled(self, schema: Any, X: Any, y: Any) -> SchemaTable:
+        """A table with its target column."""
+        if y is not None:
+            raise ValueError(
+                "y comes from the schema's target column: pass the table alone, fit(table)."
+            )
+        if schema.target is None:
+            raise ValueError(
+                f"{type(self).__name__} needs a target: give one column of the schema "
+                f'{schema.name!r} the role "target".'
+            )
+        return self._open(schema, X, self._schema_targets(schema))
+
+    @abstractmethod
+    def _schema_targets(self, schema: Any) -> Callable[[np.ndarray], np.ndarray]:
+        """A public map of the schema's targets to those of the loss; refuse the wrong kind."""
 
     # Planning: public facts only.
 
@@ -125,12 +152,19 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
         constant = 0.0
         if self.fit_intercept:
             constant = check_scale(self.intercept_scaling, "intercept_scaling")
+        if self.schema is not None:
+            # Encoded rows lie around zero and the schema knows the longest of them.
+            refuse_said_twice(self, "feature_range", "bounds", "center")
+            share = 1.0 if self.row_norm is None else check_scale(self.row_norm, "row_norm")
+            return FeatureBounds(None, share * self.schema.row_norm, None, constant)
         return FeatureBounds(self.feature_range, self.row_norm, self.center, constant, self.bounds)
 
     def _problem(
         self, loss: LinearLoss, budget: Budget, n_rows: int | None, columns: int
     ) -> LinearProblem:
         expected = self.expected_rows
+        if expected is None and self.schema is not None:
+            expected = self.schema.expected
         if expected is not None:
             expected = check_count(expected, "expected_rows", 2**53)
         rows = n_rows if n_rows is not None else expected
@@ -166,10 +200,53 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
+        if self.schema is not None:
+            return self._scores_of_encoded(encode_own(self, X).x)
         table = validate_table(self, X, reset=False, accept_sparse="csr", dtype="numeric")
+        return self._scores_of_encoded(table)
+
+    def _scores_of_encoded(self, table: Any) -> np.ndarray:
         return np.asarray(table @ self.coef_.T + self.intercept_)
 
+    @property
+    def coefficients_(self) -> Any:
+        """``coef_`` by name, in the columns and units of the table; a schema is needed.
+
+        A :class:`~veilspan.tables.named_table.NamedTable`: what a step of each column (its unit, a
+        doubling on a log scale, a year of dates, belonging to a category) adds to the score.
+        """
+        check_is_fitted(self)
+        if self.schema is None:
+            raise AttributeError(
+                "coefficients_ are in the units of a schema, and there is none: use coef_."
+            )
+        from veilspan.tables.user_units import make_coefficients
+
+        return make_coefficients(self.schema, self.coef_, self._names_of_scores())
+
+    def _names_of_scores(self) -> tuple[str, ...]:
+        """What each row of ``coef_`` predicts."""
+        return (str(self.schema.target.name),)
+
+    def _own_scores_and_targets(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Scores of own rows, their encoded targets and weights; rows without a target left out."""
+        if y is not None:
+            raise ValueError(
+                "y comes from the schema's target column: pass the table alone, score(table)."
+            )
+        check_is_fitted(self)
+        encoded = encode_own(self, X, target=True)
+        known = encoded.present
+        if not known.any():
+            raise ValueError("no row of the table has a target: there is nothing to compare with.")
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return self._scores_of_encoded(encoded.x[known]), encoded.y[known], weights
+
     def _rests_on(self) -> tuple[str, ...]:
+        if self.schema is not None:
+            return self._assumptions
         return (*self._assumptions, PUBLIC_BOUNDS if self.bounds is None else PRIVATE_BOUNDS)
 
     def __sklearn_tags__(self) -> Any:

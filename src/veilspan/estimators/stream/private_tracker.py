@@ -55,6 +55,7 @@ from veilspan._scales import check_scale
 from veilspan.curator.silence import quiet
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.charging import open_charge
+from veilspan.estimators.schema_input import SCHEMA_FACTS
 from veilspan.estimators.stream.private_stream import PrivateStream, publish
 from veilspan.estimators.validation import check_count, check_privacy_parameters
 from veilspan.ledger.claims import ending_claims
@@ -239,6 +240,8 @@ def _make_release(tracker: Any) -> StreamRelease:
     if isinstance(kept, bool) or not isinstance(kept, (int, float)) or not 0 <= kept <= 1:
         raise ValueError(f"forgetting must be None or lie in [0, 1]; got {tracker.forgetting!r}.")
     row_norm = check_scale(tracker.row_norm, "row_norm")
+    if tracker.schema is not None:
+        row_norm *= tracker.schema.row_norm
     return StreamRelease(
         tracker.n_components,
         row_norm,
@@ -270,7 +273,7 @@ def _release_block(tracker: Any, stream: PrivateStream, release: StreamRelease) 
             warnings.simplefilter("ignore", WeakGuaranteeWarning)
         asked.fit(block)
     stream.belief = asked.belief_
-    stream.statement = _state_promise(stream, asked.privacy_)
+    stream.statement = _state_promise(tracker, stream, asked.privacy_)
     stream.releases += 1
     if stream.receipt is not None and stream.releases == 1:
         stream.receipt.release(stream.statement.to_dict())
@@ -282,18 +285,21 @@ def _find_charge(stream: PrivateStream) -> dict[str, Any] | None:
     return None if stream.statement is None else stream.statement.ledger
 
 
-def _state_promise(stream: PrivateStream, block: PrivacyStatement) -> PrivacyStatement:
+def _state_promise(tracker: Any, stream: PrivateStream, block: PrivacyStatement) -> PrivacyStatement:
     """The promise for all releases together; one that was not private spoils it for good."""
     before, plan = stream.statement, stream.plan
     most = plan.decisions["blocks of one person"]
     spoiled = before is not None and not before.private
+    schema = tracker.schema
     return replace(
         block,
+        schema=None if schema is None else schema.to_record(),
         epsilon=plan.epsilon,
         events=plan.events,
         unit=f"all rows of one person: at most one in a block, in at most {most} block(s)",
         assumptions=(
             *block.assumptions,
+            *(() if schema is None else (SCHEMA_FACTS,)),
             f"each person has at most one row in a block and appears in at most {most} block(s)",
             f"blocks are {plan.n_rows:,} rows by their place in the stream, which is public; "
             "events are those of one person's worst case, not of the whole stream",
