@@ -22,6 +22,7 @@ LAYERS = [
     "solvers",
     "queries",
     "losses",
+    "tables",
     "curator",
     "privacy",
     "nonprivate",
