@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,12 +29,14 @@ class DaskSchemaTable(SchemaTable):
         cls, schema: Any, X: Any, targets: Callable[[np.ndarray], np.ndarray] | None
     ) -> DaskSchemaTable:
         """Check the columns, and count the rows of each part where it lies."""
-        from veilspan.tables.encoding import check_names
+        from veilspan.tables.encoding import Encoder
+        from veilspan.tables.sources.check_names import check_names
 
         names = column_names(X)
         if names is None or not hasattr(X, "to_delayed"):
             raise TypeError("with a schema, a Dask table is a data frame: its columns need names.")
-        check_names(schema, [str(name) for name in names], target=targets is not None)
+        needed = Encoder(schema, target=targets is not None).columns
+        check_names(SimpleNamespace(names=tuple(map(str, names))), schema, needed=needed)
         parts = list(X.to_delayed())
         if len(parts) >= MOST_PARTS:
             raise ValueError(f"X has {MOST_PARTS:,} parts or more: repartition it to fewer.")
@@ -81,10 +84,9 @@ def encode_part(
     frame: Any, schema: Any, targets: Callable[[np.ndarray], np.ndarray] | None, kept: Any
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
     """One part of a table as numbers, targets and who takes part; a task."""
-    from veilspan.tables.encoding import encode_source
-    from veilspan.tables.sources.open_table import as_source
+    from veilspan.tables.encoding import encode_table
 
-    encoded = encode_source(schema, as_source(frame, schema.file), target=targets is not None)
+    encoded = encode_table(frame, schema, target=targets is not None)
     x, y, present = encoded.x, encoded.y, encoded.present
     if present is None:
         present = np.ones(len(x), dtype=bool)

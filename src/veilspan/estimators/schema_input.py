@@ -78,10 +78,10 @@ class SchemaTable:
         coins : Generator
             Secret, and independent of everything else: who is left out of too many rows.
         """
-        from veilspan.tables.encoding import encode_source
+        from veilspan.tables.encoding import encode_table
 
         with quiet():
-            encoded = encode_source(self.schema, self._source, target=self._targets is not None)
+            encoded = encode_table(self._source, self.schema, target=self._targets is not None)
             x, y, present = encoded.x, encoded.y, encoded.present
             if self._targets is not None:
                 y = self._targets(y)
@@ -186,7 +186,8 @@ def open_schema_table(
     SchemaTable
         ``shape`` is what a plan needs; rows are read later.
     """
-    from veilspan.tables.encoding import check_columns
+    from veilspan.tables.encoding import Encoder
+    from veilspan.tables.sources.check_names import check_names
     from veilspan.tables.sources.open_table import as_source
 
     if not schema.columns_out:
@@ -198,7 +199,7 @@ def open_schema_table(
 
         return DaskSchemaTable.open(schema, X, targets)
     source = as_source(X, schema.file)
-    check_columns(schema, source, target=targets is not None)
+    check_names(source, schema, needed=Encoder(schema, target=targets is not None).columns)
     n_rows = None
     if schema.neighbors == "replace-one":
         n_rows = schema.count if schema.count is not None else source.count_rows()
@@ -219,14 +220,11 @@ def encode_own(estimator: Any, X: Any, *, target: bool = False) -> Any:
     target : bool
         Whether targets are read as well.
     """
-    from veilspan.tables.encoding import check_columns, encode_source
-    from veilspan.tables.sources.open_table import as_source
+    from veilspan.tables.encoding import encode_table
 
     schema = schema_of(estimator)
     check_same_schema(estimator, schema)
-    source = as_source(X, schema.file)
-    check_columns(schema, source, target=target, own=True)
-    return encode_source(schema, source, target=target)
+    return encode_table(X, schema, target=target)
 
 
 def check_same_schema(estimator: Any, schema: Any) -> None:
