@@ -49,10 +49,21 @@ def _ids() -> dict[str, str]:
     return {home: name for name, home in PARTS.items()}
 
 
-def settings_of(value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the positional and named arguments with which its class builds an equal value."""
-    from veilspan.geometry import Euclidean, Manifold, Product
+def build_part(kind: type, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """Build a value of a part's class from what :func:`settings_of` returned for it."""
+    from veilspan.tables.schema import Schema
 
+    # As text it opens no file, whatever a stranger's release names as a list of categories.
+    return Schema.from_toml(*positional, **named) if kind is Schema else kind(*positional, **named)
+
+
+def settings_of(value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the positional and named arguments from which :func:`build_part` makes its equal."""
+    from veilspan.geometry import Euclidean, Manifold, Product
+    from veilspan.tables.schema import Schema
+
+    if isinstance(value, Schema):
+        return (value.to_toml(),), {}
     if isinstance(value, Euclidean):
         return value.point_shape, {}
     if isinstance(value, Product):

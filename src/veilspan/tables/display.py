@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING
 
 from veilspan._printable import printable
@@ -123,6 +122,4 @@ def _facts(column: Column) -> str:
 
 
 def _shorten(text: str) -> str:
-    return (
-        text if len(text) <= _WIDEST else textwrap.shorten(text, _WIDEST - 3)[: _WIDEST - 3] + "..."
-    )
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 3].rstrip(" ,|") + "..."

@@ -358,21 +358,31 @@ def _find_unit_conflicts(
 
 
 def _find_missing_labels(file: FileFormat, columns: tuple[Column, ...]) -> Iterator[Problem]:
+    """Labels that no cell would ever have, since a cell with that text or number is missing."""
     missing = set(file.missing) if _are_texts(file.missing) else set()
+    numbers = {_number_of(text) for text in missing} - {None}
     for column in columns:
         labels: dict[str, Any] = {}
+        hidden = getattr(column, "categories_file", None) is not None
         if isinstance(column, CategoryColumn):
             labels = {"categories": column.categories}
         elif isinstance(column, BooleanColumn):
             labels = {"true": column.true, "false": column.false}
         for key, words in labels.items():
-            both = missing.intersection(words) - {""} if _are_texts(words) else ()
-            for word in sorted(both):
+            texts = [word for word in words if word] if _are_texts(words) else []
+            for word in (w for w in texts if w in missing or _number_of(w) in numbers):
                 yield Problem(
                     f"{place_of('columns', column.name)}.{key}",
-                    f"{show(word)} is in file.missing, so that no cell would ever have it: take it "
-                    "out of one of the two.",
+                    f"{'one of them' if hidden else show(word)} is in file.missing, so that no "
+                    "cell would ever have it: take it out of one of the two.",
                 )
+
+
+def _number_of(text: str) -> float | None:
+    try:
+        return float(text) if text.isascii() else None
+    except ValueError:
+        return None
 
 
 def _are_texts(words: Any) -> bool:
