@@ -122,6 +122,7 @@ class MatrixCompletion(PrivacyParameters, PrivateEstimator):
 
     _assumptions: ClassVar[tuple[str, ...]] = (JOINT, PUBLIC_ITEMS)
     _unit: ClassVar[str] = "one user: all of her ratings"
+    _protects: ClassVar[str] = "user"
     _solver_label: ClassVar[str] = " ({0.solver.name})"
 
     solver: str | CompletionSolver = "auto"
