@@ -87,13 +87,16 @@ def fits():
 
 
 @pytest.mark.parametrize("name", fits())
-def test_everything_else_is_charged_as_well(file_ledger, data, name):
+def test_everything_else_is_charged_as_well(file_ledger, name):
     fit = fits()[name]
+    unit = "user" if name == "MatrixCompletion" else "row"
+    data = file_ledger.dataset("d", 1000, 1e-6, unit=unit)
     made = fit(data)
     plan = made.plan if name == "minimize" else made.plan_
     statement = made.privacy if name == "minimize" else made.privacy_
     assert statement.ledger["entry"] == 3
     assert data.spent().account.spent == cost_of(plan, data.spent().rules)
+    assert data.entry(3).content["unit"] == unit
     with file_ledger.session("d"):
         fit(None)
     assert [data.spent().charges, data.spent().released] == [2, 2]

@@ -76,8 +76,9 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     _charges: ClassVar[bool] = True
     #: How a plan's method names the solver, behind the estimator's name.
     _solver_label: ClassVar[str] = ""
-    #: Who is protected.
+    #: Who is protected, as a statement says it, and in one word, as accounts compare it.
     _unit: ClassVar[str] = "one row of the table"
+    _protects: ClassVar[str] = "row"
 
     epsilon: float
     delta: float

@@ -130,6 +130,7 @@ class MatrixCompletion(TableParameters, PrivateEstimator):
 
     _assumptions: ClassVar[tuple[str, ...]] = (JOINT, PUBLIC_ITEMS)
     _unit: ClassVar[str] = "one user: all of her ratings"
+    _protects: ClassVar[str] = "user"
     _solver_label: ClassVar[str] = " ({0.solver.name})"
 
     solver: str | CompletionSolver = "auto"
