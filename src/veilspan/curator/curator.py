@@ -52,7 +52,7 @@ from veilspan.curator.query import RowQuery
 from veilspan.curator.row_maps import ROW_MAPS
 from veilspan.curator.rows import Block, Rows
 from veilspan.curator.silence import Silence
-from veilspan.curator.tape import Question, current_tape, fingerprint
+from veilspan.curator.tape import CURRENT_TAPE, Question, fingerprint
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.discrete import add_discrete_noise
 from veilspan.privacy.errors import PrivacyError
@@ -243,7 +243,7 @@ class Curator:
     @property
     def recorded(self) -> bool:
         """Whether answers go to a tape, which makes the release not private."""
-        return current_tape() is not None
+        return CURRENT_TAPE.get() is not None
 
     def answer(
         self,
@@ -269,15 +269,17 @@ class Curator:
         """
         _check_bounds(query, self._plan.neighbors)
         space = query.space(self._plan.n_features, point)
-        charged = self._charge(event, noise_multiplier)
+        charged = self._meter.charge(event + self._suffix, noise_multiplier)
         if isinstance(charged, ObjectiveEvent):
             raise PrivacyError(f"{event!r} pays for a minimum, not for a sum.")
         sampling, step = None, self._source.next_step()
         if isinstance(charged, SampledGaussianEvent):
             sampling = Sampling(charged.sampling_rate, self._source, step)
-        scale = self._scale(query, point, space, charged)
+        # The noise covers the rounding of a sum over blocks of just this many rows.
+        stride = self._executor.block_rows(query, point)
+        scale = self._scale(query, point, space, charged, stride)
         with Silence(not self._source.secure):
-            exact = self._executor.clipped_sum(query, point, space, sampling)
+            exact = self._executor.clipped_sum(query, point, space, sampling, stride)
             given = self._release(exact, scale, query, point, charged)
         return Answer(space.project(given), scale.std, charged)
 
@@ -308,18 +310,22 @@ class Curator:
     def _charge(self, event: str, noise_multiplier: float | None = None) -> Event:
         return self._meter.charge(event + self._suffix, noise_multiplier)
 
-    def _scale(self, query: RowQuery, point: Any, space: AnswerSpace, charged: Event) -> NoiseScale:
+    def _scale(
+        self, query: RowQuery, point: Any, space: AnswerSpace, charged: Event, stride: int
+    ) -> NoiseScale:
         """Noise of one answer, from public numbers only."""
+        sensitivity, size = self._sensitivity(query, charged), space.coordinates
         slack = self._executor.rounding_slack(
             query,
             point,
             self._plan.neighbors,
             sampled=isinstance(charged, SampledGaussianEvent),
+            rows_per_block=stride,
         )
         return noise_scale(
             charged.noise_multiplier,
-            self._sensitivity(query, charged),
-            space.coordinates,
+            sensitivity,
+            size,
             largest=(self._plan.n_rows or MAX_ROWS) * query.bound,
             float_slack=slack,
         )
@@ -339,7 +345,7 @@ class Curator:
                 f"{query.name} produced a sum that is not finite: it must return finite "
                 "contributions, or leave out rows of weight 0. Run veilspan.check_query on it."
             )
-        tape = current_tape()
+        tape = CURRENT_TAPE.get()
         if tape is None:
             return self._add_noise(exact, scale)
         question = Question(

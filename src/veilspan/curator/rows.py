@@ -83,17 +83,16 @@ class Rows:
         self.is_sparse = not isinstance(x, np.ndarray)
 
     def blocks(self, rows_per_block: int) -> Iterator[Block]:
-        """Yield the table as float64 blocks of at most ``rows_per_block`` rows, in order.
+        """The table as float64 blocks of at most ``rows_per_block`` rows, in order.
 
         Blocks of a float64 table are views. They are kept for the next walk of the same stride:
         cutting a sparse table and measuring its rows takes longer than many a sum over them.
         """
         if self._x.dtype != np.float64:
-            yield from self._cut(rows_per_block)
-            return
+            return self._cut(rows_per_block)
         if self._views is None or self._views[0] != rows_per_block:
             self._views = (rows_per_block, list(self._cut(rows_per_block)))
-        yield from self._views[1]
+        return iter(self._views[1])
 
     def _cut(self, rows_per_block: int) -> Iterator[Block]:
         for start in range(0, self.n_rows, rows_per_block):

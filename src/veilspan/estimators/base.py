@@ -17,12 +17,12 @@ from veilspan.curator.rows import Rows
 from veilspan.curator.silence import Discretion
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
 from veilspan.estimators.publishing import Kept
-from veilspan.estimators.validation import check_privacy_parameters, validate_table
+from veilspan.estimators.validation import validate_table
 from veilspan.ledger.claims import ending_claims
 from veilspan.ledger.session import dataset_of
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import LoudNoiseWarning, NotPrivateWarning, WeakGuaranteeWarning
-from veilspan.privacy.neighbors import Neighbors
+from veilspan.privacy.neighbors import RELATIONS, Neighbors, check_neighbors
 from veilspan.privacy.noise import NoiseSource, noise_source
 from veilspan.privacy.plan import Plan
 from veilspan.privacy.statement import PrivacyStatement
@@ -70,6 +70,8 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     _charges: ClassVar[bool] = True
     #: How a plan's method names the solver, behind the estimator's name.
     _solver_label: ClassVar[str] = ""
+    #: Whether a fit needs targets beside the rows.
+    _needs_targets: ClassVar[bool] = False
     #: Who is protected.
     _unit: ClassVar[str] = "one row of the table"
 
@@ -122,7 +124,7 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
             prepared = self._prepare(budget, neighbors, known, n_features)
             plan = Plan(
                 method=type(self).__name__ + self._solver_label.format(prepared),
-                budget=self._planned_budget(budget, prepared),
+                budget=prepared.stated or budget,
                 neighbors=neighbors,
                 n_rows=prepared.problem.n_rows,
                 n_features=n_features,
@@ -131,10 +133,6 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
                 decisions=prepared.decisions,
             )
         return plan, prepared
-
-    def _planned_budget(self, budget: Budget, prepared: Prepared[Any, Any]) -> Budget:
-        """What the plan may cost: what the user said, whatever a solver has prepared."""
-        return budget
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from the rows of ``X`` within the budget.
@@ -150,8 +148,8 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
 
     def _learn(self, table: Any, targets: Any = None) -> Self:
         """Plan, charge, run, record: the one way from a checked table to fitted attributes."""
-        source = noise_source(self.random_state)
         plan, prepared = self._draft(table.shape[0], table.shape[1])
+        source = noise_source(self.random_state)
         dataset = dataset_of(self.ledger) if self._charges else None
         if dataset is None:
             _warn(plan, source, prepared.warning)
@@ -202,7 +200,21 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.target_tags.required = self._needs_targets
         return tags
+
+
+def check_privacy_parameters(estimator: Any) -> Neighbors:
+    """Check the parameters that all private estimators share, apart from the budget.
+
+    Returns the neighbour relation, known to be one.
+    """
+    if estimator.neighbors not in RELATIONS:
+        check_neighbors(estimator.neighbors)
+    if estimator.noise not in ("grid", "exact"):
+        raise ValueError(f'noise must be "grid" or "exact"; got {estimator.noise!r}.')
+    relation: Neighbors = estimator.neighbors
+    return relation
 
 
 def rows_of(table: Any, targets: Any = None) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from veilspan.curator.tape import current_tape
+from veilspan.curator.tape import CURRENT_TAPE
 from veilspan.ledger.dataset import Dataset, Receipt, Request
 from veilspan.ledger.errors import LedgerError
 from veilspan.ledger.releases import question_of
@@ -58,7 +58,7 @@ def open_charge(dataset: Dataset, estimator: Any, plan: Plan, source: NoiseSourc
     reasons = (
         (not plan.budget.is_private, "epsilon is infinite"),
         (not source.secure, "random_state is a seed"),
-        (current_tape() is not None, "the exact answers are recorded on a tape"),
+        (CURRENT_TAPE.get() is not None, "the exact answers are recorded on a tape"),
     )
     request = Request(
         plan=plan,

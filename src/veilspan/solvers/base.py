@@ -106,6 +106,9 @@ class Prepared(Generic[P, R]):
         Whether the solver spends the rest of the budget as it goes, by earlier answers.
     stages : tuple of stages
         What comes before the solver.
+    stated : Budget or None
+        What the plan states in place of the budget that was given, where somebody gave the noise of
+        the steps instead: what that comes to.
     paired : bool
         Whether the curator gets differences of randomly paired rows in place of rows.
     asked : str or None
@@ -121,6 +124,7 @@ class Prepared(Generic[P, R]):
     decisions: Mapping[str, Any] = field(default_factory=dict)
     adaptive: bool = False
     stages: tuple[Stage, ...] = ()
+    stated: Budget | None = None
     paired: bool = False
     asked: str | None = None
     warning: str | None = None
@@ -238,7 +242,9 @@ class NamedSolver(NamedTuple):
         return getattr(import_module(f"veilspan.solvers.{module}"), kind)(**self.settings)
 
 
-def find_solver(solver: Any, named: Mapping[str, NamedSolver], example: str, *needs: str) -> Any:
+def find_solver(
+    solver: Any, *, named: Mapping[str, NamedSolver], example: str, needs: tuple[str, ...] = ()
+) -> Any:
     """The solver of a name, or the one that was given.
 
     Parameters
@@ -249,7 +255,7 @@ def find_solver(solver: Any, named: Mapping[str, NamedSolver], example: str, *ne
         Names that the family knows.
     example : str
         A solver of the family, as a user would write it.
-    *needs : str
+    needs : tuple of str
         What solvers of the family have beside the protocol.
     """
     if isinstance(solver, str):

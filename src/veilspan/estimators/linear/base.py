@@ -49,6 +49,7 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
     """
 
     _solver_label: ClassVar[str] = " ({0.name})"
+    _needs_targets: ClassVar[bool] = True
     #: What ``validate_data`` is asked to accept as targets.
     _y_options: ClassVar[dict[str, Any]] = {}
 
@@ -171,11 +172,6 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
 
     def _rests_on(self) -> tuple[str, ...]:
         return (*self._assumptions, PUBLIC_BOUNDS if self.bounds is None else PRIVATE_BOUNDS)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
 
 
 def strength_per_row(value: float | None, rows: int | None, name: str) -> float | None:

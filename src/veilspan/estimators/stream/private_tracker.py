@@ -53,10 +53,10 @@ import numpy as np
 
 from veilspan._scales import check_scale
 from veilspan.curator.silence import quiet
-from veilspan.estimators.base import PrivateEstimator
+from veilspan.estimators.base import PrivateEstimator, check_privacy_parameters
 from veilspan.estimators.charging import open_charge
 from veilspan.estimators.stream.private_stream import PrivateStream, publish
-from veilspan.estimators.validation import check_count, check_privacy_parameters
+from veilspan.estimators.validation import check_count
 from veilspan.ledger.claims import ending_claims
 from veilspan.ledger.session import dataset_of
 from veilspan.privacy.budget import Budget
