@@ -34,8 +34,8 @@ class EightyPercentNoise(Curator):
 class BatchNoiseOverN(Curator):
     """The noise of a sampled sum divided by the number of rows, as if it were a mean's."""
 
-    def _scale(self, query, point, space, charged, stride):
-        scale = super()._scale(query, point, space, charged, stride)
+    def _scale(self, query, point, space, charged, sensitivity, stride):
+        scale = super()._scale(query, point, space, charged, sensitivity, stride)
         if isinstance(charged, SampledGaussianEvent):
             return replace(scale, std=scale.std / self.n_rows)
         return scale
@@ -44,7 +44,7 @@ class BatchNoiseOverN(Curator):
 class SensitivityOfAddRemove(Curator):
     """Calibrated for add-remove, claimed for replace-one."""
 
-    def _sensitivity(self, query, charged):
+    def _sensitivity(self, query, charged, declared):
         return query.bound
 
 

@@ -59,7 +59,6 @@ from veilspan.privacy.errors import PrivacyError
 from veilspan.privacy.events import Event, ObjectiveEvent, SampledGaussianEvent
 from veilspan.privacy.grid import MAX_ROWS, NoiseScale, add_noise, noise_scale
 from veilspan.privacy.meter import GaussianFilter, meter_for
-from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.noise import NoiseSource
 from veilspan.privacy.plan import Plan, PlanPart
 from veilspan.privacy.spaces import AnswerSpace
@@ -267,7 +266,12 @@ class Curator:
             Noise std over sensitivity, under an adaptive plan. A question that the plan names need
             not say it: it then has the planned noise.
         """
-        _check_bounds(query, self._plan.neighbors)
+        declared = query.sensitivity(self._plan.neighbors)
+        for number in (query.bound, declared):
+            if not (number > 0 and math.isfinite(number)):
+                raise ValueError(
+                    f"{query.name}: bound and sensitivity must be positive and finite."
+                )
         space = query.space(self._plan.n_features, point)
         charged = self._meter.charge(event + self._suffix, noise_multiplier)
         if isinstance(charged, ObjectiveEvent):
@@ -277,7 +281,8 @@ class Curator:
             sampling = Sampling(charged.sampling_rate, self._source, step)
         # The noise covers the rounding of a sum over blocks of just this many rows.
         stride = self._executor.block_rows(query, point)
-        scale = self._scale(query, point, space, charged, stride)
+        sensitivity = self._sensitivity(query, charged, declared)
+        scale = self._scale(query, point, space, charged, sensitivity, stride)
         with Silence(not self._source.secure):
             exact = self._executor.clipped_sum(query, point, space, sampling, stride)
             given = self._release(exact, scale, query, point, charged)
@@ -311,10 +316,16 @@ class Curator:
         return self._meter.charge(event + self._suffix, noise_multiplier)
 
     def _scale(
-        self, query: RowQuery, point: Any, space: AnswerSpace, charged: Event, stride: int
+        self,
+        query: RowQuery,
+        point: Any,
+        space: AnswerSpace,
+        charged: Event,
+        sensitivity: float,
+        stride: int,
     ) -> NoiseScale:
         """Noise of one answer, from public numbers only."""
-        sensitivity, size = self._sensitivity(query, charged), space.coordinates
+        size = space.coordinates
         slack = self._executor.rounding_slack(
             query,
             point,
@@ -330,11 +341,9 @@ class Curator:
             float_slack=slack,
         )
 
-    def _sensitivity(self, query: RowQuery, charged: Event) -> float:
+    def _sensitivity(self, query: RowQuery, charged: Event, declared: float) -> float:
         """What the event's multiplier refers to: see ``privacy.events``."""
-        if isinstance(charged, SampledGaussianEvent):
-            return query.bound
-        return query.sensitivity(self._plan.neighbors)
+        return query.bound if isinstance(charged, SampledGaussianEvent) else declared
 
     def _release(
         self, exact: np.ndarray, scale: NoiseScale, query: RowQuery, point: Any, charged: Event
@@ -365,10 +374,3 @@ class Curator:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("a curator holds rows and is never pickled or copied.")
-
-
-def _check_bounds(query: RowQuery, neighbors: Neighbors) -> None:
-    """Refuse a query whose bound or sensitivity is no positive number."""
-    for number in (query.bound, query.sensitivity(neighbors)):
-        if not (number > 0 and math.isfinite(number)):
-            raise ValueError(f"{query.name}: bound and sensitivity must be positive and finite.")

@@ -156,15 +156,9 @@ class Start:
         return leading_eigenvectors(self.moment, n_components)[1].T
 
 
-def ask_start(
-    curator: Curator,
-    n_rows: float,
-    center: np.ndarray | None,
-    *,
-    noise_multiplier: float | None = None,
-) -> Start:
-    """Release the mean of x x^T over unit rows, charged to the event ``"start"``."""
-    answer = curator.answer(SphericalMoment(center), event=START, noise_multiplier=noise_multiplier)
+def ask_start(curator: Curator, n_rows: float, center: np.ndarray | None) -> Start:
+    """Release the mean of x x^T over unit rows, charged to the planned event ``"start"``."""
+    answer = curator.answer(SphericalMoment(center), event=START)
     return Start(answer.value / n_rows, answer.noise_std / n_rows)
 
 
