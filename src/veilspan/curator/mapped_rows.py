@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
@@ -36,8 +35,23 @@ def map_rows(rows: Rows, row_map: Callable[[Block], Block], n_features: int) -> 
     Rows
         Mapped once if that takes at most ``KEPT_BYTES``; block by block, each time, if more.
     """
-    mapped = MappedRows(rows, row_map, n_features)
-    return mapped.materialise() if mapped.materialised_bytes() <= KEPT_BYTES else mapped
+    if isinstance(rows._x, np.ndarray):
+        size = 8 * rows.n_rows * n_features
+    else:  # a number and its place
+        size = 16 * (int(rows._x.nnz) + rows.n_rows)
+    return map_now(rows, row_map) if size <= KEPT_BYTES else MappedRows(rows, row_map, n_features)
+
+
+def map_now(rows: Rows, row_map: Callable[[Block], Block]) -> Rows:
+    """Map all rows now, and return the mapped table as ordinary rows."""
+    parts = []
+    for block in rows.blocks(_ROWS_AT_ONCE):
+        parts.append(row_map(block).x)
+    if isinstance(parts[0], np.ndarray):
+        return Rows.checked_before(np.concatenate(parts), rows._y)
+    from scipy import sparse
+
+    return Rows.checked_before(sparse.csr_array(sparse.vstack(parts, format="csr")), rows._y)
 
 
 class MappedRows(Rows):
@@ -57,25 +71,6 @@ class MappedRows(Rows):
         for block in self._before.blocks(rows_per_block):
             yield self._map(block)
 
-    def materialised_bytes(self) -> int:
-        """Size of the mapped table: 8 bytes a number, 16 with its place if sparse."""
-        if isinstance(self._x, np.ndarray):
-            return 8 * self.n_rows * self.n_features
-        return 16 * (int(self._x.nnz) + self.n_rows)
-
-    def materialise(self) -> Rows:
-        """Map all rows now and return the mapped table as ordinary rows."""
-        parts = [block.x for block in self.blocks(_ROWS_AT_ONCE)]
-        return Rows.checked_before(_stack(parts), self._y)
-
     def paired(self, coins: np.random.Generator, least: int = 4) -> Rows:
         """Not offered: no method pairs mapped rows."""
         raise TypeError("mapped rows are not paired: pair the rows first, then map them.")
-
-
-def _stack(parts: list[Any]) -> Any:
-    if isinstance(parts[0], np.ndarray):
-        return np.concatenate(parts)
-    from scipy import sparse
-
-    return sparse.csr_array(sparse.vstack(parts, format="csr"))
