@@ -47,7 +47,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from veilspan.curator.memory import Executor, Sampling
+from veilspan.curator.memory import Executor, MemoryExecutor, Sampling
 from veilspan.curator.query import RowQuery
 from veilspan.curator.row_maps import ROW_MAPS
 from veilspan.curator.rows import Block, Rows
@@ -105,7 +105,7 @@ class Curator:
     """
 
     def __init__(
-        self, rows: Rows, plan: Plan, source: NoiseSource, *, noise: NoiseKind = "grid"
+        self, rows: Any, plan: Plan, source: NoiseSource, *, noise: NoiseKind = "grid"
     ) -> None:
         if noise not in ("grid", "exact"):
             raise ValueError(f'noise must be "grid" or "exact"; got {noise!r}.')
@@ -120,7 +120,9 @@ class Curator:
         self._noise = noise
         self._meter = meter_for(plan)
         self._rows = rows
-        self._executor: Executor = rows.executor()
+        # Sums over rows in memory run here; rows that lie elsewhere say where theirs do.
+        in_memory = isinstance(rows, Rows)
+        self._executor: Executor = MemoryExecutor(rows) if in_memory else rows.executor()
         self._suffix = ""
 
     def mapped(
@@ -152,7 +154,8 @@ class Curator:
         view = self._view(budget, events, n_features)
         with Silence(not self._source.secure):
             view._rows = self._rows.mapped(row_map, n_features)
-            view._executor = view._rows.executor()
+            in_memory = isinstance(view._rows, Rows)
+            view._executor = MemoryExecutor(view._rows) if in_memory else view._rows.executor()
         return view
 
     def part(self, budget: Budget, events: tuple[Event, ...], suffix: str = "") -> Self:
@@ -195,7 +198,7 @@ class Curator:
     @property
     def is_sparse(self) -> bool:
         """Whether the table is stored sparse, which is part of its public form."""
-        return self._rows.is_sparse
+        return bool(self._rows.is_sparse)
 
     @property
     def noise(self) -> NoiseKind:

@@ -14,6 +14,8 @@ from veilspan.curator.row_maps import row_dots, row_map
 
 # Larger numbers would overflow when squared and summed; nothing measured is that large.
 LARGEST_VALUE = 1e140
+#: Rows that are mapped in one go when the mapped table is kept.
+MAPPED_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
@@ -100,17 +102,44 @@ class Rows:
             targets = None if self._y is None else self._y[part]
             yield Block(_as_float(_rows_of(self._x, part)), targets)
 
-    def executor(self) -> Any:
-        """Where sums over these rows run."""
-        from veilspan.curator.memory import MemoryExecutor
-
-        return MemoryExecutor(self)
-
     def mapped(self, row_map: Callable[[Block], Block], n_features: int) -> Rows:
-        """The rows after a public map of each (see ``map_rows``)."""
-        from veilspan.curator.mapped_rows import map_rows
+        """The rows after a public map that looks at one row at a time.
 
-        return map_rows(self, row_map, n_features)
+        Neighbouring tables stay neighbouring: whoever exchanges, adds or removes one row before the
+        map does so after it. The map is a part of the preparation of rows and costs nothing.
+
+        Parameters
+        ----------
+        row_map : callable
+            From a block to a block with the same rows in the same order.
+        n_features : int
+            Columns after the map.
+
+        Returns
+        -------
+        Rows
+            Mapped once if the mapped table is small; block by block, each time, if not.
+        """
+        from veilspan.curator import mapped_rows
+
+        if isinstance(self._x, np.ndarray):
+            size = 8 * self.n_rows * n_features
+        else:  # a number and its place
+            size = 16 * (int(self._x.nnz) + self.n_rows)
+        if size > mapped_rows.KEPT_BYTES:
+            return mapped_rows.MappedRows(self, row_map, n_features)
+        return self.map_now(row_map)
+
+    def map_now(self, row_map: Callable[[Block], Block]) -> Rows:
+        """Map all rows now, and return the mapped table as ordinary rows."""
+        parts = []
+        for block in self.blocks(MAPPED_AT_ONCE):
+            parts.append(row_map(block).x)
+        if isinstance(parts[0], np.ndarray):
+            return Rows.checked_before(np.concatenate(parts), self._y)
+        from scipy import sparse
+
+        return Rows.checked_before(sparse.csr_array(sparse.vstack(parts, format="csr")), self._y)
 
     @classmethod
     def checked_before(cls, x: Any, y: Any = None) -> Rows:
@@ -131,6 +160,17 @@ class Rows:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("rows are never pickled: a copy would leave the curator.")
+
+
+def rows_of(table: Any, targets: Any = None) -> Any:
+    """Rows for a curator: of a table in memory, or of one on a cluster."""
+    from veilspan.curator.dask.table import DaskTable
+
+    if isinstance(table, DaskTable):
+        from veilspan.curator.dask.rows import DaskRows
+
+        return DaskRows(table, targets)
+    return Rows(table, targets)
 
 
 class _PairedRows(Rows):

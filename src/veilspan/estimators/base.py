@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from veilspan._version import __version__
 from veilspan.curator.curator import Curator
 from veilspan.curator.dask.table import DaskTable
-from veilspan.curator.rows import Rows
+from veilspan.curator.rows import rows_of
 from veilspan.curator.silence import Discretion
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
 from veilspan.estimators.publishing import Kept
@@ -122,13 +122,16 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
             known = None
         with np.errstate(all="ignore"):  # tails of losses underflow, whatever np.seterr says
             prepared = self._prepare(budget, neighbors, known, n_features)
+            events = prepared.events
+            for stage in reversed(prepared.stages):  # those of the first stage are asked first
+                events = (*stage.events, *events)
             plan = Plan(
                 method=type(self).__name__ + self._solver_label.format(prepared),
                 budget=prepared.stated or budget,
                 neighbors=neighbors,
                 n_rows=prepared.problem.n_rows,
                 n_features=n_features,
-                events=prepared.all_events,
+                events=events,
                 adaptive=prepared.adaptive,
                 decisions=prepared.decisions,
             )
@@ -189,13 +192,10 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         """What the promise rests on beyond what all estimators assume."""
         return self._assumptions
 
-    def _rows_for_curator(self, table: Any, targets: Any) -> Rows:
-        """What goes to the curator: the table's rows and their targets.
-
-        Whoever maps them here does so inside ``quiet``: the form of the table was checked, the rest
-        is the rows' alone.
-        """
-        return rows_of(table, targets)
+    #: What goes to the curator: the table's rows and their targets. Whoever maps them in a method
+    #: of this name does so inside ``quiet``: the form of the table was checked, the rest is the
+    #: rows' alone.
+    _rows_for_curator: ClassVar[Any] = staticmethod(rows_of)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -215,15 +215,6 @@ def check_privacy_parameters(estimator: Any) -> Neighbors:
         raise ValueError(f'noise must be "grid" or "exact"; got {estimator.noise!r}.')
     relation: Neighbors = estimator.neighbors
     return relation
-
-
-def rows_of(table: Any, targets: Any = None) -> Any:
-    """Rows for a curator: of a table in memory, or of one on a cluster."""
-    if isinstance(table, DaskTable):
-        from veilspan.curator.dask.rows import DaskRows
-
-        return DaskRows(table, targets)
-    return Rows(table, targets)
 
 
 def _warn(plan: Plan, source: NoiseSource, loud: str | None) -> None:

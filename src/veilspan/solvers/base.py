@@ -30,6 +30,7 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.calibration import calibrate_noise
 from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
+from veilspan.privacy.plan import Plan, PlanPart
 from veilspan.queries.moments import RowCount
 
 COUNT = "count"
@@ -134,11 +135,6 @@ class Prepared(Generic[P, R]):
         """Name of the solver that was asked for."""
         return self.asked or self.solver.name
 
-    @property
-    def all_events(self) -> tuple[Event, ...]:
-        """Events of the stages and of the solver, in the order in which they are asked."""
-        return (*(event for stage in self.stages for event in stage.events), *self.events)
-
     def run(self, curator: Curator) -> Outcome:
         """Pass the stages, then run the solver on what they leave."""
         maps: list[Any] = []
@@ -206,9 +202,9 @@ def count_rows(curator: Curator) -> float:
     return max(1.0, float(curator.answer(RowCount(), event=COUNT).value[0]))
 
 
-def planned_event(curator: Curator, name: str) -> Event:
+def planned_event(plan: Plan | PlanPart, name: str) -> Event:
     """The event of a name among those that are planned for a solver."""
-    for event in curator.plan.events:
+    for event in plan.events:
         if event.name == name:
             return event
     raise ValueError(f"the plan has no event named {name!r}.")

@@ -34,7 +34,7 @@ from veilspan.curator.dask.tasks import (
     task,
     wait_for,
 )
-from veilspan.curator.mapped_rows import KEPT_BYTES, MappedRows, map_now
+from veilspan.curator.mapped_rows import KEPT_BYTES, MappedRows
 from veilspan.curator.memory import GROUP, MemoryExecutor, PartSampling, Sampling, block_rows
 from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Block, Rows
@@ -193,7 +193,7 @@ class Look:
             rows = rows.paired(np.random.default_rng(self.pairs[0]), least=2)
         if self.row_map is not None:
             if self.keep and rows.n_rows > 1:
-                return map_now(rows, self.row_map)
+                return rows.map_now(self.row_map)
             return MappedRows(rows, self.row_map, self.n_features)
         return rows
 

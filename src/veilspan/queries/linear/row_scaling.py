@@ -103,7 +103,8 @@ class RowScaling:
             np.divide(x, self.scale, out=rows[:, : x.shape[1]])
         if self.intercept > 0:
             rows[:, -1] = self.intercept
-        rows *= self._shortening(row_dots(rows, rows))[:, None]
+        # A row whose squared length is beyond float64 becomes 0.
+        rows *= (1.0 / np.maximum(np.sqrt(row_dots(rows, rows)), self.row_norm))[:, None]
         return rows
 
     def _sparse(self, x: Any) -> Any:
@@ -120,9 +121,6 @@ class RowScaling:
         if self.intercept > 0:
             constant = np.full((x.shape[0], 1), self.intercept)
             rows = sparse.csr_array(sparse.hstack([rows, constant], format="csr"))
-        rows.data *= np.repeat(self._shortening(sparse_squares(rows)), np.diff(rows.indptr))
+        factors = 1.0 / np.maximum(np.sqrt(sparse_squares(rows)), self.row_norm)
+        rows.data *= np.repeat(factors, np.diff(rows.indptr))
         return rows
-
-    def _shortening(self, squares: np.ndarray) -> np.ndarray:
-        """1 / max(|v|, R), of |v|^2; 0 for a row whose squared length is beyond float64."""
-        return np.asarray(1.0 / np.maximum(np.sqrt(squares), self.row_norm))

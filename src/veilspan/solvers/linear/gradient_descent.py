@@ -107,8 +107,9 @@ class GradientDescent(Clips):
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Descend from zero (or the point nearest to it that the penalty allows)."""
-        steps, rows = planned_event(curator, STEP).count, count_rows(curator)
-        budget = curator.plan.budget
+        plan = curator.plan
+        budget, steps = plan.budget, planned_event(plan, STEP).count
+        rows = problem.n_rows or count_rows(curator)
         size, bound = self._step(problem, budget), clip_bound(problem.loss, budget, self.clip)
         tolerance = self.tolerance
         if tolerance is None:
@@ -197,7 +198,7 @@ class StochasticGradient(Clips):
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Descend from zero (or the point nearest to it that the penalty allows)."""
-        steps = planned_event(curator, STEP).count
+        steps = planned_event(curator.plan, STEP).count
         bound = clip_bound(problem.loss, curator.plan.budget, self.clip)
         query = SlopeGradient(problem.loss, bound)
         size = self.step or 2.0 / problem.loss.smoothness * (1.0 - self.momentum)

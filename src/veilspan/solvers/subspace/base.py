@@ -119,7 +119,7 @@ def find_rows_and_center(
     curator: Curator, problem: SubspaceProblem
 ) -> tuple[float, np.ndarray | None]:
     """Number of rows (at least 1) and centre of a problem: what is public, or what is asked for."""
-    n_rows = count_rows(curator)
+    n_rows = problem.n_rows or count_rows(curator)
     if problem.private_center is None:
         return n_rows, problem.center
     return n_rows, curator.answer(RowSum(problem.private_center), event=MEAN).value / n_rows
