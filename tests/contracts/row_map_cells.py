@@ -340,13 +340,13 @@ MAPS = {
     ),
     **scaling_cells(
         "feature ranges",
-        ESTIMATORS + "feature_bounds.FeatureMap.__call__",
+        QUERIES + "linear.row_scaling.RowScaling.__call__",
         RANGES.map_for(6, False),
         RANGES.map_for(6, True),
     ),
     **scaling_cells(
         "feature lengths",
-        ESTIMATORS + "feature_bounds.FeatureMap.__call__",
+        QUERIES + "linear.row_scaling.RowScaling.__call__",
         LENGTHS.map_for(6, False),
         LENGTHS.map_for(6, True),
     ),

@@ -76,7 +76,7 @@ def test_maps_samples_and_pairs_carry_absence():
     rows = Rows(x, None, present)
     mapped = MappedRows(rows, RowScaling(intercept=0.3), 4)
     assert [b.present.tolist() for b in mapped.blocks(20)] == [present.tolist()]
-    (block,) = mapped.materialise().blocks(20)
+    (block,) = rows.map_now(RowScaling(intercept=0.3)).blocks(20)
     assert block.present.tolist() == present.tolist()
     assert block.take(np.arange(20) < 5).present.tolist() == present[:5].tolist()
     pairs = rows.paired(np.random.default_rng(2))

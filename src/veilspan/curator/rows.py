@@ -14,6 +14,8 @@ from veilspan.curator.row_maps import row_dots, row_map
 
 # Larger numbers would overflow when squared and summed; nothing measured is that large.
 LARGEST_VALUE = 1e140
+#: Rows that are mapped in one go when the mapped table is kept.
+MAPPED_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
@@ -91,17 +93,16 @@ class Rows:
         self.is_sparse = not isinstance(x, np.ndarray)
 
     def blocks(self, rows_per_block: int) -> Iterator[Block]:
-        """Yield the table as float64 blocks of at most ``rows_per_block`` rows, in order.
+        """The table as float64 blocks of at most ``rows_per_block`` rows, in order.
 
         Blocks of a float64 table are views. They are kept for the next walk of the same stride:
         cutting a sparse table and measuring its rows takes longer than many a sum over them.
         """
         if self._x.dtype != np.float64:
-            yield from self._cut(rows_per_block)
-            return
+            return self._cut(rows_per_block)
         if self._views is None or self._views[0] != rows_per_block:
             self._views = (rows_per_block, list(self._cut(rows_per_block)))
-        yield from self._views[1]
+        return iter(self._views[1])
 
     def _cut(self, rows_per_block: int) -> Iterator[Block]:
         for start in range(0, self.n_rows, rows_per_block):
@@ -110,17 +111,45 @@ class Rows:
             present = None if self._present is None else self._present[part]
             yield Block(_as_float(_rows_of(self._x, part)), targets, present)
 
-    def executor(self) -> Any:
-        """Where sums over these rows run."""
-        from veilspan.curator.memory import MemoryExecutor
-
-        return MemoryExecutor(self)
-
     def mapped(self, row_map: Callable[[Block], Block], n_features: int) -> Rows:
-        """The rows after a public map of each (see ``map_rows``)."""
-        from veilspan.curator.mapped_rows import map_rows
+        """The rows after a public map that looks at one row at a time.
 
-        return map_rows(self, row_map, n_features)
+        Neighbouring tables stay neighbouring: whoever exchanges, adds or removes one row before the
+        map does so after it. The map is a part of the preparation of rows and costs nothing.
+
+        Parameters
+        ----------
+        row_map : callable
+            From a block to a block with the same rows in the same order.
+        n_features : int
+            Columns after the map.
+
+        Returns
+        -------
+        Rows
+            Mapped once if the mapped table is small; block by block, each time, if not.
+        """
+        from veilspan.curator import mapped_rows
+
+        if isinstance(self._x, np.ndarray):
+            size = 8 * self.n_rows * n_features
+        else:  # a number and its place
+            size = 16 * (int(self._x.nnz) + self.n_rows)
+        if size > mapped_rows.KEPT_BYTES:
+            return mapped_rows.MappedRows(self, row_map, n_features)
+        return self.map_now(row_map)
+
+    def map_now(self, row_map: Callable[[Block], Block]) -> Rows:
+        """Map all rows now, and return the mapped table as ordinary rows."""
+        parts = []
+        for block in self.blocks(MAPPED_AT_ONCE):
+            parts.append(row_map(block).x)
+        if isinstance(parts[0], np.ndarray):
+            return Rows.checked_before(np.concatenate(parts), self._y, self._present)
+        from scipy import sparse
+
+        x = sparse.csr_array(sparse.vstack(parts, format="csr"))
+        return Rows.checked_before(x, self._y, self._present)
 
     @classmethod
     def checked_before(cls, x: Any, y: Any = None, present: np.ndarray | None = None) -> Rows:
@@ -141,6 +170,17 @@ class Rows:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("rows are never pickled: a copy would leave the curator.")
+
+
+def rows_of(table: Any, targets: Any = None) -> Any:
+    """Rows for a curator: of a table in memory, or of one on a cluster."""
+    from veilspan.curator.dask.table import DaskTable
+
+    if isinstance(table, DaskTable):
+        from veilspan.curator.dask.rows import DaskRows
+
+        return DaskRows(table, targets)
+    return Rows(table, targets)
 
 
 class _PairedRows(Rows):

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from veilspan._version import __version__
 from veilspan.curator.curator import Curator
 from veilspan.curator.dask.table import DaskTable
-from veilspan.curator.rows import Rows
+from veilspan.curator.rows import rows_of
 from veilspan.curator.silence import Discretion
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
 from veilspan.estimators.publishing import Kept
@@ -23,14 +23,15 @@ from veilspan.estimators.schema_input import (
     open_schema_table,
     schema_of,
 )
-from veilspan.estimators.validation import check_privacy_parameters, validate_table
+from veilspan.estimators.validation import validate_table
 from veilspan.ledger.claims import ending_claims
 from veilspan.ledger.session import dataset_of
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import LoudNoiseWarning, NotPrivateWarning, WeakGuaranteeWarning
-from veilspan.privacy.neighbors import Neighbors
+from veilspan.privacy.neighbors import RELATIONS, Neighbors, check_neighbors
 from veilspan.privacy.noise import NoiseSource, noise_source
 from veilspan.privacy.plan import Plan
+from veilspan.privacy.schema_record import SchemaRecord, names_rows, unit_of
 from veilspan.privacy.statement import PrivacyStatement
 from veilspan.solvers.base import Outcome, Prepared
 
@@ -76,6 +77,8 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     _charges: ClassVar[bool] = True
     #: How a plan's method names the solver, behind the estimator's name.
     _solver_label: ClassVar[str] = ""
+    #: Whether a fit needs targets beside the rows.
+    _needs_targets: ClassVar[bool] = False
     #: Who is protected, as a statement says it, and in one word, as accounts compare it.
     _unit: ClassVar[str] = "one row of the table"
     _protects: ClassVar[str] = "row"
@@ -138,21 +141,20 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
             known = None
         with np.errstate(all="ignore"):  # tails of losses underflow, whatever np.seterr says
             prepared = self._prepare(budget, neighbors, known, n_features)
+            events = prepared.events
+            for stage in reversed(prepared.stages):  # those of the first stage are asked first
+                events = (*stage.events, *events)
             plan = Plan(
                 method=type(self).__name__ + self._solver_label.format(prepared),
-                budget=self._planned_budget(budget, prepared),
+                budget=prepared.stated or budget,
                 neighbors=neighbors,
                 n_rows=prepared.problem.n_rows,
                 n_features=n_features,
-                events=prepared.all_events,
+                events=events,
                 adaptive=prepared.adaptive,
                 decisions=prepared.decisions,
             )
         return plan, prepared
-
-    def _planned_budget(self, budget: Budget, prepared: Prepared[Any, Any]) -> Budget:
-        """What the plan may cost: what the user said, whatever a solver has prepared."""
-        return budget
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from the rows of ``X`` within the budget.
@@ -179,8 +181,8 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
 
     def _learn(self, table: Any, targets: Any = None) -> Self:
         """Plan, charge, run, record: the one way from a checked table to fitted attributes."""
-        source = noise_source(self.random_state)
         plan, prepared = self._draft(table.shape[0], table.shape[1])
+        source = noise_source(self.random_state)
         dataset = dataset_of(self.ledger) if self._charges else None
         if dataset is None:
             _warn(plan, source, prepared.warning)
@@ -220,33 +222,36 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         schema = getattr(self, "schema", None)
         facts = () if schema is None else (SCHEMA_FACTS,)
         rests_on = (*self._rests_on(), *facts, *on_cluster)
-        self.privacy_ = _statement(plan, curator, source, rests_on, self._unit, schema)
+        unit = self._unit if schema is None or names_rows(schema) else unit_of(schema)
+        self.privacy_ = _statement(plan, curator, source, rests_on, unit, schema)
 
     def _rests_on(self) -> tuple[str, ...]:
         """What the promise rests on beyond what all estimators assume."""
         return self._assumptions
 
-    def _rows_for_curator(self, table: Any, targets: Any) -> Rows:
-        """What goes to the curator: the table's rows and their targets.
-
-        Whoever maps them here does so inside ``quiet``: the form of the table was checked, the rest
-        is the rows' alone.
-        """
-        return rows_of(table, targets)
+    #: What goes to the curator: the table's rows and their targets. Whoever maps them in a method
+    #: of this name does so inside ``quiet``: the form of the table was checked, the rest is the
+    #: rows' alone.
+    _rows_for_curator: ClassVar[Any] = staticmethod(rows_of)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.target_tags.required = self._needs_targets
         return tags
 
 
-def rows_of(table: Any, targets: Any = None) -> Any:
-    """Rows for a curator: of a table in memory, or of one on a cluster."""
-    if isinstance(table, DaskTable):
-        from veilspan.curator.dask.rows import DaskRows
+def check_privacy_parameters(estimator: Any) -> Neighbors:
+    """Check the parameters that all private estimators share, apart from the budget.
 
-        return DaskRows(table, targets)
-    return Rows(table, targets)
+    Returns the neighbour relation, known to be one.
+    """
+    if estimator.neighbors not in RELATIONS:
+        check_neighbors(estimator.neighbors)
+    if estimator.noise not in ("grid", "exact"):
+        raise ValueError(f'noise must be "grid" or "exact"; got {estimator.noise!r}.')
+    relation: Neighbors = estimator.neighbors
+    return relation
 
 
 def _warn(plan: Plan, source: NoiseSource, loud: str | None) -> None:
@@ -298,8 +303,8 @@ def _statement(
         assumptions=(PUBLIC_FORM, *extra, randomness, noise, TIMING),
         private=not reasons,
         why_not_private="; ".join(reasons),
-        unit=unit if schema is None else f"one {schema.protects}",
-        schema=None if schema is None else schema.to_record(),
+        unit=unit,
+        schema=None if schema is None else SchemaRecord.of(schema).to_dict(),
         release_id=secrets.token_hex(8),
         version=__version__,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from veilspan.curator.tape import current_tape
+from veilspan.curator.tape import CURRENT_TAPE
 from veilspan.ledger.dataset import Dataset, Receipt, Request
 from veilspan.ledger.errors import LedgerError
 from veilspan.ledger.records import ROW
@@ -17,7 +17,7 @@ from veilspan.ledger.releases import question_of
 from veilspan.ledger.session import current_dataset, dataset_of
 from veilspan.privacy.noise import NoiseSource
 from veilspan.privacy.plan import Plan
-from veilspan.privacy.schema_record import SchemaRecord
+from veilspan.privacy.schema_record import SchemaRecord, names_rows
 
 
 class LedgerParameter:
@@ -61,18 +61,25 @@ def open_charge(dataset: Dataset, estimator: Any, plan: Plan, source: NoiseSourc
     reasons = (
         (not plan.budget.is_private, "epsilon is infinite"),
         (not source.secure, "random_state is a seed"),
-        (current_tape() is not None, "the exact answers are recorded on a tape"),
+        (CURRENT_TAPE.get() is not None, "the exact answers are recorded on a tape"),
     )
     request = Request(
         plan=plan,
         question=question_of(type(estimator), asked_parameters(estimator), plan.to_dict()),
         test=" and ".join(text for holds, text in reasons if holds),
         # A tracker is no PrivateEstimator; each of its rows is a person's, within a block.
-        unit=getattr(estimator, "_protects", ROW) if schema is None else schema.protects,
+        unit=_protected_by(estimator, schema),
         schema=schema_record,
     )
     dataset.check(request)
     return Charge(dataset, request)
+
+
+def _protected_by(estimator: Any, schema: Any) -> str:
+    """What one unit of the fit is called: as the schema says, or as the estimator's kind has it."""
+    if schema is not None and not names_rows(schema):
+        return str(schema.protects)
+    return str(getattr(estimator, "_protects", ROW))
 
 
 def asked_parameters(estimator: Any) -> dict[str, Any]:

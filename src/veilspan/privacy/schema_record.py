@@ -76,8 +76,13 @@ def unit_of(schema: Any) -> str:
     her; with one, all rows that carry it are hers.
     """
     protects = schema.protects
-    if protects.strip().casefold() == "row":
+    if names_rows(schema):
         return "one row of the table"
     own = getattr(getattr(schema, "unit", None), "id", None)
     rows = "one row of the table" if own is None else f"all rows of one {own}"
     return f"one {protects}: {rows}"
+
+
+def names_rows(schema: Any) -> bool:
+    """Whether a schema names no other unit than the row, as without a ``[unit]``."""
+    return bool(schema.protects.strip().casefold() == "row")

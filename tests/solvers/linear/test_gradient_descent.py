@@ -349,9 +349,8 @@ def test_a_clip_that_is_skipped_is_caught(name, neighbors, monkeypatch):
 
 
 def test_a_plan_without_the_event_is_refused():
-    class Curator:
-        class plan:
-            events = (GaussianEvent("other"),)
+    class plan:
+        events = (GaussianEvent("other"),)
 
     with pytest.raises(ValueError, match="no event named 'step'"):
-        planned_event(Curator, "step")
+        planned_event(plan, "step")

@@ -201,8 +201,9 @@ class Look:
         if self.pairs is not None:
             rows = rows.paired(np.random.default_rng(self.pairs[0]), least=2)
         if self.row_map is not None:
-            mapped = MappedRows(rows, self.row_map, self.n_features)
-            rows = mapped.materialise() if self.keep and mapped.n_rows > 1 else mapped
+            if self.keep and rows.n_rows > 1:
+                return rows.map_now(self.row_map)
+            return MappedRows(rows, self.row_map, self.n_features)
         return rows
 
 
@@ -228,15 +229,25 @@ class DaskExecutor:
         """Number of parts; under add-remove, where a row more may be a part more, its maximum."""
         return self._rows.n_parts if neighbors == "replace-one" else MOST_PARTS
 
+    def block_rows(self, query: RowQuery, point: Any) -> int:
+        """Rows per block, the same in all parts."""
+        return block_rows(query, point, self.n_features, sparse=self._rows.is_sparse)
+
     def rounding_slack(
-        self, query: RowQuery, point: Any, neighbors: Neighbors, *, sampled: bool = False
+        self,
+        query: RowQuery,
+        point: Any,
+        neighbors: Neighbors,
+        *,
+        sampled: bool = False,
+        rows_per_block: int | None = None,
     ) -> float:
         """What float64 arithmetic may add to the sensitivity: see the top of this file."""
         rows = self._rows.n_rows if neighbors == "replace-one" else MAX_ROWS
         return float_slack(
             rows,
             query.bound,
-            block_rows(query, point, self.n_features, sparse=self._rows.is_sparse),
+            rows_per_block or self.block_rows(query, point),
             GROUP,
             roundoff=query.roundoff(self.n_features, point),
             moved_rows=rows,
@@ -244,11 +255,19 @@ class DaskExecutor:
         )
 
     def clipped_sum(
-        self, query: RowQuery, point: Any, space: AnswerSpace, sampling: Sampling | None = None
+        self,
+        query: RowQuery,
+        point: Any,
+        space: AnswerSpace,
+        sampling: Sampling | None = None,
+        rows_per_block: int | None = None,
     ) -> np.ndarray:
         """Sum of all clipped contributions, in the coordinates of ``space``."""
         of_part = None if sampling is None else sampling.of_part
-        return np.asarray(self._rows.total(clipped_parts, query, point, space, of_part=of_part))
+        stride = rows_per_block or self.block_rows(query, point)
+        return np.asarray(
+            self._rows.total(clipped_parts, query, point, space, stride, of_part=of_part)
+        )
 
     def total(
         self, part: Callable[[Block], np.ndarray], rows_per_block: int, group: int
@@ -264,13 +283,14 @@ def clipped_parts(
     query: RowQuery,
     point: Any,
     space: AnswerSpace,
+    rows_per_block: int,
 ) -> np.ndarray:
     """The task of an answer: the clipped sum of some parts."""
     total = np.zeros(space.coordinates)
     for part, look, sampling in zip(parts, looks, samplings):
         rows = part.look_through(look)
         if rows is not None:
-            total += MemoryExecutor(rows).clipped_sum(query, point, space, sampling)
+            total += MemoryExecutor(rows).clipped_sum(query, point, space, sampling, rows_per_block)
     return total
 
 

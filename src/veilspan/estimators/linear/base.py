@@ -55,6 +55,7 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
     """
 
     _solver_label: ClassVar[str] = " ({0.name})"
+    _needs_targets: ClassVar[bool] = True
     #: What ``validate_data`` is asked to accept as targets.
     _y_options: ClassVar[dict[str, Any]] = {}
 
@@ -131,37 +132,42 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
     def _prepare(
         self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
     ) -> LinearPrepared:
-        bounds = self._bounds()
-        public_map = bounds.check(type(self).__name__, n_features)
-        solver, loss = self._solver(), self._loss()
         columns = n_features + bool(self.fit_intercept)
-
-        def prepare(part: Budget) -> LinearPrepared:
-            return solver.prepare(self._problem(loss, part, n_rows, columns), part, neighbors)
-
-        if self.bounds is None:
-            stage = FeatureScaling(bounds, columns, public_map=public_map)
-            prepared = replace(prepare(budget), stages=(stage,))
+        problem = self._problem(budget, n_rows, columns)
+        if self.selection is not None:
+            solver = _selection(self.selection, self.clip)
         else:
-            prepared = prepare_with_ranges(bounds, columns, budget, neighbors, prepare)
-        problem = prepared.problem
-        shown = {"loss": loss.name, "penalty": problem.penalty.name, **prepared.decisions}
-        return replace(prepared, decisions=shown)
-
-    def _bounds(self) -> FeatureBounds:
+            solver = linear_solver(self.solver)
+            if self.clip is not None:
+                solver = solver.with_clip(check_scale(self.clip, "clip"))
         constant = 0.0
         if self.fit_intercept:
             constant = check_scale(self.intercept_scaling, "intercept_scaling")
+        bounds = FeatureBounds(
+            self.feature_range, self.row_norm, self.center, constant, self.bounds
+        )
         if self.schema is not None:
             # Encoded rows lie around zero and the schema knows the longest of them.
             refuse_said_twice(self, "feature_range", "bounds", "center")
             share = 1.0 if self.row_norm is None else check_scale(self.row_norm, "row_norm")
-            return FeatureBounds(None, share * self.schema.row_norm, None, constant)
-        return FeatureBounds(self.feature_range, self.row_norm, self.center, constant, self.bounds)
+            bounds = FeatureBounds(None, share * self.schema.row_norm, None, constant)
+        public_map = bounds.check(type(self).__name__, n_features)
+        if self.bounds is None:
+            stage = FeatureScaling(bounds, columns, public_map=public_map)
+            prepared = replace(solver.prepare(problem, budget, neighbors), stages=(stage,))
+        else:
 
-    def _problem(
-        self, loss: LinearLoss, budget: Budget, n_rows: int | None, columns: int
-    ) -> LinearProblem:
+            def prepare(part: Budget) -> LinearPrepared:
+                # A penalty may be chosen by the budget, of which the solver gets a part.
+                return solver.prepare(self._problem(part, n_rows, columns), part, neighbors)
+
+            prepared = prepare_with_ranges(bounds, columns, budget, neighbors, prepare)
+        problem = prepared.problem
+        shown = {"loss": problem.loss.name, "penalty": problem.penalty.name, **prepared.decisions}
+        return replace(prepared, decisions=shown)
+
+    def _problem(self, budget: Budget, n_rows: int | None, columns: int) -> LinearProblem:
+        """What is minimised, from public facts."""
         expected = self.expected_rows
         if expected is None and self.schema is not None:
             expected = self.schema.expected
@@ -169,22 +175,13 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
             expected = check_count(expected, "expected_rows", 2**53)
         rows = n_rows if n_rows is not None else expected
         return LinearProblem(
-            loss=loss,
+            loss=self._loss(),
             penalty=self._penalty(budget, rows, columns),
             n_features=columns,
             n_rows=n_rows,
             expected_rows=None if n_rows is not None else expected,
             intercept=bool(self.fit_intercept),
         )
-
-    def _solver(self) -> LinearSolver:
-        """The solver of the name, with the clip that was asked for."""
-        if self.selection is not None:
-            return _selection(self.selection, self.clip)
-        solver = linear_solver(self.solver)
-        if self.clip is None:
-            return solver
-        return solver.with_clip(check_scale(self.clip, "clip"))
 
     # Keeping what was learned.
 
@@ -249,16 +246,9 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
             return self._assumptions
         return (*self._assumptions, PUBLIC_BOUNDS if self.bounds is None else PRIVATE_BOUNDS)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
 
-
-def strength_per_row(value: float | None, rows: int | None, name: str) -> float | None:
-    """A penalty on the sum of losses as one on their mean, ``value / rows``; None stays None."""
-    if value is None:
-        return None
+def strength_per_row(value: float, rows: int | None, name: str) -> float:
+    """A penalty on the sum of losses as one on their mean, ``value / rows``."""
     if rows is None:
         raise ValueError(
             f"{name} weighs the penalty against a sum over all rows, whose number is private under "

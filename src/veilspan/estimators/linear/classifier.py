@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -145,16 +146,21 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
     def _check_class_count(self, count: int) -> None:
         """Refuse more classes than the method has; by default none."""
 
-    def _n_classes(self) -> int:
-        """Public number of classes; two until labels have been seen."""
-        if self.schema is not None:
-            return len(self._schema_classes(self.schema))
-        if self.classes is not None:
-            return len(_sorted_labels(self.classes))
-        return len(getattr(self, "classes_", (0, 1)))
+    @abstractmethod
+    def _plain_loss(self, n_classes: int) -> LinearLoss:
+        """Loss of a scaled row before class weights."""
 
-    def _weighted(self, loss: LinearLoss) -> LinearLoss:
-        """The loss times public class weights, if there are any."""
+    def _loss(self) -> LinearLoss:
+        """The loss of the model times public class weights, if there are any."""
+        known: Any
+        if self.schema is not None:
+            known = self._schema_classes(self.schema)
+        elif self.classes is not None:
+            known = _sorted_labels(self.classes)
+        else:
+            known = getattr(self, "classes_", None)
+        # Before labels have been seen a plan takes them for two.
+        loss = self._plain_loss(2 if known is None else len(known))
         if self.class_weight is None:
             return loss
         if not isinstance(self.class_weight, Mapping):
@@ -162,9 +168,6 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
                 'class_weight must be a dict from labels to public numbers. "balanced" would '
                 "count the classes, and counts are private."
             )
-        known = self.classes if self.classes is not None else getattr(self, "classes_", None)
-        if self.schema is not None:
-            known = self._schema_classes(self.schema)
         if known is None:
             raise ValueError("class_weight needs classes=... before labels have been seen.")
         labels = _sorted_labels(known).tolist()
@@ -180,11 +183,11 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
         return (*super()._rests_on(), labels)
 
     def _l2(self, rows: int | None) -> Penalty:
-        lam = strength_per_row(self._inverse_c(), rows, "C")
-        return NoPenalty() if lam is None else L2(lam)
+        return NoPenalty() if self.C is None else L2(self._strength(self.C, rows))
 
-    def _inverse_c(self) -> float | None:
-        return None if self.C is None else 1.0 / check_scale(self.C, "C")
+    def _strength(self, c: float, rows: int | None) -> float:
+        """Strength 1/C beside a sum of losses, as one beside their mean."""
+        return strength_per_row(1.0 / check_scale(c, "C"), rows, "C")
 
 
 def _seen_labels(y: Any) -> np.ndarray:

@@ -182,8 +182,8 @@ class Ridge(LinearRegressor):
     alpha: float | None = field(default=None, kw_only=False)
 
     def _penalty(self, budget: Budget, rows: int | None, n_columns: int) -> Penalty:
-        lam = strength_per_row(_strength(self.alpha), rows, "alpha")
-        return NoPenalty() if lam is None else L2(lam)
+        alpha = _strength(self.alpha)
+        return NoPenalty() if alpha is None else L2(strength_per_row(alpha, rows, "alpha"))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -278,8 +278,8 @@ class HuberRegressor(LinearRegressor):
         return Huber(width / self._target_scale()[1])
 
     def _penalty(self, budget: Budget, rows: int | None, n_columns: int) -> Penalty:
-        lam = strength_per_row(_strength(self.alpha), rows, "alpha")
-        return NoPenalty() if lam is None else L2(lam)
+        alpha = _strength(self.alpha)
+        return NoPenalty() if alpha is None else L2(strength_per_row(alpha, rows, "alpha"))
 
 
 def _strength(alpha: Any) -> float | None:

@@ -53,11 +53,11 @@ import numpy as np
 
 from veilspan._scales import check_scale
 from veilspan.curator.silence import quiet
-from veilspan.estimators.base import PrivateEstimator
+from veilspan.estimators.base import PrivateEstimator, check_privacy_parameters
 from veilspan.estimators.charging import open_charge
 from veilspan.estimators.schema_input import SCHEMA_FACTS
 from veilspan.estimators.stream.private_stream import PrivateStream, publish
-from veilspan.estimators.validation import check_count, check_privacy_parameters
+from veilspan.estimators.validation import check_count
 from veilspan.ledger.claims import ending_claims
 from veilspan.ledger.session import dataset_of
 from veilspan.privacy.budget import Budget
@@ -66,6 +66,7 @@ from veilspan.privacy.events import with_count
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.noise import noise_source
 from veilspan.privacy.plan import Plan
+from veilspan.privacy.schema_record import SchemaRecord
 from veilspan.privacy.statement import PrivacyStatement
 from veilspan.queries.stream.touching_moment import complete_rows
 from veilspan.solvers.base import Outcome, Prepared
@@ -293,7 +294,7 @@ def _state_promise(tracker: Any, stream: PrivateStream, block: PrivacyStatement)
     schema = tracker.schema
     return replace(
         block,
-        schema=None if schema is None else schema.to_record(),
+        schema=None if schema is None else SchemaRecord.of(schema).to_dict(),
         epsilon=plan.epsilon,
         events=plan.events,
         unit=f"all rows of one person: at most one in a block, in at most {most} block(s)",

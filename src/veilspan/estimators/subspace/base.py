@@ -99,34 +99,24 @@ class SubspaceEstimator(
         wanted = self.n_components
         if wanted is not None:
             wanted = check_count(wanted, "n_components", n_features)
-        center = self._public_center(n_features)
+        center = None
+        if isinstance(self.center, str) and self.center not in self._center_words:
+            words = " or ".join(f'"{word}"' for word in self._center_words)
+            raise ValueError(f"center must be None, a public vector, {words}; got {self.center!r}.")
+        if self.center is not None and not isinstance(self.center, str):
+            center = check_public_vector(self.center, "center", n_features)
         row_norm = self._row_bound()
         if n_features > LARGEST_WIDTH:
             raise ValueError(
                 f"{type(self).__name__} releases an n_features x n_features matrix; {n_features} "
                 f"columns are more than {LARGEST_WIDTH}. Reduce them first by a public projection."
             )
-        private_center = row_norm if self._center_is("private") else None
-        return SubspaceProblem(n_rows, n_features, wanted, center, private_center)
+        private = isinstance(self.center, str) and self.center == "private"
+        if self.schema is not None and self.center is None:
+            private = True  # columns of a table are hardly ever around zero
+        return SubspaceProblem(n_rows, n_features, wanted, center, row_norm if private else None)
 
     def _row_bound(self) -> float:
         """Public bound on the length of a row; of an encoded one the schema knows the largest."""
         row_norm = check_scale(self.row_norm, "row_norm")
         return row_norm if self.schema is None else row_norm * self.schema.row_norm
-
-    def _center_is(self, word: str) -> bool:
-        if self.center is None and self.schema is not None:
-            return word == "private"  # columns of a table are hardly ever around zero
-        return isinstance(self.center, str) and self.center == word
-
-    def _public_center(self, n_features: int) -> np.ndarray | None:
-        if self.center is None:
-            return None
-        if isinstance(self.center, str):
-            if self.center not in self._center_words:
-                words = " or ".join(f'"{word}"' for word in self._center_words)
-                raise ValueError(
-                    f"center must be None, a public vector, {words}; got {self.center!r}."
-                )
-            return None
-        return check_public_vector(self.center, "center", n_features)
