@@ -110,9 +110,7 @@ def _of_frames(X: Any, function: Callable[[Any], np.ndarray], columns: Any, dtyp
     of_part = partial(_of_block, function=function, nothing=nothing)
     array = dask_module("dask.array")
     parts = [dask_module().delayed(of_part)(part) for part in X.to_delayed()]
-    made = [
-        array.from_delayed(part, (np.nan, *shape), dtype=dtype, meta=nothing) for part in parts
-    ]
+    made = [array.from_delayed(part, (np.nan, *shape), dtype=dtype, meta=nothing) for part in parts]
     return array.concatenate(made, allow_unknown_chunksizes=True)
 
 

@@ -62,11 +62,11 @@ class NamedTable:
         head = ["", *self._shown_columns(), "unit"]
         lines = [[row, *self._numbers(i), self.units[i]] for i, row in self._shown_rows()]
         widths = [max(map(len, cells)) for cells in zip(head, *lines)]
-        text = [
-            "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:-1], widths[1:-1]), line[-1]])
-            for line in [head, *lines]
-        ]
-        return "\n".join([*map(str.rstrip, text), *self._left_out()])
+        text = []
+        for name, *numbers, unit in [head, *lines]:
+            aligned = map(str.rjust, numbers, widths[1:-1])
+            text.append("  ".join([name.ljust(widths[0]), *aligned, unit]).rstrip())
+        return "\n".join([*text, *self._left_out()])
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{escape(name)}</th>" for name in ("", *self._shown_columns(), "unit"))
@@ -91,6 +91,6 @@ class NamedTable:
     def _left_out(self) -> list[str]:
         more = len(self.rows) - MOST_SHOWN
         across = len(self.columns) - MOST_ACROSS
-        said = [f"{more:,} more rows" if more > 0 else "", f"{across:,} more columns" if across > 0 else ""]
-        told = " and ".join(filter(None, said))
+        counted = ((more, "rows"), (across, "columns"))
+        told = " and ".join(f"{count:,} more {what}" for count, what in counted if count > 0)
         return [f"... {told}: see to_pandas() or to_dict()."] if told else []

@@ -38,9 +38,7 @@ def check_rates(schema: Schema) -> None:
         )
 
 
-def read_ratings(
-    schema: Schema, source: TableSource, ids: dict[str, int] | None = None
-) -> Ratings:
+def read_ratings(schema: Schema, source: TableSource, ids: dict[str, int] | None = None) -> Ratings:
     """Read all ratings of a table.
 
     Parameters

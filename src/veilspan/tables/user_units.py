@@ -65,9 +65,7 @@ def make_coefficients(
 
 
 def _scales_of(schema: Schema) -> list[_Scale]:
-    return [
-        _scale_of(column, name) for column in schema.features for name in column.names_out
-    ]
+    return [_scale_of(column, name) for column in schema.features for name in column.names_out]
 
 
 def _scale_of(column: Column, name: str) -> _Scale:

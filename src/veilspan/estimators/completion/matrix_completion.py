@@ -18,13 +18,13 @@ from veilspan.estimators.completion.ratings_input import (
     frame_columns,
     triples_to_ratings,
 )
-from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.completion.ratings_with_schema import (
     item_names,
     place_users,
     rating_range_of,
     read_users,
 )
+from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.parameters import TableParameters
 from veilspan.estimators.schema_input import check_same_schema, refuse_said_twice, schema_of
 from veilspan.estimators.validation import (

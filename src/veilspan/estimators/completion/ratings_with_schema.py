@@ -21,7 +21,9 @@ def rating_range_of(schema: Any) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def read_users(schema: Any, X: Any, ids: dict[str, int] | None = None) -> tuple[Any, dict[str, int]]:
+def read_users(
+    schema: Any, X: Any, ids: dict[str, int] | None = None
+) -> tuple[Any, dict[str, int]]:
     """Users x items of a long table, users in the order in which they appear, and their numbers."""
     from veilspan.tables.ratings_table import check_rates, read_ratings
     from veilspan.tables.sources.check_names import check_names

@@ -101,7 +101,7 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
         if self.schema.target_range is None:
             raise ValueError(
                 f"{type(self).__name__} predicts numbers; the schema has no target that holds "
-                "numbers. Use a classifier, or give a number the role \"target\"."
+                'numbers. Use a classifier, or give a number the role "target".'
             )
         return _checked_target_range(self.schema.target_range, type(self).__name__)
 

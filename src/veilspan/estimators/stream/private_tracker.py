@@ -286,7 +286,9 @@ def _find_charge(stream: PrivateStream) -> dict[str, Any] | None:
     return None if stream.statement is None else stream.statement.ledger
 
 
-def _state_promise(tracker: Any, stream: PrivateStream, block: PrivacyStatement) -> PrivacyStatement:
+def _state_promise(
+    tracker: Any, stream: PrivateStream, block: PrivacyStatement
+) -> PrivacyStatement:
     """The promise for all releases together; one that was not private spoils it for good."""
     before, plan = stream.statement, stream.plan
     most = plan.decisions["blocks of one person"]
