@@ -17,6 +17,7 @@ from veilspan.curator.dask.table import (
 )
 from veilspan.curator.dask.tasks import results, task
 from veilspan.estimators.schema_input import SchemaTable
+from veilspan.tables.columns import clean_text
 
 
 class DaskSchemaTable(SchemaTable):
@@ -36,7 +37,7 @@ class DaskSchemaTable(SchemaTable):
         if names is None or not hasattr(X, "to_delayed"):
             raise TypeError("with a schema, a Dask table is a data frame: its columns need names.")
         needed = Encoder(schema, target=targets is not None).columns
-        check_names(SimpleNamespace(names=tuple(map(str, names))), schema, needed=needed)
+        check_names(SimpleNamespace(names=tuple(map(clean_text, map(str, names))), label="the table"), schema, needed=needed)
         parts = list(X.to_delayed())
         if len(parts) >= MOST_PARTS:
             raise ValueError(f"X has {MOST_PARTS:,} parts or more: repartition it to fewer.")
@@ -86,7 +87,7 @@ def encode_part(
     """One part of a table as numbers, targets and who takes part; a task."""
     from veilspan.tables.encoding import encode_table
 
-    encoded = encode_table(frame, schema, target=targets is not None)
+    encoded = encode_table(schema, frame, target=targets is not None)
     x, y, present = encoded.x, encoded.y, encoded.present
     if present is None:
         present = np.ones(len(x), dtype=bool)

@@ -81,7 +81,7 @@ class SchemaTable:
         from veilspan.tables.encoding import encode_table
 
         with quiet():
-            encoded = encode_table(self._source, self.schema, target=self._targets is not None)
+            encoded = encode_table(self.schema, self._source, target=self._targets is not None)
             x, y, present = encoded.x, encoded.y, encoded.present
             if self._targets is not None:
                 y = self._targets(y)
@@ -224,7 +224,7 @@ def encode_own(estimator: Any, X: Any, *, target: bool = False) -> Any:
 
     schema = schema_of(estimator)
     check_same_schema(estimator, schema)
-    return encode_table(X, schema, target=target)
+    return encode_table(schema, X, target=target)
 
 
 def check_same_schema(estimator: Any, schema: Any) -> None:

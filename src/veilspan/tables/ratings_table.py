@@ -8,11 +8,13 @@ one (lines without a time come first), else by their order in the table.
 
 from __future__ import annotations
 
+import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from veilspan.tables.cell_rules import CellReader, read_id
+from veilspan.tables.cell_rules import CellReader, as_plain, label_of
+from veilspan.tables.columns import clean_text
 from veilspan.tables.encoding import read_values
 
 if TYPE_CHECKING:
@@ -78,7 +80,19 @@ def _number_users(reader: CellReader, cells: Any, ids: dict[str, int]) -> np.nda
     found = cells.distinct()
     numbers = np.full(len(found.values) + 1, -1, dtype=np.int64)
     for place, value in enumerate(found.values):
-        name = read_id(reader, value)
-        if name is not None:
+        name = read_id(value)
+        if name not in reader.missing_words:
             numbers[place] = ids.setdefault(name, len(ids))
     return numbers[found.codes]
+
+
+def read_id(cell: Any) -> str:
+    """What a cell says as a name of somebody; empty if it says nothing."""
+    plain = as_plain(cell)
+    if plain is None:
+        return ""
+    if isinstance(plain, str):
+        return str(clean_text(plain))
+    if isinstance(plain, bool):
+        return "true" if plain else "false"
+    return str(plain) if isinstance(plain, datetime.date) else label_of(plain)

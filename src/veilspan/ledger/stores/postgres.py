@@ -20,9 +20,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from veilspan._passwords import without_password
 from veilspan.ledger.errors import LedgerError
 from veilspan.ledger.stores.base import READABLE, SCHEMA, Book, Store
-from veilspan.ledger.stores.passwords import without_password
 from veilspan.ledger.stores.postgres_tables import MIGRATIONS, SCHEMA_NAME, TABLES
 
 #: Seconds to wait for another writer, and for the server to answer a new connection.
