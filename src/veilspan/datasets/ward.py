@@ -137,8 +137,9 @@ class Ward:
 
     def save(self, table: str | os.PathLike[str], schema: str | os.PathLike[str]) -> None:
         """Write the table to a CSV file and its schema to a TOML file."""
-        for path, text in ((Path(table), self.to_csv()), (Path(schema), self.schema_toml)):
-            write_whole(path, lambda stream, text=text: stream.write(text.encode()))
+        written, declared = self.to_csv().encode(), self.schema_toml.encode()
+        write_whole(Path(table), lambda stream: stream.write(written))
+        write_whole(Path(schema), lambda stream: stream.write(declared))
 
 
 def make_ward(n_patients: int = 5000, *, random_state: int | None = 0) -> Ward:

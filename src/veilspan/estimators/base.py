@@ -220,8 +220,8 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         far = isinstance(table, DaskTable) or getattr(table, "on_cluster", False)
         on_cluster = (ON_A_CLUSTER,) if far else ()
         schema = getattr(self, "schema", None)
-        facts = () if schema is None else (SCHEMA_FACTS,)
-        rests_on = (*self._rests_on(), *facts, *on_cluster)
+        form = PUBLIC_FORM if schema is None else SCHEMA_FACTS
+        rests_on = (form, *self._rests_on(), *on_cluster)
         unit = self._unit if schema is None or names_rows(schema) else unit_of(schema)
         self.privacy_ = _statement(plan, curator, source, rests_on, unit, schema)
 
@@ -279,7 +279,7 @@ def _statement(
     plan: Plan,
     curator: Curator,
     source: NoiseSource,
-    extra: tuple[str, ...],
+    rests_on: tuple[str, ...],
     unit: str,
     schema: Any,
 ) -> PrivacyStatement:
@@ -300,7 +300,7 @@ def _statement(
         delta=plan.budget.delta,
         neighbors=plan.neighbors,
         events=curator.spent,
-        assumptions=(PUBLIC_FORM, *extra, randomness, noise, TIMING),
+        assumptions=(*rests_on, randomness, noise, TIMING),
         private=not reasons,
         why_not_private="; ".join(reasons),
         unit=unit,

@@ -37,7 +37,8 @@ class DaskSchemaTable(SchemaTable):
         if names is None or not hasattr(X, "to_delayed"):
             raise TypeError("with a schema, a Dask table is a data frame: its columns need names.")
         needed = Encoder(schema, target=targets is not None).columns
-        check_names(SimpleNamespace(names=tuple(map(clean_text, map(str, names))), label="the table"), schema, needed=needed)
+        form = SimpleNamespace(names=tuple(clean_text(str(name)) for name in names), label="X")
+        check_names(form, schema, needed=needed)  # type: ignore[arg-type]
         parts = list(X.to_delayed())
         if len(parts) >= MOST_PARTS:
             raise ValueError(f"X has {MOST_PARTS:,} parts or more: repartition it to fewer.")

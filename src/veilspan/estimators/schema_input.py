@@ -35,10 +35,11 @@ from veilspan.curator.row_maps import row_map
 from veilspan.curator.rows import Rows
 from veilspan.curator.silence import quiet
 
-#: What a promise rests on when rows were read by a schema.
+#: What a promise rests on when rows were read by a schema, in the place of ``base.PUBLIC_FORM``.
 SCHEMA_FACTS = (
-    "the schema (ranges, categories, fills, number of people) was written without looking at the "
-    "rows; its digest stands in this statement. A cell that cannot be read counts as missing"
+    "the schema named here (ranges, categories, fills, number of people) and all parameters were "
+    "chosen without looking at the rows; the names of the table's columns are public, and so is, "
+    "under replace-one, the number of rows that the schema or the table has"
 )
 
 
@@ -84,7 +85,7 @@ class SchemaTable:
             encoded = encode_table(self.schema, self._source, target=self._targets is not None)
             x, y, present = encoded.x, encoded.y, encoded.present
             if self._targets is not None:
-                y = self._targets(y)
+                y = self._targets(y)  # type: ignore[arg-type]
             if self.schema.count is not None:
                 x, y, present = place_by_coins(x, y, present, self.schema.count, coins)
             elif self.shape[0] not in (None, len(x)):  # a file that grew since it was counted

@@ -111,6 +111,13 @@ class Encoder:
         present = ~np.isnan(y)
         return Encoded(x, self._encode_target(np.where(present, y, 0.0), present), present)
 
+    def encode_nothing(self) -> Encoded:
+        """No rows at all."""
+        x = np.zeros((0, self.width))
+        if self._target is None:
+            return Encoded(x)
+        return Encoded(x, np.zeros(0), np.zeros(0, dtype=bool))
+
     def _encode_numbers(self, columns: Mapping[str, Cells], x: np.ndarray) -> None:
         if not self._numbers:
             return
@@ -325,7 +332,9 @@ class _GrowingRows:
 
     def encoded(self) -> Encoded:
         x = self._x[: self._n]
-        if not self._targets or self._targets[0].y is None:
+        if not self._targets:  # a table without rows has targets all the same: none
+            return self._encoder.encode_nothing()
+        if self._targets[0].y is None:
             return Encoded(x)
         y = np.concatenate([each.y for each in self._targets if each.y is not None])
         present = [each.present for each in self._targets if each.present is not None]

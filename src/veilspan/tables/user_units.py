@@ -8,7 +8,9 @@ scale e = (log v - middle) / half, half being that of the range of logarithms.
   log scale it is multiplied by exp(a half). A category's loading is a change of its share.
 * A *coefficient* b says how much the score grows with e. It grows by b / half for each unit of the
   value; on a log scale by b log(2) / half for each doubling; for dates by b 365 / half for each
-  year of 365 days. A category's coefficient is what belonging to it adds.
+  year of 365 days. Of a group of categories every row has exactly one, so that a constant may be
+  moved between all of them and the intercept: what is told is what belonging to a category adds
+  beside the mean of those that its group names.
 
 All of it is post-processing of a release and of the public schema.
 """
@@ -20,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from veilspan.tables.columns import Column, DateColumn, NumberColumn
+from veilspan.tables.columns import MISSING, OTHER, Column, DateColumn, NumberColumn
 from veilspan.tables.named_table import NamedTable
 
 if TYPE_CHECKING:
@@ -57,7 +59,10 @@ def make_coefficients(
 ) -> NamedTable:
     """What each encoded column adds to the score, for a step of the user's value."""
     scales = _scales_of(schema)
-    by_column = np.atleast_2d(coefficients).T
+    by_column = np.atleast_2d(coefficients).T.copy()
+    for group in _groups_of(schema):
+        named = [i for i in group if not schema.columns_out[i].endswith(f"={OTHER}")]
+        by_column[group] -= by_column[named].mean(axis=0)
     steps = [scale.step / scale.half for scale in scales]
     grown = by_column * np.array(steps)[:, None]
     units = tuple(scale.grows_by for scale in scales)
@@ -68,9 +73,27 @@ def _scales_of(schema: Schema) -> list[_Scale]:
     return [_scale_of(column, name) for column in schema.features for name in column.names_out]
 
 
+def _groups_of(schema: Schema) -> list[list[int]]:
+    """Places of encoded columns of which every row has exactly one 1."""
+    groups, place = [], 0
+    for column in schema.features:
+        names = column.names_out
+        for mark in ("=", ":weekday=", ":month="):
+            starts, gap = column.name + mark, f"{column.name}={MISSING}"
+            members = [
+                place + i for i, name in enumerate(names) if name.startswith(starts) and name != gap
+            ]
+            if members:
+                groups.append(members)
+        place += len(names)
+    return groups
+
+
 def _scale_of(column: Column, name: str) -> _Scale:
-    if name != column.name or column.type in ("boolean", "category"):
+    if name == f"{column.name}={MISSING}" or column.type == "boolean":
         return _Scale(1.0, False, "share", "if so")
+    if name != column.name or column.type == "category":
+        return _Scale(1.0, False, "share", "beside its group")
     if isinstance(column, NumberColumn):
         low, high = column.range
         unit = column.unit or "1"

@@ -39,6 +39,14 @@ def check_names(
         With every name that is wrong. Names are public: they are those of a header.
     """
     names = source.names
+    declared = {column.name for column in schema.columns}
+    if len(names) > 1 and declared.isdisjoint(names):
+        # A file without a header: what stands in its first line may be a row, and is not quoted.
+        what = (
+            "has none of the schema's columns in its first line: the first line must name the "
+            f"columns. The schema declares {_list([column.name for column in schema.columns])}."
+        )
+        raise SchemaError([Problem("", what)], origin=source.label)
     wanted = schema.columns if complete else needed
     known = [column.name for column in schema.columns]
     problems = []
