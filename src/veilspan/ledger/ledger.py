@@ -242,8 +242,7 @@ def _check_unit_and_data(recorded: Terms, unit: str | None, data: str | None) ->
     if unit is not None and (recorded.unit or ROW) != unit:
         raise LedgerError(
             f"the account {recorded.name!r} protects one {recorded.unit or ROW}, not one {unit}: "
-            f"open another account for this unit, ledger.dataset(NAME, epsilon, delta, "
-            f"unit={unit!r})."
+            f"open another account for this unit, by its epsilon, delta and unit={unit!r}."
         )
     if data is not None and recorded.data not in (None, data):
         raise LedgerError(
