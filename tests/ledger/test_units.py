@@ -205,7 +205,8 @@ def test_an_earlier_account_takes_what_it_took(earlier):
     handle = earlier.dataset(NAME)
     assert (handle.terms().unit, handle.terms().data) == (None, None)
     assert "opened before units were recorded" in repr(handle.spent())
-    for asked in ({}, {"unit": "row"}, {"schema": replace(WARD, protects="row")}):
+    rows = replace(WARD, protects="row")
+    for asked in ({}, {"unit": "row"}, {"unit": "user"}, {"schema": rows}):
         assert earlier.dataset(NAME, EPSILON, DELTA, accounting="gdp", **asked) == handle
         assert earlier.dataset(NAME, **asked) == handle
     PCA(2, epsilon=0.5, ledger=handle).fit(ROWS)
