@@ -122,6 +122,7 @@ def test_a_migrated_file_has_the_tables_of_a_new_one(tmp_path):
     assert tables(tmp_path / "old.db") == tables(tmp_path / "new.db")
 
 
+@pytest.mark.slow
 def test_processes_that_migrate_at_once(earlier, store_url, tmp_path):
     entries = race("charge_trial", store_url, tmp_path / "ledger.key", [3] * N_PROCESSES)
     assert sorted(e for each in entries for e in each) == list(range(6, 6 + 3 * N_PROCESSES))
@@ -129,6 +130,7 @@ def test_processes_that_migrate_at_once(earlier, store_url, tmp_path):
     assert earlier.verify()
 
 
+@pytest.mark.slow
 def test_a_migration_that_is_killed_at_any_step(store_url, tmp_path):
     told = tell("migrate", store_url, tmp_path)
     formats = [each["format"] for each in told]

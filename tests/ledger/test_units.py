@@ -175,6 +175,16 @@ def test_all_schemas_of_a_dataset_share_its_account(ledger):
     assert handle.spent().charges == 3
 
 
+def test_verify_finds_a_charge_for_another_unit(file_ledger):
+    handle = file_ledger.dataset("trial", 3, 1e-6)
+    handle.charge(asking())
+    with file_ledger.journal.writing() as page:  # as only somebody with the key can
+        charge = page.book.last_of("charge", "trial").content
+        costs = [0] * len(charge["costs"])
+        page.append("charge", "trial", {**charge, "costs": costs, "charges": 2, "unit": "patient"})
+    assert file_ledger.verify().problems == ("entry 4 protects another unit than its account.",)
+
+
 def test_names_of_datasets_are_compared_in_one_spelling(ledger):
     name = "caf\u00e9"
     handle = ledger.dataset("visits", 3, 1e-6, data=name)
@@ -195,7 +205,8 @@ def test_an_earlier_account_takes_what_it_took(earlier):
     handle = earlier.dataset(NAME)
     assert (handle.terms().unit, handle.terms().data) == (None, None)
     assert "opened before units were recorded" in repr(handle.spent())
-    for asked in ({}, {"unit": "row"}, {"schema": replace(WARD, protects="row")}):
+    rows = replace(WARD, protects="row")
+    for asked in ({}, {"unit": "row"}, {"unit": "user"}, {"schema": rows}):
         assert earlier.dataset(NAME, EPSILON, DELTA, accounting="gdp", **asked) == handle
         assert earlier.dataset(NAME, **asked) == handle
     PCA(2, epsilon=0.5, ledger=handle).fit(ROWS)
@@ -213,7 +224,7 @@ def test_an_earlier_account_takes_what_it_took(earlier):
 )
 def test_an_earlier_account_refuses_other_units(earlier, asked):
     handle = earlier.dataset(NAME)
-    with pytest.raises(LedgerError, match=r"before units were recorded.*Open another account"):
+    with pytest.raises(LedgerError, match=r"before units were recorded.*Charge another account"):
         handle.charge(asked)
     with pytest.raises(LedgerError, match="terms do not change"):
         earlier.dataset(NAME, EPSILON, DELTA, accounting="gdp", schema=WARD)

@@ -23,6 +23,7 @@ from veilspan.ledger.terms import (
     find_dataset,
     read_dataset,
     spending_on,
+    takes_unit,
     terms_and_rules,
 )
 from veilspan.privacy.schema_record import SchemaRecord
@@ -239,11 +240,10 @@ def _unit_and_data(
 
 def _check_unit_and_data(recorded: Terms, unit: str | None, data: str | None) -> None:
     """Refuse an account that exists if it is not of what the caller asks for."""
-    if unit is not None and (recorded.unit or ROW) != unit:
+    if unit is not None and not takes_unit(recorded, unit, with_schema=False):
         raise LedgerError(
             f"the account {recorded.name!r} protects one {recorded.unit or ROW}, not one {unit}: "
-            f"open another account for this unit, ledger.dataset(NAME, epsilon, delta, "
-            f"unit={unit!r})."
+            f"open another account for this unit, by its epsilon, delta and unit={unit!r}."
         )
     if data is not None and recorded.data not in (None, data):
         raise LedgerError(
@@ -259,8 +259,8 @@ def _find_with_terms(page: Page, wanted: Terms) -> Entry | None:
         return None
     recorded, _ = terms_and_rules(page.genuine(found))
     same = replace(recorded, name=wanted.name)
-    if recorded.unit is None and wanted.unit == ROW:
-        # Opened before units were recorded: rows are what it counts, of whatever schema.
+    if recorded.unit is None and takes_unit(recorded, wanted.unit or ROW, with_schema=False):
+        # Opened before units were recorded: a script that says them now means the same account.
         same = replace(same, unit=wanted.unit, data=wanted.data)
     if same != wanted:
         raise LedgerError(

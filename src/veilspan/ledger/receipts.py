@@ -89,8 +89,9 @@ class Receipt:
             "statement": dict(statement),
             "payload": None if payload is None else digest_of(payload),
         }
+        # Before the ledger is locked: it may have to be read for that.
+        name = self.dataset.stored_name
         with self.dataset.journal.writing() as page:
-            name = self.dataset.stored_name
             content["released"] = releases_so_far(page, name) + 1
             entry = page.append(RELEASE, name, content, about=self.entry)
             if payload is not None:

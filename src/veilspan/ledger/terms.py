@@ -73,24 +73,29 @@ def refuse_uncovered(terms: Terms, request: Request) -> None:
         )
 
 
-def refuse_other_unit(terms: Terms, unit: str, *, with_schema: bool) -> None:
-    """Refuse a fit that protects another unit than the account does; say both, and the way out.
+def takes_unit(terms: Terms, unit: str, *, with_schema: bool) -> bool:
+    """Whether fits that protect this unit are charged to the account.
 
     An account from before units were recorded was charged by fits without a schema: for rows, or by
     MatrixCompletion for users. It goes on taking these, and rows that are read by a schema.
     """
-    another = f"ledger.dataset(NAME, epsilon, delta, unit={unit!r})"
     if terms.unit is None:
-        if unit == ROW or (unit == _USER and not with_schema):
-            return
+        return unit == ROW or (unit == _USER and not with_schema)
+    return unit == terms.unit
+
+
+def refuse_other_unit(terms: Terms, unit: str, *, with_schema: bool) -> None:
+    """Refuse a fit that protects another unit than the account does; say both, and the way out."""
+    if takes_unit(terms, unit, with_schema=with_schema):
+        return
+    another = f"one that is opened with unit={unit!r} (veilspan ledger create: --unit)"
+    if terms.unit is None:
         raise LedgerError(
             f"the account {terms.name!r} was opened before units were recorded: its unit is the "
-            f"row, and this fit protects one {unit}. Open another account for this unit, "
-            f"{another}; what was spent here stays spent on the same people, so give it no more "
-            "than what you would still spend on them."
+            f"row, and this fit protects one {unit}. Charge another account, {another}; what was "
+            "spent here stays spent on the same people, so give it no more than what you would "
+            "still spend on them."
         )
-    if unit == terms.unit:
-        return
     said = (
         f"the account {terms.name!r} protects one {terms.unit}; this fit protects one {unit}, "
         "which is another promise and cannot be added to it."
