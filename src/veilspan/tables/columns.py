@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import numbers
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -537,12 +538,12 @@ class DateColumn(Column):
 
 def as_float(value: Any) -> Any:
     """A number as a float, -0.0 as 0.0; anything else, truth values too, as it is."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
         return value
     try:
         return float(value) + 0.0
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def as_pair(value: Any, read: Any) -> Any:

@@ -20,11 +20,8 @@ _INTEGERS = (
     "negativeInteger", "gYear",
 )  # fmt: skip
 _NUMBERS = ("number", "decimal", "double", "float")
-_DATES = {
-    "date": "yyyy-MM-dd",
-    "dateTime": "yyyy-MM-ddTHH:mm:ss",
-    "datetime": "yyyy-MM-ddTHH:mm:ss",
-}
+_MOMENT = "yyyy-MM-ddTHH:mm:ss"
+_DATES = {"date": "yyyy-MM-dd", "dateTime": _MOMENT, "datetime": _MOMENT}
 #: Letters of Unicode's patterns of dates, the longest first.
 _DIRECTIVES = {
     "yyyy": "%Y", "MMMM": "%B", "MMM": "%b", "MM": "%m", "M": "%m", "dd": "%d", "d": "%d",
@@ -95,7 +92,7 @@ def _add(draft: Draft, name: str, kind: dict[str, Any]) -> None:
         words = form.split("|") if isinstance(form, str) else []
         more = {"true": (words[0],), "false": (words[1],)} if len(words) == 2 else {}
         draft.add_boolean(name, **more)
-    elif base in _DATES:
+    elif isinstance(base, str) and base in _DATES:
         pattern = form if isinstance(form, str) else _DATES[base]
         draft.add_date(name, low, high, format=translate_pattern(pattern))
     elif base == "string" and isinstance(form, str) and _is_list(form):

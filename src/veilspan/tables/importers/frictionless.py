@@ -30,7 +30,7 @@ def read_frictionless(document: Any, table: str | None = None) -> Schema:
     for place, field in enumerate(fields, start=1):
         field = need_dict(field, f"field {place:,}")
         _add(draft, name_of(field.get("name"), place), field, keys)
-        marks.add(field.get("decimalChar", "."))
+        marks.add(str(field.get("decimalChar", ".")))
     file = _read_format(resource, schema)
     if len(marks) == 1:
         file["decimal"] = marks.pop()
