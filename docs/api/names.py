@@ -24,6 +24,7 @@ PACKAGES = (
     "metrics",
     "releases",
     "reports",
+    "tables",
 )
 
 
@@ -140,8 +141,7 @@ def pages() -> dict[str, list[Section]]:
     found = {
         "estimators": _sections(("Structure", others), ("Linear models", linear)),
         "tables": _sections(
-            ("Names of the package", from_layer("tables")),
-            ("What a schema declares", [*defined_in("tables", is_declaration)]),
+            ("What a schema declares", defined_in("tables", is_declaration)),
             ("From other formats", ["veilspan.tables.importers.import_schema"]),
         ),
         "privacy": _sections(
@@ -170,5 +170,6 @@ def pages() -> dict[str, list[Section]]:
     )
     for package in PACKAGES:
         at_root, inside = from_layer(package), package_names(package)
-        found[package] = _sections(("Names of the package", [*at_root, *inside]))
+        names = _sections(("Names of the package", [*at_root, *inside]))
+        found[package] = [*names, *found.get(package, [])]
     return found
