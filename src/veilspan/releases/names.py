@@ -53,8 +53,12 @@ def build_part(kind: type, positional: tuple[Any, ...], named: dict[str, Any]) -
     """Build a value of a part's class from what :func:`settings_of` returned for it."""
     from veilspan.tables.schema import Schema
 
-    # As text it opens no file, whatever a stranger's release names as a list of categories.
-    return Schema.from_toml(*positional, **named) if kind is Schema else kind(*positional, **named)
+    if kind is not Schema:
+        return kind(*positional, **named)
+    # Its text and nothing else: with a folder it would open files that a stranger's release names.
+    if named or len(positional) != 1 or not isinstance(positional[0], str):
+        raise ValueError("its schema is not a text")
+    return Schema.from_toml(positional[0])
 
 
 def settings_of(value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -20,11 +20,8 @@ _INTEGERS = (
     "negativeInteger", "gYear",
 )  # fmt: skip
 _NUMBERS = ("number", "decimal", "double", "float")
-_DATES = {
-    "date": "yyyy-MM-dd",
-    "dateTime": "yyyy-MM-ddTHH:mm:ss",
-    "datetime": "yyyy-MM-ddTHH:mm:ss",
-}
+_MOMENT = "yyyy-MM-ddTHH:mm:ss"
+_DATES = {"date": "yyyy-MM-dd", "dateTime": _MOMENT, "datetime": _MOMENT}
 #: Letters of Unicode's patterns of dates, the longest first.
 _DIRECTIVES = {
     "yyyy": "%Y", "MMMM": "%B", "MMM": "%b", "MM": "%m", "M": "%m", "dd": "%d", "d": "%d",
@@ -44,7 +41,7 @@ def read_csvw(document: Any, table: str | None = None) -> Schema:
     columns = schema.get("columns")
     if not isinstance(columns, list):
         raise SchemaError([Problem("", "its tableSchema has no list of columns.")])
-    draft, marks = Draft(), set()
+    draft = Draft()
     key = schema.get("primaryKey")
     for place, column in enumerate(columns, start=1):
         column = need_dict(column, f"column {place:,}")
@@ -52,14 +49,11 @@ def read_csvw(document: Any, table: str | None = None) -> Schema:
             continue
         title = _title(column)
         kind = _datatype(column, schema, found)
-        form = kind.get("format")
-        if isinstance(form, dict) and isinstance(form.get("decimalChar"), str):
-            marks.add(form["decimalChar"])
         if column.get("name") is not None and key in (column["name"], [column["name"]]):
             draft.add_plain(name_of(title, place), "id")
         else:
             _add(draft, name_of(title, place), kind)
-    file = _read_format(found, schema, marks)
+    file = _read_format(found, schema)
     url = found.get("url")
     name = PurePosixPath(url).stem if isinstance(url, str) else ""
     about = found.get("dc:description") or found.get("dc:title") or ""
@@ -90,12 +84,13 @@ def _add(draft: Draft, name: str, kind: dict[str, Any]) -> None:
     low = kind.get("minimum", kind.get("minInclusive"))
     high = kind.get("maximum", kind.get("maxInclusive"))
     if base in _INTEGERS or base in _NUMBERS:
-        draft.add_number(name, low, high, integer=base in _INTEGERS)
+        mark = form.get("decimalChar", ".") if isinstance(form, dict) else "."
+        draft.add_number(name, low, high, integer=base in _INTEGERS, mark=mark)
     elif base == "boolean":
         words = form.split("|") if isinstance(form, str) else []
         more = {"true": (words[0],), "false": (words[1],)} if len(words) == 2 else {}
         draft.add_boolean(name, **more)
-    elif base in _DATES:
+    elif isinstance(base, str) and base in _DATES:
         pattern = form if isinstance(form, str) else _DATES[base]
         draft.add_date(name, low, high, format=translate_pattern(pattern))
     elif base == "string" and isinstance(form, str) and _is_list(form):
@@ -117,7 +112,7 @@ def translate_pattern(pattern: str) -> str:
     return re.sub(words, lambda match: _DIRECTIVES[match[0]], pattern)
 
 
-def _read_format(table: dict[str, Any], schema: dict[str, Any], marks: set[str]) -> dict[str, Any]:
+def _read_format(table: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     nulls = table.get("null", schema.get("null", ""))
     file: dict[str, Any] = {"missing": nulls if isinstance(nulls, list) else [nulls]}
     dialect = table.get("dialect")
@@ -125,6 +120,4 @@ def _read_format(table: dict[str, Any], schema: dict[str, Any], marks: set[str])
     for theirs, ours in (("delimiter", "separator"), ("encoding", "encoding")):
         if theirs in dialect:
             file[ours] = dialect[theirs]
-    if len(marks) == 1:
-        file["decimal"] = marks.pop()
     return file

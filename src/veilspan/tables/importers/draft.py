@@ -27,17 +27,27 @@ class Draft:
     def __init__(self) -> None:
         self.columns: list[Column] = []
         self.left_out: list[Problem] = []
+        self.mark: str | None = None  # the decimal mark of the numbers so far
 
     def add_plain(self, name: str, role: str) -> None:
         """Add a column without a type: an id, or one that is ignored."""
         self.columns.append(Column(name, role=role))
 
-    def add_number(self, name: str, low: Any, high: Any, *, integer: bool, **more: Any) -> None:
-        """Add a column of numbers, or ignore it where a bound is not known."""
+    def add_number(
+        self, name: str, low: Any, high: Any, *, integer: bool, mark: Any = ".", **more: Any
+    ) -> None:
+        """Add a column of numbers, or ignore it where a bound is not known.
+
+        A schema has one decimal mark, so a column with another than those before is ignored too.
+        """
         bounds = as_number(low), as_number(high)
         if None in bounds:
             self.leave_out(name, "its range is not given")
             return
+        if not integer and self.mark not in (None, mark):
+            self.leave_out(name, "its decimal mark is not that of the columns before it")
+            return
+        self.mark = self.mark if integer else mark
         self.columns.append(
             NumberColumn(name, range=bounds, integer=integer, source=UNCONFIRMED, **more)  # type: ignore[arg-type]
         )
@@ -84,7 +94,7 @@ class Draft:
             about=about if isinstance(about, str) else "",
             notes=notes,
             unit=unit or Unit(),
-            file=FileFormat(**file),
+            file=FileFormat(decimal=self.mark or ".", **file),
             columns=tuple(self.columns),
         )
 

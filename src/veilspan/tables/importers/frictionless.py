@@ -26,14 +26,10 @@ def read_frictionless(document: Any, table: str | None = None) -> Schema:
     if not isinstance(fields, list):
         raise SchemaError([Problem("", "its schema has no list of fields.")])
     draft, keys = Draft(), _keys(schema.get("primaryKey"))
-    marks = set()
     for place, field in enumerate(fields, start=1):
         field = need_dict(field, f"field {place:,}")
         _add(draft, name_of(field.get("name"), place), field, keys)
-        marks.add(field.get("decimalChar", "."))
     file = _read_format(resource, schema)
-    if len(marks) == 1:
-        file["decimal"] = marks.pop()
     about = resource.get("description") or schema.get("description") or ""
     return draft.build(
         "a Frictionless table schema", resource.get("name") or schema.get("name"), about, **file
@@ -70,7 +66,8 @@ def _add(draft: Draft, name: str, field: dict[str, Any], keys: list[str]) -> Non
     elif labels and kind in ("string", "integer", "any"):
         draft.add_category(name, labels)
     elif kind in ("integer", "year", "number"):
-        draft.add_number(name, low, high, integer=kind != "number")
+        mark = field.get("decimalChar", ".")
+        draft.add_number(name, low, high, integer=kind != "number", mark=mark)
     elif kind == "boolean":
         words = {"true": field.get("trueValues"), "false": field.get("falseValues")}
         draft.add_boolean(name, **{key: v for key, v in words.items() if v is not None})

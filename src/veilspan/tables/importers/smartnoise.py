@@ -61,10 +61,8 @@ def _add(draft: Draft, name: str, facts: dict[str, Any]) -> None:
     if _is_true(facts.get("private_id")):
         draft.add_plain(name, "id")
     elif kind in ("int", "float"):
-        more = {"fill": as_number(facts.get("missing_value"))}
-        draft.add_number(
-            name, facts.get("lower"), facts.get("upper"), integer=kind == "int", **more
-        )
+        low, high, fill = (as_number(facts.get(key)) for key in ("lower", "upper", "missing_value"))
+        draft.add_number(name, low, high, integer=kind == "int", fill=fill)
     elif kind == "boolean":
         draft.add_boolean(name)
     elif kind == "string":
