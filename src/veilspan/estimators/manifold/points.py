@@ -9,7 +9,7 @@ import numpy as np
 
 from veilspan.curator.dask.table import DaskTable
 from veilspan.curator.patched_rows import PatchedRows
-from veilspan.curator.rows import rows_of
+from veilspan.estimators.base import rows_of
 from veilspan.estimators.dask_input import flat_lazy, is_lazy
 from veilspan.estimators.validation import readable
 from veilspan.geometry import Ball, Manifold, SPDBuresWasserstein
