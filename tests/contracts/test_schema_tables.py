@@ -95,9 +95,7 @@ HOSTILE = {
     "extremes": ["5", "100", "a", "2020-12-31", "yes"],
     "a long cell": ["9" * 100_000, "x" * 100_000, "a", "b", "no"],
 }
-USES_SCHEMA = {
-    name: kind for name, kind in catalogue.ESTIMATORS.items() if kind.reads != "points"
-}
+USES_SCHEMA = {name: kind for name, kind in catalogue.ESTIMATORS.items() if kind.reads != "points"}
 CASES = [
     (name, neighbors)
     for name, kind in USES_SCHEMA.items()

@@ -61,7 +61,9 @@ def number_schema(target="age"):
     text = WARD.schema_toml.replace('role       = "target"', "")
     text = text.replace('categories = ["no", "yes"]', 'categories = ["no", "yes"]\nother = true')
     head, tail = text.split(f"[columns.{target}]\n")
-    return Schema.from_toml(f'{head}[columns.{target}]\nrole = "target"\n{tail}'.replace("fill   = 50\n", ""))
+    return Schema.from_toml(
+        f'{head}[columns.{target}]\nrole = "target"\n{tail}'.replace("fill   = 50\n", "")
+    )
 
 
 ALL = {
@@ -120,9 +122,7 @@ def test_a_missing_target_counts_and_contributes_nothing():
     other = blank.assign(age=np.where(np.arange(600) < 200, "99", blank.age))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fits = [
-            LogisticRegression(epsilon=math.inf, schema=schema).fit(t) for t in (blank, other)
-        ]
+        fits = [LogisticRegression(epsilon=math.inf, schema=schema).fit(t) for t in (blank, other)]
     assert (fits[0].coef_ == fits[1].coef_).all()
     assert fits[0].plan_.n_rows == 600
 
@@ -172,7 +172,7 @@ def test_adding_a_row_changes_one_place_in_distribution(n):
         rng = np.random.default_rng(rows)
         x = np.arange(1.0, rows + 1)[:, None]
         for _ in range(draws):
-            placed, _, present = place_by_coins(x, None, None, count, rng)
+            placed, _, _ = place_by_coins(x, None, None, count, rng)
             names = [int(v) for v in placed[:, 0]]
             if drop in names:
                 place = names.index(drop)
@@ -198,7 +198,7 @@ def test_the_count_of_the_schema_is_what_is_planned(rows):
 
 def test_under_add_remove_nothing_is_counted():
     text = WARD.schema_toml.replace("count    = 600", "expected = 500")
-    schema = Schema.from_toml(text.replace('[unit]', '[unit]\nneighbors = "add-remove"'))
+    schema = Schema.from_toml(text.replace("[unit]", '[unit]\nneighbors = "add-remove"'))
     model = LogisticRegression(schema=schema, neighbors="add-remove").fit(FRAME)
     assert model.plan_.n_rows is None
     assert "rows" not in str(model.plan())[:40] or "600" not in str(model.plan())

@@ -21,6 +21,7 @@ from veilspan.estimators.schema_input import (
     SCHEMA_FACTS,
     SchemaTable,
     open_schema_table,
+    record_of,
     schema_of,
 )
 from veilspan.estimators.validation import validate_table
@@ -31,7 +32,7 @@ from veilspan.privacy.errors import LoudNoiseWarning, NotPrivateWarning, WeakGua
 from veilspan.privacy.neighbors import RELATIONS, Neighbors, check_neighbors
 from veilspan.privacy.noise import NoiseSource, noise_source
 from veilspan.privacy.plan import Plan
-from veilspan.privacy.schema_record import SchemaRecord, names_rows, unit_of
+from veilspan.privacy.schema_record import names_rows, unit_of
 from veilspan.privacy.statement import PrivacyStatement
 from veilspan.solvers.base import Outcome, Prepared
 
@@ -153,6 +154,7 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
                 events=events,
                 adaptive=prepared.adaptive,
                 decisions=prepared.decisions,
+                schema=record_of(self),
             )
         return plan, prepared
 
@@ -223,7 +225,7 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         form = PUBLIC_FORM if schema is None else SCHEMA_FACTS
         rests_on = (form, *self._rests_on(), *on_cluster)
         unit = self._unit if schema is None or names_rows(schema) else unit_of(schema)
-        self.privacy_ = _statement(plan, curator, source, rests_on, unit, schema)
+        self.privacy_ = _statement(plan, curator, source, rests_on, unit)
 
     def _rests_on(self) -> tuple[str, ...]:
         """What the promise rests on beyond what all estimators assume."""
@@ -281,7 +283,6 @@ def _statement(
     source: NoiseSource,
     rests_on: tuple[str, ...],
     unit: str,
-    schema: Any,
 ) -> PrivacyStatement:
     reasons = [
         text
@@ -304,7 +305,7 @@ def _statement(
         private=not reasons,
         why_not_private="; ".join(reasons),
         unit=unit,
-        schema=None if schema is None else SchemaRecord.of(schema).to_dict(),
+        schema=None if plan.schema is None else plan.schema.to_dict(),
         release_id=secrets.token_hex(8),
         version=__version__,
     )

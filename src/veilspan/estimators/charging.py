@@ -57,7 +57,6 @@ class Charge:
 def open_charge(dataset: Dataset, estimator: Any, plan: Plan, source: NoiseSource) -> Charge:
     """What a fit will charge to a dataset; refuses what that never covers."""
     schema = getattr(estimator, "schema", None)
-    schema_record = None if schema is None else SchemaRecord.of(schema)
     reasons = (
         (not plan.budget.is_private, "epsilon is infinite"),
         (not source.secure, "random_state is a seed"),
@@ -69,7 +68,7 @@ def open_charge(dataset: Dataset, estimator: Any, plan: Plan, source: NoiseSourc
         test=" and ".join(text for holds, text in reasons if holds),
         # A tracker is no PrivateEstimator; each of its rows is a person's, within a block.
         unit=_protected_by(estimator, schema),
-        schema=schema_record,
+        schema=plan.schema,
     )
     dataset.check(request)
     return Charge(dataset, request)

@@ -34,6 +34,7 @@ from veilspan.curator.dask.table import is_lazy
 from veilspan.curator.row_maps import row_map
 from veilspan.curator.rows import Rows
 from veilspan.curator.silence import quiet
+from veilspan.privacy.schema_record import SchemaRecord
 
 #: What a promise rests on when rows were read by a schema, in the place of ``base.PUBLIC_FORM``.
 SCHEMA_FACTS = (
@@ -153,6 +154,12 @@ def schema_of(estimator: Any) -> Any:
     schema.check_confirmed()
     schema.check_one_row_a_person()
     return schema
+
+
+def record_of(estimator: Any) -> SchemaRecord | None:
+    """Which schema an estimator has, as plans, statements and charges keep it."""
+    schema = getattr(estimator, "schema", None)
+    return None if schema is None else SchemaRecord.of(schema)
 
 
 def refuse_said_twice(estimator: Any, *names: str) -> None:

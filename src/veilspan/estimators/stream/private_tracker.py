@@ -55,7 +55,7 @@ from veilspan._scales import check_scale
 from veilspan.curator.silence import quiet
 from veilspan.estimators.base import PrivateEstimator, check_privacy_parameters
 from veilspan.estimators.charging import open_charge
-from veilspan.estimators.schema_input import SCHEMA_FACTS
+from veilspan.estimators.schema_input import SCHEMA_FACTS, record_of
 from veilspan.estimators.stream.private_stream import PrivateStream, publish
 from veilspan.estimators.validation import check_count
 from veilspan.ledger.claims import ending_claims
@@ -66,7 +66,6 @@ from veilspan.privacy.events import with_count
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.noise import noise_source
 from veilspan.privacy.plan import Plan
-from veilspan.privacy.schema_record import SchemaRecord
 from veilspan.privacy.statement import PrivacyStatement
 from veilspan.queries.stream.touching_moment import complete_rows
 from veilspan.solvers.base import Outcome, Prepared
@@ -185,6 +184,7 @@ def stream_plan(tracker: Any, n_features: int) -> Plan:
             "blocks of one person": most,
             "releases": "one after every block, without end",
         },
+        schema=record_of(tracker),
     )
 
 
@@ -274,7 +274,7 @@ def _release_block(tracker: Any, stream: PrivateStream, release: StreamRelease) 
             warnings.simplefilter("ignore", WeakGuaranteeWarning)
         asked.fit(block)
     stream.belief = asked.belief_
-    stream.statement = _state_promise(tracker, stream, asked.privacy_)
+    stream.statement = _state_promise(stream, asked.privacy_)
     stream.releases += 1
     if stream.receipt is not None and stream.releases == 1:
         stream.receipt.release(stream.statement.to_dict())
@@ -286,23 +286,20 @@ def _find_charge(stream: PrivateStream) -> dict[str, Any] | None:
     return None if stream.statement is None else stream.statement.ledger
 
 
-def _state_promise(
-    tracker: Any, stream: PrivateStream, block: PrivacyStatement
-) -> PrivacyStatement:
+def _state_promise(stream: PrivateStream, block: PrivacyStatement) -> PrivacyStatement:
     """The promise for all releases together; one that was not private spoils it for good."""
     before, plan = stream.statement, stream.plan
     most = plan.decisions["blocks of one person"]
     spoiled = before is not None and not before.private
-    schema = tracker.schema
     return replace(
         block,
-        schema=None if schema is None else SchemaRecord.of(schema).to_dict(),
+        schema=None if plan.schema is None else plan.schema.to_dict(),
         epsilon=plan.epsilon,
         events=plan.events,
         unit=f"all rows of one person: at most one in a block, in at most {most} block(s)",
         assumptions=(
             *block.assumptions,
-            *(() if schema is None else (SCHEMA_FACTS,)),
+            *(() if plan.schema is None else (SCHEMA_FACTS,)),
             f"each person has at most one row in a block and appears in at most {most} block(s)",
             f"blocks are {plan.n_rows:,} rows by their place in the stream, which is public; "
             "events are those of one person's worst case, not of the whole stream",
