@@ -72,8 +72,9 @@ def test_the_query_keeps_its_contract(relation, weights, make_rows):
         make_rows=make_rows,
         steps=60,
     )
-    assert report.add_remove > 0.98
-    assert report.replace_one > 0.9
+    # What the search, whose seed is fixed, reaches of the declared bounds: 1 and at least 0.93.
+    assert report.add_remove > 0.999
+    assert report.replace_one > 0.92
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
