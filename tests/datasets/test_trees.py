@@ -46,7 +46,7 @@ def test_sarkar_spaces_all_neighbours_evenly():
         directions = neighbours(tree, node)
         angles = np.sort(np.arctan2(directions[:, 1], directions[:, 0]))
         gaps = np.diff(np.append(angles, angles[0] + 2 * np.pi))
-        np.testing.assert_allclose(gaps, 2 * np.pi / len(angles), atol=1e-10)  # 20 EPS e^10
+        np.testing.assert_allclose(gaps, 2 * np.pi / len(angles), rtol=0, atol=1e-10)  # 20 EPS e^10
 
 
 def test_siblings_obey_the_law_of_cosines():

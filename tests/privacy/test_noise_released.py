@@ -137,7 +137,7 @@ def answers_for(value, noise, kind, seed):
 def empty_low_bits(released):
     """Of numbers near zero, the share that are multiples of 2^-53: the attack's statistic."""
     near = released[np.abs(released) < NEAR]
-    assert len(near) > 300
+    assert len(near) > 300  # of 8,000 seeded ones 378 in the mean, 356 at least
     return float(np.mean(np.mod(near, 2.0**-53) == 0))
 
 

@@ -60,7 +60,7 @@ def test_accuracy_on_the_haystack():
 def test_noise_of_the_right_size_reaches_the_variances(neighbors):
     """On a table of zeros the largest eigenvalue is that of the noise: about its edge.
 
-    Tracy and Widom: 1 - 0.028 of the edge in the mean, standard deviation 0.03; 1.004 and 0.968 here.
+    Tracy and Widom: 0.97 of the edge in the mean, standard deviation 0.03; here 1.004 and 0.968.
     """
     x = np.zeros((1000, 100))
     fitted = PCA(1, epsilon=1.0, neighbors=neighbors, random_state=0).fit(x)

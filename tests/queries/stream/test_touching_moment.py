@@ -46,5 +46,5 @@ def test_a_row_of_the_subspace_is_completed_to_itself():
     gaps = row.copy()
     gaps[[1, 4]] = np.nan
     done = complete_rows(gaps[None], FRAME[:, :2], 1.0, 1e-12)
-    np.testing.assert_allclose(done[0], row, atol=1e-9)
+    np.testing.assert_allclose(done[0], row, rtol=0, atol=1e-9)
     np.testing.assert_array_equal(complete_rows(gaps[None], None, 1.0, 1.0)[0], np.nan_to_num(gaps))

@@ -25,7 +25,9 @@ def test_the_diagonal_plays_no_part(rank):
     factors = rng.standard_normal((60, rank))
     matrix = factors @ factors.T + np.diag(rng.uniform(-500, 500, 60))
     values, vectors = decompose_off_diagonal(matrix, rank, 60)
-    np.testing.assert_allclose((vectors.T * values) @ vectors, factors @ factors.T, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(
+        (vectors.T * values) @ vectors, factors @ factors.T, rtol=0, atol=1e-10
+    )
 
 
 def test_inflation_is_removed_as_the_spiked_model_says():

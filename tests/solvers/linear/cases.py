@@ -1,6 +1,6 @@
 """Fits of linear models straight through a curator, for tests of their solvers.
 
-All are seeded: accuracies in those tests are facts of the seeds, with what was measured beside them.
+All are seeded: accuracies in those tests are facts of the seeds; what was measured is beside them.
 """
 
 import numpy as np

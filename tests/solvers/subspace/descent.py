@@ -1,6 +1,6 @@
 """Running a subspace solver by hand: plan, curator, run.
 
-Every run is seeded: bounds of medians are facts of those seeds, with the measured values beside them.
+Every run is seeded: bounds of medians are facts of those seeds, with measured values beside them.
 """
 
 import dataclasses
