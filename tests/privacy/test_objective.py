@@ -266,9 +266,7 @@ def test_composition_with_other_events_is_joint():
     alone = [epsilon_spent([part], 1e-6, neighbors="add-remove") for part in parts]
     mu = math.sqrt(1 / 25 + 1 / 400)
     assert epsilon_spent([GaussianEvent("g", 1 / mu)], 1e-6) <= joint < sum(alone)
-    assert joint == pytest.approx(
-        epsilon_spent([GaussianEvent("g", 1 / mu)], 1e-6), rel=1e-3
-    )  # 6e-5
+    assert joint == pytest.approx(epsilon_spent([GaussianEvent("g", 1 / mu)], 1e-6), rel=1e-3)
 
 
 def test_too_small_lam_is_refused_with_the_one_that_works():

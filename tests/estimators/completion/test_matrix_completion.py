@@ -315,6 +315,8 @@ def test_all_forms_of_input_are_the_same_table(seed):
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(seed)
     table = table_of(random_users(rng, 30))
+    # Which ratings of a long row are kept is a hash of the row: float32 must not change a digit.
+    table.data = table.data.astype(np.float32).astype(float)
     model = make(epsilon=math.inf, random_state=0)
     expected = clone(model).fit(table).predict(table)
     dense = np.full(table.shape, np.nan)
@@ -335,9 +337,7 @@ def test_all_forms_of_input_are_the_same_table(seed):
         clone(model).fit(table.astype(np.float32)),
     ]
     for fitted in forms:
-        np.testing.assert_allclose(
-            fitted.predict(table), expected, rtol=0, atol=1e-5
-        )  # float32 ratings
+        np.testing.assert_array_equal(fitted.predict(table), expected)
     listed = clone(model).fit_triples(*triples, items=names)
     framed = clone(model).fit_frame(frame, items=names)
     assert listed.item_ids_ == framed.item_ids_ == tuple(names)

@@ -56,9 +56,7 @@ def test_without_noise_huber_is_scikit_learns_at_its_scale():
     y[:20] += 12.0
     theirs = plain.HuberRegressor(alpha=0.0, tol=1e-9, max_iter=5000).fit(scaled(x), y)
     ours = HuberRegressor(threshold=1.35 * theirs.scale_, **EXACT).fit(x, y)
-    np.testing.assert_allclose(
-        ours.predict(x), theirs.predict(scaled(x)), atol=5e-5
-    )  # 7e-6: its scale is found
+    np.testing.assert_allclose(ours.predict(x), theirs.predict(scaled(x)), atol=5e-5)
     squares = LinearRegression(**EXACT).fit(x, y)
     assert np.abs(squares.predict(x) - theirs.predict(scaled(x))).max() > 0.1
 

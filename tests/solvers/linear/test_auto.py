@@ -163,9 +163,7 @@ def test_events_are_those_of_the_choice_and_cost_the_budget(neighbors):
 def test_decisions_say_what_and_why():
     shown = AutoLinear().prepare(problem(), Budget(1.0, 1e-6), "add-remove").decisions
     assert "ObjectivePerturbation" in shown["chosen solver"]
-    assert shown["noise of a mean gradient (nu)"] == pytest.approx(
-        0.00189, abs=5e-6
-    )  # shown with three digits
+    assert shown["noise of a mean gradient (nu)"] == pytest.approx(0.00189, abs=5e-6)
     assert "warning" not in shown
     loud = AutoLinear().prepare(problem(rows=100), Budget(0.1, 1e-6), "add-remove").decisions
     assert f"above {LOUD:g}" in loud["warning"]
