@@ -45,7 +45,9 @@ def _find_twins(names: list[str], columns: tuple[Column, ...]) -> Iterator[Probl
     made = Counter(name for column in used for name in column.names_out)
     for name, times in made.items():
         if times > 1 and name not in names:
-            yield Problem("columns", f"two encoded columns would be called {show(name)}.")
+            # Not quoted: a label may come from a file, which may be the table itself by mistake.
+            what = "two encoded columns have one name: rename a column or a category with = in it."
+            yield Problem("columns", what)
         elif times > 1 and names.count(name) == 1:
             yield Problem(place_of("columns", name), "another column is encoded under this name.")
 

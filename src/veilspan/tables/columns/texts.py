@@ -18,8 +18,10 @@ def clean_text(text: Any) -> Any:
 
 def is_clean_name(text: str) -> bool:
     """Whether a text can be a name: not empty, no control characters, no separators of lines."""
+    if text.isprintable():  # nearly always, and fast: lists may be long
+        return bool(text)
     kinds = {"Cc", "Cs", "Zl", "Zp"}
-    return bool(text) and all(unicodedata.category(letter) not in kinds for letter in text)
+    return all(unicodedata.category(letter) not in kinds for letter in text)
 
 
 def as_texts(value: Any) -> Any:
@@ -31,6 +33,9 @@ def find_label_problems(labels: tuple[Any, ...], hidden: bool) -> Iterator[str]:
     """What is wrong with a list of labels; by their place in the list only if ``hidden``."""
     seen: dict[str, int] = {}
     for place, label in enumerate(labels, start=1):
+        if isinstance(label, str) and label not in seen and _is_label(label):
+            seen[label] = place
+            continue
         name = f"entry {place:,}" if hidden else show(label)
         if not isinstance(label, str):
             yield f'{name} is no text: put it in quotes, as in ["1", "2"].'
@@ -38,7 +43,9 @@ def find_label_problems(labels: tuple[Any, ...], hidden: bool) -> Iterator[str]:
             yield f"entry {place:,} is empty or holds control characters."
         elif label in (OTHER, MISSING):
             yield f"{label} is veilspan's own name; other = true makes such a column."
-        elif label in seen:
-            yield f"{name} is there twice (entries {seen[label]:,} and {place:,}, trimmed, NFC)."
         else:
-            seen[label] = place
+            yield f"{name} is there twice (entries {seen[label]:,} and {place:,}, trimmed, NFC)."
+
+
+def _is_label(text: str) -> bool:
+    return is_clean_name(text) and text not in (OTHER, MISSING)
