@@ -6,6 +6,7 @@ import io
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -35,6 +36,9 @@ ARROW_BLOCK = 4 * 1024 * 1024
 PYTHON_BLOCK = 1024 * 1024
 #: Bytes of a header line; longer ones are no header.
 _LONGEST_HEADER = 64 * 1024 * 1024
+
+#: A shared file has one place: whoever moves it reads before the next one moves it.
+_MOVING = threading.Lock()
 
 T = TypeVar("T")
 Block = TypeVar("Block")
@@ -151,8 +155,9 @@ class _Walk(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Read up to a buffer's length."""
-        self._file.seek(self._place)
-        data = self._file.read(len(buffer))
+        with _MOVING:
+            self._file.seek(self._place)
+            data = self._file.read(len(buffer))
         buffer[: len(data)] = data
         self._place += len(data)
         return len(data)
