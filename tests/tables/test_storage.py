@@ -323,6 +323,7 @@ def test_files_that_are_none(name, tmp_path):
         _ = open_table(path).names
     assert "SECRET" not in str(told.value)
     assert told.value.__cause__ is None
+    assert told.value.__context__ is None
 
 
 def test_csv_and_objects_agree():

@@ -28,7 +28,13 @@ from veilspan.tables.sources.csv_lines import (
     split_lines,
     split_quoted,
 )
-from veilspan.tables.sources.table_source import MOST_COLUMNS, TableError, TableSource, check_header
+from veilspan.tables.sources.table_source import (
+    MOST_COLUMNS,
+    TableError,
+    TableSource,
+    check_header,
+    raise_alone,
+)
 
 #: Bytes that are parsed at once. By pyarrow: from 2 to 16 MB the time is the same within noise, so
 #: the least memory. In plain Python a block becomes some ten times as large.
@@ -128,7 +134,7 @@ class CsvFile(TableSource):
             return open(self._path, "rb")
         except OSError as error:
             reason = error.strerror or "it cannot be opened"
-            raise TableError(f"{self.label} cannot be read: {reason}.") from None
+            raise_alone(TableError(f"{self.label} cannot be read: {reason}."))
 
 
 class TsvFile(CsvFile):
