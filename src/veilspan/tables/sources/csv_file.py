@@ -6,6 +6,7 @@ import io
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -27,7 +28,13 @@ from veilspan.tables.sources.csv_lines import (
     split_lines,
     split_quoted,
 )
-from veilspan.tables.sources.table_source import MOST_COLUMNS, TableError, TableSource, check_header
+from veilspan.tables.sources.table_source import (
+    MOST_COLUMNS,
+    TableError,
+    TableSource,
+    check_header,
+    raise_alone,
+)
 
 #: Bytes that are parsed at once. By pyarrow: from 2 to 16 MB the time is the same within noise, so
 #: the least memory. In plain Python a block becomes some ten times as large.
@@ -35,6 +42,9 @@ ARROW_BLOCK = 4 * 1024 * 1024
 PYTHON_BLOCK = 1024 * 1024
 #: Bytes of a header line; longer ones are no header.
 _LONGEST_HEADER = 64 * 1024 * 1024
+
+#: A shared file has one place: whoever moves it reads before the next one moves it.
+_MOVING = threading.Lock()
 
 T = TypeVar("T")
 Block = TypeVar("Block")
@@ -124,7 +134,7 @@ class CsvFile(TableSource):
             return open(self._path, "rb")
         except OSError as error:
             reason = error.strerror or "it cannot be opened"
-            raise TableError(f"{self.label} cannot be read: {reason}.") from None
+            raise_alone(TableError(f"{self.label} cannot be read: {reason}."))
 
 
 class TsvFile(CsvFile):
@@ -151,8 +161,9 @@ class _Walk(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Read up to a buffer's length."""
-        self._file.seek(self._place)
-        data = self._file.read(len(buffer))
+        with _MOVING:
+            self._file.seek(self._place)
+            data = self._file.read(len(buffer))
         buffer[: len(data)] = data
         self._place += len(data)
         return len(data)

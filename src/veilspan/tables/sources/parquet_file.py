@@ -12,7 +12,12 @@ from veilspan._printable import printable
 from veilspan.tables.cells import Cells
 from veilspan.tables.columns import Column
 from veilspan.tables.sources.arrow_stream import BATCH_ROWS, NEEDS_PYARROW, batch_cells, kind_of
-from veilspan.tables.sources.table_source import TableError, TableSource, check_header
+from veilspan.tables.sources.table_source import (
+    TableError,
+    TableSource,
+    check_header,
+    raise_alone,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,7 +67,7 @@ class _ArrowFile(TableSource):
         except (pa.ArrowException, OSError):
             failed = f"it is damaged, or no {self._format} file"
         if failed:
-            raise TableError(f"{self.label} cannot be read: {failed}.")
+            raise_alone(TableError(f"{self.label} cannot be read: {failed}."))
 
 
 class ParquetFile(_ArrowFile):

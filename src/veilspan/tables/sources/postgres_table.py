@@ -23,7 +23,12 @@ from veilspan.tables.file_format import FileFormat
 from veilspan.tables.problems import show
 from veilspan.tables.sources.csv_file import choose_parser, read_ahead
 from veilspan.tables.sources.csv_lines import ColumnLayout, Layout
-from veilspan.tables.sources.table_source import TableError, TableSource, check_header
+from veilspan.tables.sources.table_source import (
+    TableError,
+    TableSource,
+    check_header,
+    raise_alone,
+)
 
 #: Seconds to wait for a server that does not answer.
 CONNECT_PATIENCE = 20
@@ -154,7 +159,7 @@ class PostgresTable(TableSource):
         except psycopg.Error as error:
             failed = _explain(error)
         if failed:
-            raise TableError(f"{self.label} {failed}.")
+            raise_alone(TableError(f"{self.label} {failed}."))
 
 
 def _explain(error: Any) -> str:

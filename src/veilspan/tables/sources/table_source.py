@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from veilspan._printable import printable
 from veilspan.tables.columns import clean_text
@@ -20,6 +20,18 @@ MOST_COLUMNS = 100_000
 
 class TableError(ValueError):
     """A table that cannot be read, by its form alone; no message quotes a cell."""
+
+
+def raise_alone(error: TableError) -> NoReturn:
+    """Raise an error without the one that is being handled, whose text may quote a row.
+
+    ``from None`` only hides the other one: it stays in ``__context__``, where logs may find it.
+    """
+    try:
+        raise error
+    except TableError:
+        error.__context__ = None
+        raise
 
 
 class TableSource:
