@@ -22,6 +22,7 @@ LAYERS = [
     "solvers",
     "queries",
     "losses",
+    "datasets",
     "tables",
     "curator",
     "privacy",
@@ -29,7 +30,6 @@ LAYERS = [
     "metrics",
     "geometry",
     "features",
-    "datasets",
 ]
 
 

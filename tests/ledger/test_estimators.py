@@ -32,6 +32,7 @@ from veilspan import (
     SubspaceTracker,
     minimize,
 )
+from veilspan.curator import rows
 from veilspan.curator.tape import recording
 from veilspan.geometry import Sphere
 from veilspan.ledger import Ledger, LedgerError, current_dataset
@@ -109,12 +110,12 @@ def test_no_row_is_read_before_the_charge(data, monkeypatch):
     """The door to the rows opens when the charge is in the ledger, and not if it is refused."""
     charged = []
 
-    class Watched(veilspan.estimators.base.Rows):
+    class Watched(rows.Rows):
         def __init__(self, *args):
             charged.append(data.spent().charges)
             super().__init__(*args)
 
-    monkeypatch.setattr("veilspan.estimators.base.Rows", Watched)
+    monkeypatch.setattr(rows, "Rows", Watched)
     PCA(2, ledger=data).fit(X)
     assert charged == [1]
     with pytest.raises(BudgetExceededError):

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from veilspan._version import __version__
 from veilspan.curator.curator import Curator
 from veilspan.curator.dask.table import DaskTable
-from veilspan.curator.rows import rows_of
+from veilspan.curator.rows import encoded_rows, rows_of
 from veilspan.curator.silence import Discretion
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
 from veilspan.estimators.publishing import Kept
@@ -21,7 +21,6 @@ from veilspan.estimators.schema_input import (
     SCHEMA_FACTS,
     SchemaTable,
     open_schema_table,
-    record_of,
     schema_of,
 )
 from veilspan.estimators.validation import validate_table
@@ -32,7 +31,7 @@ from veilspan.privacy.errors import LoudNoiseWarning, NotPrivateWarning, WeakGua
 from veilspan.privacy.neighbors import RELATIONS, Neighbors, check_neighbors
 from veilspan.privacy.noise import NoiseSource, noise_source
 from veilspan.privacy.plan import Plan
-from veilspan.privacy.schema_record import names_rows, unit_of
+from veilspan.privacy.schema_record import SchemaRecord, names_rows, unit_of
 from veilspan.privacy.statement import PrivacyStatement
 from veilspan.solvers.base import Outcome, Prepared
 
@@ -88,6 +87,7 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     delta: float
     neighbors: str
     noise: str
+    schema: Any = None
     random_state: int | None
     plan_: Plan
     privacy_: PrivacyStatement
@@ -154,7 +154,7 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
                 events=events,
                 adaptive=prepared.adaptive,
                 decisions=prepared.decisions,
-                schema=record_of(self),
+                schema=None if self.schema is None else SchemaRecord.of(self.schema),
             )
         return plan, prepared
 
@@ -169,9 +169,8 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         y : None
             Ignored.
         """
-        schema = schema_of(self)
-        if schema is not None:
-            return self._learn(self._open(schema, X))
+        if self.schema is not None:
+            return self._learn(self._open(schema_of(self), X))
         return self._learn(validate_table(self, X, lazy=True, **self._input_options))
 
     def _open(self, schema: Any, X: Any, targets: Any = None) -> SchemaTable:
@@ -211,7 +210,7 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         """Open the door, run what was prepared, and state what was spent."""
         with Discretion(not source.secure):
             if isinstance(table, SchemaTable):
-                rows = table.open_rows(source.coins("places"))
+                rows = encoded_rows(*table.encode(source.coins("places")))
             else:
                 rows = self._rows_for_curator(table, targets)
             if prepared.paired:
@@ -221,7 +220,7 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         self.plan_ = plan
         far = isinstance(table, DaskTable) or getattr(table, "on_cluster", False)
         on_cluster = (ON_A_CLUSTER,) if far else ()
-        schema = getattr(self, "schema", None)
+        schema = self.schema
         form = PUBLIC_FORM if schema is None else SCHEMA_FACTS
         rests_on = (form, *self._rests_on(), *on_cluster)
         unit = self._unit if schema is None or names_rows(schema) else unit_of(schema)

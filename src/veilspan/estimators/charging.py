@@ -68,7 +68,7 @@ def open_charge(dataset: Dataset, estimator: Any, plan: Plan, source: NoiseSourc
         test=" and ".join(text for holds, text in reasons if holds),
         # A tracker is no PrivateEstimator; each of its rows is a person's, within a block.
         unit=_protected_by(estimator, schema),
-        schema=plan.schema,
+        schema=None if schema is None else SchemaRecord.of(schema),
     )
     dataset.check(request)
     return Charge(dataset, request)

@@ -32,9 +32,7 @@ import numpy as np
 
 from veilspan.curator.dask.table import is_lazy
 from veilspan.curator.row_maps import row_map
-from veilspan.curator.rows import Rows
 from veilspan.curator.silence import quiet
-from veilspan.privacy.schema_record import SchemaRecord
 
 #: What a promise rests on when rows were read by a schema, in the place of ``base.PUBLIC_FORM``.
 SCHEMA_FACTS = (
@@ -72,8 +70,8 @@ class SchemaTable:
         self.schema, self._source, self._targets = schema, source, targets
         self.shape = (n_rows, len(schema.columns_out))
 
-    def open_rows(self, coins: np.random.Generator) -> Any:
-        """Read and encode all rows, for a curator.
+    def encode(self, coins: np.random.Generator) -> tuple[Any, Any, Any]:
+        """Read and encode all rows, for a curator: numbers, targets, and who takes part.
 
         Parameters
         ----------
@@ -93,7 +91,7 @@ class SchemaTable:
                 x, y, present = place_by_coins(x, y, present, self.shape[0], coins)
             elif len(x) < 2:  # a curator holds two rows at least, and absent ones add nothing
                 x, y, present = place_by_coins(x, y, present, 2, coins)
-        return Rows.checked_before(x, y, present)
+        return x, y, present
 
 
 def place_by_coins(
@@ -154,12 +152,6 @@ def schema_of(estimator: Any) -> Any:
     schema.check_confirmed()
     schema.check_one_row_a_person()
     return schema
-
-
-def record_of(estimator: Any) -> SchemaRecord | None:
-    """Which schema an estimator has, as plans, statements and charges keep it."""
-    schema = getattr(estimator, "schema", None)
-    return None if schema is None else SchemaRecord.of(schema)
 
 
 def refuse_said_twice(estimator: Any, *names: str) -> None:

@@ -155,8 +155,8 @@ class MatrixCompletion(TableParameters, PrivateEstimator):
         y : None
             Ignored.
         """
-        schema = schema_of(self)
-        if schema is not None:
+        if self.schema is not None:
+            schema = schema_of(self)
             refuse_lazy(R)
             coins = noise_source(self.random_state).coins("places")
             return self._fit_table(place_users(schema, R, coins), item_names(schema))

@@ -91,7 +91,8 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
             ``sample_weight`` is not offered (a ``TypeError`` says why).
         """
         _refuse(refused, type(self).__name__)
-        schema, targets = schema_of(self), None
+        schema = None if self.schema is None else schema_of(self)
+        targets = None
         if schema is None:
             options = {**self._input_options, **self._y_options}
             X, targets = validate_table(self, X, lazy=True, y=y, **options)

@@ -55,7 +55,7 @@ from veilspan._scales import check_scale
 from veilspan.curator.silence import quiet
 from veilspan.estimators.base import PrivateEstimator, check_privacy_parameters
 from veilspan.estimators.charging import open_charge
-from veilspan.estimators.schema_input import SCHEMA_FACTS, record_of
+from veilspan.estimators.schema_input import SCHEMA_FACTS
 from veilspan.estimators.stream.private_stream import PrivateStream, publish
 from veilspan.estimators.validation import check_count
 from veilspan.ledger.claims import ending_claims
@@ -66,6 +66,7 @@ from veilspan.privacy.events import with_count
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.noise import noise_source
 from veilspan.privacy.plan import Plan
+from veilspan.privacy.schema_record import SchemaRecord
 from veilspan.privacy.statement import PrivacyStatement
 from veilspan.queries.stream.touching_moment import complete_rows
 from veilspan.solvers.base import Outcome, Prepared
@@ -184,7 +185,7 @@ def stream_plan(tracker: Any, n_features: int) -> Plan:
             "blocks of one person": most,
             "releases": "one after every block, without end",
         },
-        schema=record_of(tracker),
+        schema=None if tracker.schema is None else SchemaRecord.of(tracker.schema),
     )
 
 

@@ -96,6 +96,7 @@ class SubspaceEstimator(
 
     def _problem(self, n_rows: int | None, n_features: int) -> SubspaceProblem:
         """Check the parameters, and say what is to be learned."""
+        row_norm = self._row_bound()
         wanted = self.n_components
         if wanted is not None:
             wanted = check_count(wanted, "n_components", n_features)
@@ -105,7 +106,6 @@ class SubspaceEstimator(
             raise ValueError(f"center must be None, a public vector, {words}; got {self.center!r}.")
         if self.center is not None and not isinstance(self.center, str):
             center = check_public_vector(self.center, "center", n_features)
-        row_norm = self._row_bound()
         if n_features > LARGEST_WIDTH:
             raise ValueError(
                 f"{type(self).__name__} releases an n_features x n_features matrix; {n_features} "
