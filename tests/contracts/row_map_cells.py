@@ -16,6 +16,7 @@ from veilspan.estimators.linear.classifier import _codes
 from veilspan.estimators.linear.feature_bounds import FeatureBounds
 from veilspan.estimators.linear.regression import _scaled
 from veilspan.estimators.manifold.points import flat_on_manifold
+from veilspan.estimators.schema_input import signs_of_classes
 from veilspan.features.covariance import covariance_descriptors
 from veilspan.geometry import (
     SPD,
@@ -448,6 +449,11 @@ MAPS = {
         ESTIMATORS + "regression._scaled",
         lambda rng: hard(1)(rng)[:, 0],
         lambda y: _scaled(y, -1.0, 1e9, 0.5, 1e-9),
+    ),
+    "signs of classes": Map(
+        "veilspan.estimators.schema_input.signs_of_classes",
+        lambda rng: rng.choice([0.0, 1.0], 70),
+        signs_of_classes,
     ),
     "encoded labels": Map(
         None,

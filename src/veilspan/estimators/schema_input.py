@@ -125,7 +125,6 @@ def signs_of_classes(numbers: np.ndarray) -> np.ndarray:
     return 2.0 * numbers - 1.0
 
 
-@row_map
 def numbers_of_classes(numbers: np.ndarray) -> np.ndarray:
     """Class numbers as they are, for losses of several classes."""
     return numbers
