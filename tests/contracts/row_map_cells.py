@@ -348,7 +348,17 @@ def from_lines(parse):
     return apply
 
 
+def on_demand(lines):
+    """The same, each row encoded by itself from one batch that was read as a whole."""
+    batch = ENCODER.prepare(parse_lines(b"".join(line + b"\n" for line in lines), LAYOUT))
+    parts = [batch.encode_rows(i, i + 1) for i in range(len(lines))]
+    return np.concatenate([part.x for part in parts])
+
+
 MAPS = {
+    "hostile lines, on demand": Map(
+        TABLES + "encoding.PreparedBatch.encode_rows", lines_of(random_lines), on_demand
+    ),
     **{
         f"{kind} lines, {name}": Map(TABLES + marked, lines_of(make), from_lines(parse))
         for kind, make in (("hostile", random_lines), ("usual", usual_lines))

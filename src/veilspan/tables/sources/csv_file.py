@@ -7,8 +7,9 @@ import os
 import shutil
 import tempfile
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -40,6 +41,8 @@ from veilspan.tables.sources.table_source import (
 #: the least memory. In plain Python a block becomes some ten times as large.
 ARROW_BLOCK = 4 * 1024 * 1024
 PYTHON_BLOCK = 1024 * 1024
+#: Blocks that are parsed side by side, as far as there are cores; each takes memory.
+MOST_THREADS = 4
 #: Bytes of a header line; longer ones are no header.
 _LONGEST_HEADER = 64 * 1024 * 1024
 
@@ -198,19 +201,16 @@ def choose_parser() -> tuple[Callable[[bytes, Layout], dict[str, Cells]], int]:
 
 
 def read_ahead(work: Callable[[Block], T], blocks: Iterable[Block]) -> Iterator[T]:
-    """Yield ``work`` of each block, in order, while a thread is at the next one."""
-    remaining = iter(blocks)
-
-    def next_result() -> list[T]:
-        for block in remaining:
-            return [work(block)]
-        return []
-
-    with ThreadPoolExecutor(1, thread_name_prefix="veilspan-read") as pool:
-        waiting = pool.submit(next_result)
-        while result := waiting.result():
-            waiting = pool.submit(next_result)
-            yield result[0]
+    """Yield ``work`` of each block, in order, while threads are at the next ones."""
+    threads = min(MOST_THREADS, os.cpu_count() or 1)
+    waiting: deque[Future[T]] = deque()
+    with ThreadPoolExecutor(threads, thread_name_prefix="veilspan-read") as pool:
+        for block in blocks:
+            waiting.append(pool.submit(work, block))
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def _read_header(stream: IO[bytes], label: str) -> bytes:

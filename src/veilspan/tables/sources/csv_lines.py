@@ -18,12 +18,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import IO, Any
 
+import numpy as np
+
 from veilspan.curator.row_maps import row_map
 from veilspan.tables.cell_rules import CellReader
 from veilspan.tables.cells import Cells, ValueCells, encode_values
 
 BOM = b"\xef\xbb\xbf"
 QUOTE = '"'
+_LINE_BREAK = ord("\n")
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,8 @@ def split_lines(block: bytes) -> list[bytes]:
 
 def count_lines(block: bytes) -> int:
     """How many rows a block is."""
-    return block.count(b"\n") + (not block.endswith(b"\n") and bool(block))
+    breaks = int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == _LINE_BREAK))
+    return breaks + (not block.endswith(b"\n") and bool(block))
 
 
 @row_map
@@ -152,15 +156,7 @@ def convert_values(cells: ValueCells, convert: Callable[[str], Any]) -> ValueCel
 def read_blocks(stream: IO[bytes], size: int) -> Iterator[bytes]:
     """Yield a stream in blocks of about ``size`` bytes that end where a line ends.
 
-    A line that is longer than a block makes a longer one; it is put together once.
+    A line that is longer than a block makes a longer one.
     """
-    parts: list[bytes] = []
     while chunk := stream.read(size):
-        end = chunk.rfind(b"\n") + 1
-        if not end:
-            parts.append(chunk)
-            continue
-        yield b"".join((*parts, chunk[:end]))
-        parts = [chunk[end:]] if end < len(chunk) else []
-    if parts:
-        yield b"".join(parts)
+        yield chunk if chunk.endswith(b"\n") else chunk + stream.readline()
