@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from _report import best_times, met, note, ratio, save, say, seconds, show
 from veilspan.curator.rows import Block, Rows
+from veilspan.curator.memory import MemoryExecutor
 from veilspan.queries.moments import SecondMoment
 from veilspan.tables.encoding import Encoder, encode_batches, encode_table
 from veilspan.tables.schema import Schema
@@ -165,7 +166,7 @@ class OnDemand(Rows):
 
 def moment(rows: Rows) -> np.ndarray:
     query = SecondMoment(1.0)
-    return rows.executor().clipped_sum(query, None, query.space(rows.n_features, None))
+    return MemoryExecutor(rows).clipped_sum(query, None, query.space(rows.n_features, None))
 
 
 def fallback_times(repeats: int) -> dict[int, float]:
