@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING
 
 from veilspan._printable import printable
@@ -23,6 +22,7 @@ _HEADER = ("column", "role", "type", "public facts", "known from")
 #: Widest a cell of the text table gets; longer ones end in dots.
 _WIDEST = 44
 _MOST_LABELS = 6
+_STYLE = "text-align: left; vertical-align: top; padding: 2px 12px 2px 0"
 _DIGITS = 12  # of a digest where people read it
 
 
@@ -47,11 +47,11 @@ def describe_text(schema: Schema) -> str:
 
 
 def describe_html(schema: Schema) -> str:
-    """The schema as a table for notebooks, without style or script of its own."""
+    """The schema as a table for notebooks, all text escaped."""
     from html import escape
 
     def cell(text: str, kind: str = "td") -> str:
-        return f'<{kind} style="text-align: left">{escape(printable(text))}</{kind}>'
+        return f'<{kind} style="{_STYLE}">{escape(printable(text))}</{kind}>'
 
     def row(cells: tuple[str, ...], kind: str = "td") -> str:
         return f"<tr>{''.join(cell(text, kind) for text in cells)}</tr>"
@@ -81,7 +81,7 @@ def _sentences(schema: Schema) -> list[str]:
         protects += f", about {unit.expected:,} expected"
     lines.append(f"{protects}).")
     if unit.id is not None:
-        most = "" if unit.max_rows is None else f", at most {unit.max_rows:,} of them"
+        most = "" if unit.max_rows is None else f", at most {unit.max_rows:,} are used"
         lines.append(f"Rows of one {unit.protects} are found by {unit.id}{most}.")
     lines.append(
         f"{count_of(len(schema.columns), 'column')}, {len(schema.columns_out):,} encoded; no "
@@ -114,15 +114,13 @@ def _facts(column: Column) -> str:
         hidden = len(labels) - _MOST_LABELS
         parts.append(" | ".join(labels[:_MOST_LABELS]) + (f" | {hidden:,} more" * (hidden > 0)))
     elif isinstance(column, BooleanColumn):
-        parts.append(f"{' '.join(column.true)} | {' '.join(column.false)}")
+        parts.append(f"true: {' or '.join(column.true)}, false: {' or '.join(column.false)}")
     fill = getattr(column, "fill", None)
     if fill is not None:
-        parts.append(f"missing: {show(fill).strip(chr(34))}")
-    parts += ["missing column"] if column.missing_column else []
+        parts.append(f"missing cells: {show(fill).strip(chr(34))}")
+    parts += ["and a column of them"] if column.missing_column else []
     return ", ".join(parts)
 
 
 def _shorten(text: str) -> str:
-    return (
-        text if len(text) <= _WIDEST else textwrap.shorten(text, _WIDEST - 3)[: _WIDEST - 3] + "..."
-    )
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 3].rstrip(" ,|") + "..."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,11 +16,11 @@ from veilspan.tables.columns import (
     BooleanColumn,
     CategoryColumn,
     Column,
-    DateColumn,
     NumberColumn,
 )
+from veilspan.tables.conflicts import find_conflicts
 from veilspan.tables.file_format import FileFormat
-from veilspan.tables.problems import Problem, SchemaError, place_of, show, suggest
+from veilspan.tables.problems import Problem, SchemaError, place_of, show
 from veilspan.tables.unit import Unit
 
 if TYPE_CHECKING:
@@ -33,8 +32,6 @@ __all__ = ["VERSION", "FileFormat", "Schema", "SchemaError", "Unit"]
 
 #: Version of the format that is written; newer ones are refused.
 VERSION = 1
-#: Roles that one column can have.
-_ONLY_ONE = ("target", "id", "user", "item", "rating", "time")
 _TEXTS = ("name", "version", "about", "owner", "notes")
 
 
@@ -305,75 +302,3 @@ class Schema:
         from veilspan.tables.display import describe_html
 
         return describe_html(self)
-
-
-def find_conflicts(unit: Unit, file: FileFormat, columns: tuple[Column, ...]) -> Iterator[Problem]:
-    """What is wrong between parts of a schema that may each be right."""
-    if not columns:
-        yield Problem("columns", "is missing: declare every column of the file.")
-        return
-    names = [column.name for column in columns if isinstance(column.name, str)]
-    yield from _find_twins(names, columns)
-    for role in _ONLY_ONE:
-        of_role = [show(c.name) for c in columns if c.role == role]
-        if len(of_role) > 1:
-            yield Problem("columns", f"one column can be the {role}, not {', '.join(of_role)}.")
-    roles = {column.role for column in columns if isinstance(column.role, str)}
-    trio = ("user", "item", "rating")
-    if roles & set(trio) and not roles >= set(trio):
-        absent = ", ".join(role for role in trio if role not in roles)
-        yield Problem("columns", f"user, item and rating come together; {absent} is missing.")
-    elif "use" not in roles and "rating" not in roles:
-        yield Problem("columns", 'none is used: a column to learn from has role = "use".')
-    yield from _find_unit_conflicts(unit, columns, names)
-    yield from _find_missing_labels(file, columns)
-
-
-def _find_twins(names: list[str], columns: tuple[Column, ...]) -> Iterator[Problem]:
-    for name, times in Counter(names).items():
-        if times > 1:
-            yield Problem(place_of("columns", name), "is declared twice (trimmed, NFC).")
-    used = [c for c in columns if c.role == "use" and not any(c.problems())]
-    made = Counter(name for column in used for name in column.names_out)
-    for name, times in made.items():
-        if times > 1 and name not in names:
-            yield Problem("columns", f"two encoded columns would be called {show(name)}.")
-        elif times > 1 and names.count(name) == 1:
-            yield Problem(place_of("columns", name), "another column is encoded under this name.")
-
-
-def _find_unit_conflicts(
-    unit: Unit, columns: tuple[Column, ...], names: list[str]
-) -> Iterator[Problem]:
-    by_name = {column.name: column for column in columns if isinstance(column.name, str)}
-    for key in ("id", "order_by"):
-        name = getattr(unit, key)
-        if isinstance(name, str) and name not in by_name:
-            yield Problem(f"unit.{key}", f"there is no column {show(name)}.{suggest(name, names)}")
-    if isinstance(unit.id, str) and unit.id in by_name and by_name[unit.id].role != "id":
-        yield Problem(f"{place_of('columns', unit.id)}.role", 'is "id", since unit.id names it.')
-    order = by_name.get(unit.order_by) if isinstance(unit.order_by, str) else None
-    if order is not None and not isinstance(order, (DateColumn, NumberColumn)):
-        yield Problem("unit.order_by", "names a column of dates or numbers.")
-
-
-def _find_missing_labels(file: FileFormat, columns: tuple[Column, ...]) -> Iterator[Problem]:
-    missing = set(file.missing) if _are_texts(file.missing) else set()
-    for column in columns:
-        labels: dict[str, Any] = {}
-        if isinstance(column, CategoryColumn):
-            labels = {"categories": column.categories}
-        elif isinstance(column, BooleanColumn):
-            labels = {"true": column.true, "false": column.false}
-        for key, words in labels.items():
-            both = missing.intersection(words) - {""} if _are_texts(words) else ()
-            for word in sorted(both):
-                yield Problem(
-                    f"{place_of('columns', column.name)}.{key}",
-                    f"{show(word)} is in file.missing, so that no cell would ever have it: take it "
-                    "out of one of the two.",
-                )
-
-
-def _are_texts(words: Any) -> bool:
-    return isinstance(words, tuple) and all(isinstance(word, str) for word in words)

@@ -27,8 +27,10 @@ from veilspan.tables.schema import FileFormat, Schema, Unit
 #: Largest text of a schema; lists of categories may be long.
 MOST_BYTES = 100 * 10**6
 #: Parts of one dotted key. Ours have three, and tomllib takes quadratic time for very many.
-_MOST_PARTS = 1000
-_LONG_KEY = re.compile(r"(?:[\w\"'-]+[ \t]*\.[ \t]*){%d}" % _MOST_PARTS)
+_MOST_PARTS = 100
+#: Closing quotes may be absent and a key may have one part: so no letter is looked at twice.
+_PART = r"""(?:[\w-]+|"(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?)"""
+_KEY = re.compile(rf"{_PART}(?:[ \t]*\.[ \t]*{_PART})*")
 
 HEAD = ("veilspan_schema", "name", "version", "about", "owner", "notes")
 UNIT = (
@@ -101,7 +103,7 @@ def _parse_toml(text: str, origin: str) -> dict[str, Any]:
     why = ""
     if len(text) > MOST_BYTES:
         why = f"it is longer than any schema ({MOST_BYTES:,} letters)."
-    elif _LONG_KEY.search(text):
+    elif any(_has_many_parts(key[0]) for key in _KEY.finditer(text)):
         why = f"it has a key of more than {_MOST_PARTS:,} parts."
     else:
         try:
@@ -113,6 +115,10 @@ def _parse_toml(text: str, origin: str) -> dict[str, Any]:
         except RecursionError:
             why = "it is nested too deeply to be a schema."
     raise SchemaError([Problem("", why)], origin) from None
+
+
+def _has_many_parts(key: str) -> bool:
+    return key.count(".") > _MOST_PARTS and len(re.findall(_PART, key)) > _MOST_PARTS
 
 
 def _section(
