@@ -53,7 +53,7 @@ class ColumnLayout:
 
     @property
     def name(self) -> str:
-        """The column's name."""
+        """The name of the column that its reader reads."""
         return self.reader.column.name
 
 

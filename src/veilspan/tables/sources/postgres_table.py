@@ -95,12 +95,12 @@ class PostgresTable(TableSource):
 
     @cached_property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of its columns."""
+        """Names of its columns, trimmed, as the server states them."""
         return check_header(self._declared[0], self.label)
 
     @property
     def kinds(self) -> dict[str, str]:  # type: ignore[override]
-        """Types of its columns."""
+        """What the types that the server states are called in a schema."""
         return dict(zip(self.names, self._declared[1], strict=True))
 
     def count_rows(self) -> int:
