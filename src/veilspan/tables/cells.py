@@ -73,7 +73,7 @@ class ValueCells:
         return len(self.codes)
 
     def distinct(self) -> ValueCells:
-        """Itself."""
+        """The cells themselves, which are codes already."""
         return self
 
 

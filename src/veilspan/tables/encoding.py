@@ -11,21 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from veilspan.curator.row_maps import row_map
-from veilspan.tables.cell_rules import FIRST_WEEKDAY, CellReader
-from veilspan.tables.cells import BooleanCells, Cells, DateCells, NumberCells
-from veilspan.tables.columns import (
-    BooleanColumn,
-    CategoryColumn,
-    Column,
-    DateColumn,
-    NumberColumn,
-)
+from veilspan.tables.cell_rules import CellReader
+from veilspan.tables.cells import Cells
+from veilspan.tables.columns import CategoryColumn, Column, NumberColumn
+from veilspan.tables.label_columns import find_labels
+from veilspan.tables.number_block import NumberBlock, NumberColumns, number_cells, read_values
 
 if TYPE_CHECKING:
     from veilspan.tables.schema import Schema
@@ -39,7 +34,7 @@ BLOCK_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """Encoded rows.
+    """Rows of a table as numbers, as sensitive as the table.
 
     Attributes
     ----------
@@ -106,7 +101,7 @@ class Encoder:
 
     @row_map
     def encode_batch(self, columns: Mapping[str, Cells], out: np.ndarray | None = None) -> Encoded:
-        """Encode some rows.
+        """Encode the rows of a batch, all of them.
 
         Parameters
         ----------
@@ -152,12 +147,12 @@ class PreparedBatch:
         self._encoder = encoder
         self.n_rows = len(next(iter(columns.values())))
         self._numbers = NumberColumns(
-            [_number_cells(reader, columns[reader.column.name]) for _, reader in encoder.numbers]
+            [number_cells(reader, columns[reader.column.name]) for _, reader in encoder.numbers]
         )
         self._labels = [
             label
             for place, reader in encoder.labels
-            for label in _labels_of(reader, columns[reader.column.name], place)
+            for label in find_labels(reader, columns[reader.column.name], place)
         ]
         self._targets = encoder.read_targets(columns)
 
@@ -196,237 +191,6 @@ class PreparedBatch:
             rows[:, place] = block[:, i]
             if reader.column.missing_column and missing is not None:
                 rows[:, place + 1] = missing[:, i]
-
-
-class NumberColumns:
-    """Columns of numbers of a batch; one matrix if they stand side by side in memory.
-
-    Those of a data frame made from an array do, and one copy of a block of rows is then quicker
-    than one a column.
-    """
-
-    def __init__(self, cells: list[NumberCells]) -> None:
-        self.cells = cells
-        self.matrix = _find_matrix(cells)
-
-
-def _find_matrix(cells: list[NumberCells]) -> np.ndarray | None:
-    if len(cells) < 2 or any(c.missing is not None or c.values.dtype != np.float64 for c in cells):
-        return None
-    first, n = cells[0].values, len(cells[0])
-    stride, address = first.strides[0], first.ctypes.data
-    if stride < 8 * len(cells):
-        return None
-    for i, each in enumerate(cells):
-        if each.values.ctypes.data != address + 8 * i or each.values.strides[0] != stride:
-            return None
-    return np.lib.stride_tricks.as_strided(
-        first, (n, len(cells)), (stride, 8), subok=False, writeable=False
-    )
-
-
-class NumberBlock:
-    """The columns of numbers of some rows, mapped in place in few passes.
-
-    The public numbers of the columns are repeated for every row of a block, so that each pass is
-    one loop over all of it.
-    """
-
-    def __init__(self, readers: list[CellReader], n_rows: int) -> None:
-        self._n_rows = n_rows
-        scales = [reader.scale for reader in readers]
-        self._middles = self._repeat([scale.middle for scale in scales])
-        self._factors = self._repeat([scale.factor for scale in scales])
-        self._fills = self._repeat([reader.fill for reader in readers])
-        self._whole = [i for i, reader in enumerate(readers) if _is_whole(reader.column)]
-        self._logs = [(i, scale) for i, scale in enumerate(scales) if scale.log]
-        self._missing_numbers = readers[0].missing_numbers if readers else ()
-        self._only_scaled = not (self._whole or self._logs or self._missing_numbers)
-
-    def _repeat(self, values: list[float]) -> np.ndarray:
-        return np.tile(np.array(values, dtype=np.float64), (self._n_rows, 1))
-
-    def encode(self, columns: NumberColumns, start: int, block: np.ndarray) -> np.ndarray | None:
-        """Write the encoded rows from ``start`` on to ``block``; return what is missing, if any."""
-        n = len(block)
-        if self._only_scaled and columns.matrix is not None:
-            # The copy and the first step in one pass, undone if something is missing.
-            np.subtract(columns.matrix[start : start + n], self._middles[:n], out=block)
-            if _is_finite(block):
-                self._scale(block)
-                return None
-        self._copy(columns, start, block)
-        for number in self._missing_numbers:
-            block[block == number] = np.nan
-        missing = self._fill_missing(block)
-        for i in self._whole:
-            np.rint(block[:, i], out=block[:, i])
-        for i, scale in self._logs:
-            # A copy: NumPy's logarithm of entries side by side is the one of the definition.
-            block[:, i] = scale.terms(block[:, i].copy())
-        block -= self._middles[:n]
-        self._scale(block)
-        return missing
-
-    def _scale(self, block: np.ndarray) -> None:
-        block *= self._factors[: len(block)]
-        np.clip(block, -1.0, 1.0, out=block)
-
-    @staticmethod
-    def _copy(columns: NumberColumns, start: int, block: np.ndarray) -> None:
-        rows = slice(start, start + len(block))
-        if columns.matrix is not None:
-            block[:] = columns.matrix[rows]
-            return
-        for i, cells in enumerate(columns.cells):
-            block[:, i] = cells.values[rows]
-            if cells.missing is not None:
-                block[cells.missing[rows], i] = np.nan
-
-    def _fill_missing(self, block: np.ndarray) -> np.ndarray | None:
-        if _is_finite(block):
-            return None
-        missing = ~np.isfinite(block)
-        np.copyto(block, self._fills[: len(block)], where=missing)
-        return missing
-
-
-def _is_finite(block: np.ndarray) -> bool:
-    """Whether a block has no NaN and no infinity; False also if its numbers are too large to add.
-
-    A sum is not finite beside either, and is one quick pass. (A product of BLAS would be another,
-    but wakes its threads for every block.)
-    """
-    return bool(np.isfinite(np.add.reduce(block.reshape(-1))))
-
-
-def read_values(reader: CellReader, cells: Cells) -> np.ndarray:
-    """The values of cells in their column's own terms, NaN for missing: one number a cell."""
-    column = reader.column
-    if isinstance(column, NumberColumn) and isinstance(cells, NumberCells):
-        return _read_numbers(reader, cells)
-    if isinstance(column, DateColumn) and isinstance(cells, DateCells):
-        days = cells.values.astype("datetime64[D]")
-        return np.where(np.isnat(days), np.nan, days.astype(np.int64).astype(np.float64))
-    if isinstance(column, BooleanColumn) and isinstance(cells, BooleanCells):
-        values = cells.values.astype(np.float64)
-        return values if cells.missing is None else np.where(cells.missing, np.nan, values)
-    found = cells.distinct()
-    return reader.read_all(found.values)[found.codes]
-
-
-def _read_numbers(reader: CellReader, cells: NumberCells) -> np.ndarray:
-    values = np.array(cells.values, dtype=np.float64)
-    if cells.missing is not None:
-        values[cells.missing] = np.nan
-    values[~np.isfinite(values)] = np.nan
-    for number in reader.missing_numbers:
-        values[values == number] = np.nan
-    return np.rint(values) if _is_whole(reader.column) else values
-
-
-def _number_cells(reader: CellReader, cells: Cells) -> NumberCells:
-    return cells if isinstance(cells, NumberCells) else NumberCells(read_values(reader, cells))
-
-
-def _is_whole(column: Column) -> bool:
-    return isinstance(column, NumberColumn) and column.integer
-
-
-# Columns of 0 and 1, and days: what a batch's cells look up, written block by block.
-
-
-@lru_cache(maxsize=8)
-def _row_starts(n: int, width: int) -> np.ndarray:
-    """Where the rows of a block begin, the same for all blocks of a table but the last."""
-    return np.arange(0, n * width, width)
-
-
-@dataclass(frozen=True, eq=False)
-class _Ones:
-    """A group of columns of 0 and 1: the place of the 1, by code."""
-
-    places: np.ndarray
-    codes: np.ndarray
-
-    def write(self, rows: np.ndarray, start: int) -> None:
-        """Write the 1s of the rows from ``start`` on."""
-        n, width = rows.shape
-        places = np.take(self.places, self.codes[start : start + n], mode="wrap")
-        if rows.flags.c_contiguous:
-            places += _row_starts(n, width)
-            rows.reshape(-1)[places] = 1.0
-        else:
-            rows[np.arange(n), places] = 1.0
-
-
-@dataclass(frozen=True, eq=False)
-class _Values:
-    """One encoded column: its values, by code."""
-
-    values: np.ndarray
-    codes: np.ndarray
-    place: int
-
-    def write(self, rows: np.ndarray, start: int) -> None:
-        """Write the values of the rows from ``start`` on."""
-        codes = self.codes[start : start + len(rows)]
-        rows[:, self.place] = np.take(self.values, codes, mode="wrap")
-
-
-def _labels_of(reader: CellReader, cells: Cells, place: int) -> Iterator[_Ones | _Values]:
-    """How the encoded columns of categories, booleans and dates are written from ``place`` on.
-
-    Each distinct value is read once. Codes are -1 for missing cells, which ends at the last entry
-    of what is looked up (``mode="wrap"`` of ``np.take``, which also is quicker than its checks).
-    """
-    if isinstance(cells, DateCells) and isinstance(reader.column, DateColumn):
-        values, codes = _distinct_days(reader, cells)
-    else:
-        found = cells.distinct()
-        values, codes = reader.read_all(found.values), found.codes
-    missing = np.isnan(values)
-    values = np.where(missing, reader.fill, values)
-    column = reader.column
-    if isinstance(column, CategoryColumn):
-        yield _Ones(place + values.astype(np.int64), codes)
-    elif isinstance(column, BooleanColumn):
-        yield _Values(values, codes, place)
-    elif isinstance(column, DateColumn):
-        yield from _day_labels(reader, values, codes, place)
-    if column.missing_column:
-        yield _Values(missing.astype(np.float64), codes, place + len(column.names_out) - 1)
-
-
-def _distinct_days(reader: CellReader, cells: DateCells) -> tuple[np.ndarray, np.ndarray]:
-    """All days of the range and, last, a missing one; the code of each cell."""
-    scale = reader.scale
-    values = np.append(np.arange(scale.low, scale.high + 1), np.nan)
-    days = cells.values.astype("datetime64[D]")
-    codes = np.clip(days.astype(np.int64), int(scale.low), int(scale.high)) - int(scale.low)
-    codes[np.isnat(days)] = -1
-    return values, codes
-
-
-def _day_labels(
-    reader: CellReader, days: np.ndarray, codes: np.ndarray, place: int
-) -> Iterator[_Ones | _Values]:
-    column, scale = reader.column, reader.scale
-    assert isinstance(column, DateColumn)
-    days = np.clip(days, scale.low, scale.high)
-    whole = days.astype(np.int64)
-    for part in column.parts:
-        if part == "days":
-            values = np.clip((days - scale.middle) * scale.factor, -1.0, 1.0)
-            yield _Values(values, codes, place)
-            place += 1
-        elif part == "weekday":
-            yield _Ones(place + (whole + FIRST_WEEKDAY) % 7, codes)
-            place += 7
-        else:
-            months = whole.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
-            yield _Ones(place + months % 12, codes)
-            place += 12
 
 
 # Whole tables.
@@ -485,9 +249,3 @@ class _GrowingRows:
         y = np.concatenate([each.y for each in self._targets if each.y is not None])
         present = [each.present for each in self._targets if each.present is not None]
         return Encoded(x, y, np.concatenate(present))
-
-
-def encode_row(schema: Schema, row: Mapping[str, Any]) -> tuple[float, ...]:
-    """One encoded row, cell by cell in plain Python: what the encoding is held to."""
-    readers = [CellReader(column, schema.file) for column in schema.features]
-    return tuple(x for r in readers for x in r.encode(r.read(row.get(r.column.name))))

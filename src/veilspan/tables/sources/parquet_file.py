@@ -39,12 +39,12 @@ class _ArrowFile(TableSource):
 
     @cached_property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of its columns."""
+        """Names of its columns, trimmed, as the file states them."""
         return check_header(self._schema.names, self.label)
 
     @property
     def kinds(self) -> dict[str, str]:  # type: ignore[override]
-        """Types of its columns."""
+        """What the types that the file states are called in a schema."""
         return {n: kind_of(field.type) for n, field in zip(self.names, self._schema, strict=True)}
 
     def _read_schema(self) -> pa.Schema:
@@ -71,7 +71,7 @@ class _ArrowFile(TableSource):
 
 
 class ParquetFile(_ArrowFile):
-    """A Parquet file."""
+    """A Parquet file, whose metadata tell names, types and the number of rows."""
 
     _format = "Parquet"
 
@@ -127,7 +127,7 @@ class ArrowFile(_ArrowFile):
             return sum(batch.num_rows for batch in _record_batches(reader))
 
     def batches(self, columns: Sequence[Column]) -> Iterator[Mapping[str, Cells]]:
-        """Yield its record batches."""
+        """Yield its record batches as they were written."""
         stored = dict(zip(self.names, self._schema.names, strict=True))
         wanted = [stored[column.name] for column in columns]
         with self._sentences(), self._open() as reader:
