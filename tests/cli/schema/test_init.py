@@ -9,7 +9,7 @@ import tomllib
 import pytest
 
 from cli.commands import refused, run
-from cli.ward import SECRET, save_ward, ward_csv
+from cli.ward import HOSTILE, SECRET, save_ward, ward_csv
 from veilspan import Schema, SchemaError
 from veilspan.cli.schema.draft import suggest_lines
 from veilspan.cli.schema.guess import round_outwards
@@ -117,6 +117,22 @@ def test_a_guess_says_what_it_is_and_no_fit_takes_it(ward, tmp_path):
     result = run("fit", "pca", ward, "--schema", out, "--out", tmp_path / "r", expect=1)
     assert "columns.age.source: was imported and is not confirmed" in result.err
     assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_guess_shows_no_cell_on_the_screen(what, ward, tmp_path):
+    """The draft may hold cells, and says so; the screen and the errors hold none."""
+    lines = ward_csv().splitlines()
+    for place in range(3, 300):
+        cells = lines[place].split(",")
+        cells[3] = HOSTILE[what][:100]
+        lines[place] = ",".join(cells)
+    ward.write_bytes("\n".join(lines).encode())
+    result = run("schema", "init", ward, "--out", tmp_path / "g.toml", "--guess")
+    assert SECRET not in result.out + result.err
+    tomllib.loads((tmp_path / "g.toml").read_text())
+    said = run("schema", "check", tmp_path / "g.toml", ward, expect=1)
+    assert "\x1b" not in said.out + said.err
 
 
 def test_guesses_of_stored_types(tmp_path):

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 #: Most distinct texts that are taken for categories; more are free text or ids.
 _MOST_CATEGORIES = 50
-#: Texts that are remembered of a column; with more of them it holds neither categories nor dates
-#: that a person would write down.
+#: Distinct cells that are remembered of a column, to bound memory. The rest is not looked at: with
+#: so many a range is known well enough for a guess, and there are no categories.
 _MOST_TEXTS = 200_000
 #: A column is of a type if at least this share of its cells is; the rest are typing errors.
 _ENOUGH = 0.9
