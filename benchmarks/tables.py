@@ -34,7 +34,7 @@ NUMBERS, LABELS, FLAGS, DAYS = 10, 6, 2, 2
 WARDS = tuple("ABCDE")
 CSV_TARGET, MEMORY_TARGET, LINEAR_TARGET = 1.3, 1.1, 1.5
 WIDTHS = (20, 200, 2000)
-CELLS = 200_000
+CELLS = 600_000
 OURS, BARE, BARE_GRAM, PLAIN = "with a schema", "pyarrow", "pyarrow, Gram", "plain"
 
 
@@ -263,7 +263,7 @@ def main() -> None:
         say("numbers in memory ...")
         memory = best_times(memory_calls(n, options.columns), repeats)
         say("the standard library's reader ...")
-        fallback = fallback_times(repeats)
+        fallback = fallback_times(2)
     print_times(n, options.columns, file, memory, fallback)
     found = {"file": file, "memory": memory, "fallback": fallback}
     save("tables", found, ratios(file, memory, fallback))

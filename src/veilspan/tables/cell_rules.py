@@ -76,7 +76,7 @@ class CellReader:
     def __init__(self, column: Column, file: FileFormat) -> None:
         self.column, self.file = column, file
         self.missing_words = frozenset(map(clean_text, file.missing)) | {""}
-        self._number = re.compile(number_pattern(file.decimal), re.ASCII)
+        self._is_number = re.compile(number_pattern(file.decimal), re.ASCII).fullmatch
         found = (self._read_number(word) for word in self.missing_words)
         #: Numbers that stand for missing cells.
         self.missing_numbers = tuple(sorted({value for value in found if math.isfinite(value)}))
@@ -104,7 +104,8 @@ class CellReader:
         return found
 
     def _read_text(self, text: str) -> float:
-        text = clean_text(text)
+        # ASCII is in NFC already, and asking first is quicker than normalising.
+        text = text.strip() if text.isascii() else clean_text(text)
         if text in self.missing_words:
             return MISSING
         if self.missing_numbers and self._read_number(text) in self.missing_numbers:
@@ -150,9 +151,9 @@ class CellReader:
         return lambda text: MISSING
 
     def _read_number(self, text: str) -> float:
-        if not self._number.fullmatch(text):
+        if not self._is_number(text):
             return MISSING
-        value = float(text.replace(self.file.decimal, "."))
+        value = float(text if self.file.decimal == "." else text.replace(self.file.decimal, "."))
         return value if math.isfinite(value) else MISSING
 
     def _round(self, value: float) -> float:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -199,7 +200,7 @@ class PreparedBatch:
 
 
 class NumberColumns:
-    """Columns of numbers of a batch; one matrix if they stand side by side in memory.
+    """Columns of numbers of a batch; one matrix if they stand at equal distances in memory.
 
     Those of a data frame made from an array do, and one copy of a block of rows is then quicker
     than one a column.
@@ -213,16 +214,15 @@ class NumberColumns:
 def _find_matrix(cells: list[NumberCells]) -> np.ndarray | None:
     if len(cells) < 2 or any(c.missing is not None or c.values.dtype != np.float64 for c in cells):
         return None
-    first, n = cells[0].values, len(cells[0])
-    stride, address = first.strides[0], first.ctypes.data
-    if stride < 8 * len(cells):
+    values = [each.values for each in cells]
+    addresses = [each.ctypes.data for each in values]
+    steps = {after - before for before, after in pairwise(addresses)}
+    strides = {each.strides[0] for each in values}
+    if len(steps) > 1 or len(strides) > 1:
         return None
-    for i, each in enumerate(cells):
-        if each.values.ctypes.data != address + 8 * i or each.values.strides[0] != stride:
-            return None
-    return np.lib.stride_tricks.as_strided(
-        first, (n, len(cells)), (stride, 8), subok=False, writeable=False
-    )
+    # A view of what the columns hold and nothing else: column i begins where it did.
+    shape, by = (len(cells[0]), len(cells)), (strides.pop(), steps.pop())
+    return np.lib.stride_tricks.as_strided(values[0], shape, by, subok=False, writeable=False)
 
 
 class NumberBlock:

@@ -37,10 +37,10 @@ from veilspan.tables.sources.table_source import (
     raise_alone,
 )
 
-#: Bytes that are parsed at once. By pyarrow: from 2 to 16 MB the time is the same within noise, so
-#: the least memory. In plain Python a block becomes some ten times as large.
+#: Bytes that are parsed at once. By pyarrow: from 1 to 8 MB the time is the same within noise. In
+#: plain Python a block becomes some ten times as large; much smaller ones cost wide tables time.
 ARROW_BLOCK = 4 * 1024 * 1024
-PYTHON_BLOCK = 1024 * 1024
+PYTHON_BLOCK = 4 * 1024 * 1024
 #: Blocks that are parsed side by side, as far as there are cores; each takes memory.
 MOST_THREADS = 4
 #: Bytes of a header line; longer ones are no header.
@@ -117,7 +117,7 @@ class CsvFile(TableSource):
         parse, size = choose_parser()
         with self._open() as stream:
             _read_header(stream, self.label)
-            yield from read_ahead(lambda block: parse(block, layout), read_blocks(stream, size))
+            yield from parse_ahead(parse, layout, read_blocks(stream, size))
 
     def _layout(self, columns: Sequence[Column]) -> Layout:
         places = {name: place for place, name in enumerate(self.names)}
@@ -200,8 +200,20 @@ def choose_parser() -> tuple[Callable[[bytes, Layout], dict[str, Cells]], int]:
     return parse_block, ARROW_BLOCK
 
 
+def parse_ahead(
+    parse: Callable[[bytes, Layout], dict[str, Cells]], layout: Layout, blocks: Iterable[bytes]
+) -> Iterator[dict[str, Cells]]:
+    """Yield the cells of blocks of lines; pyarrow is at the next ones meanwhile."""
+    if parse is parse_lines:
+        return (parse(block, layout) for block in blocks)
+    return read_ahead(lambda block: parse(block, layout), blocks)
+
+
 def read_ahead(work: Callable[[Block], T], blocks: Iterable[Block]) -> Iterator[T]:
-    """Yield ``work`` of each block, in order, while threads are at the next ones."""
+    """Yield ``work`` of each block, in order, while threads are at the next ones.
+
+    They help where pyarrow does the work, which needs no lock of Python's.
+    """
     threads = min(MOST_THREADS, os.cpu_count() or 1)
     waiting: deque[Future[T]] = deque()
     with ThreadPoolExecutor(threads, thread_name_prefix="veilspan-read") as pool:

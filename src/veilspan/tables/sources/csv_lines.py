@@ -21,8 +21,8 @@ from typing import IO, Any
 import numpy as np
 
 from veilspan.curator.row_maps import row_map
-from veilspan.tables.cell_rules import CellReader
-from veilspan.tables.cells import Cells, ValueCells, encode_values
+from veilspan.tables.cell_rules import MISSING, CellReader
+from veilspan.tables.cells import Cells, NumberCells, ValueCells, encode_values
 
 BOM = b"\xef\xbb\xbf"
 QUOTE = '"'
@@ -142,8 +142,11 @@ def parse_lines(block: bytes, layout: Layout) -> dict[str, Cells]:
     return {column.name: _column_cells(rows, column) for column in layout.columns}
 
 
-def _column_cells(rows: Sequence[list[str] | None], column: ColumnLayout) -> ValueCells:
+def _column_cells(rows: Sequence[list[str] | None], column: ColumnLayout) -> Cells:
     place = column.place
+    if column.is_number:
+        read = column.reader.read
+        return NumberCells(np.array([MISSING if row is None else read(row[place]) for row in rows]))
     found = encode_values(None if row is None else row[place] for row in rows)
     return found if column.convert is None else convert_values(found, column.convert)
 

@@ -21,7 +21,7 @@ from veilspan.tables.cells import Cells
 from veilspan.tables.columns import Column, NumberColumn
 from veilspan.tables.file_format import FileFormat
 from veilspan.tables.problems import show
-from veilspan.tables.sources.csv_file import choose_parser, read_ahead
+from veilspan.tables.sources.csv_file import choose_parser, parse_ahead
 from veilspan.tables.sources.csv_lines import ColumnLayout, Layout
 from veilspan.tables.sources.table_source import (
     TableError,
@@ -124,7 +124,7 @@ class PostgresTable(TableSource):
         layout = self._layout(columns)
         parse, size = choose_parser()
         with self._connect() as connection, connection.cursor().copy(query) as copy:
-            yield from read_ahead(lambda block: parse(block, layout), _join_rows(copy, size))
+            yield from parse_ahead(parse, layout, _join_rows(copy, size))
 
     def _layout(self, columns: Sequence[Column]) -> Layout:
         """Lines of ``COPY``: tabs, no quotes, decimal points."""
