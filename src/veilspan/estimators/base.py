@@ -124,13 +124,17 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         if schema is not None:
             if n_features is not None:
                 raise ValueError("n_features is what the schema's columns come to: leave it out.")
-            n_features = len(schema.columns_out)
+            n_features = self._width_of(schema)
             if schema.count is not None and n_samples not in (None, schema.count):
                 raise ValueError(f"the schema says that there are {schema.count:,} rows.")
             n_samples = n_samples if schema.count is None else schema.count
         if n_features is None:
             raise ValueError("a plan needs the number of columns: say n_features=...")
         return self._draft(n_samples, n_features)[0]
+
+    def _width_of(self, schema: Any) -> int:
+        """How many columns a table of a schema has for this estimator."""
+        return len(schema.columns_out)
 
     def _draft(self, n_samples: int | None, n_features: int) -> tuple[Plan, Prepared[Any, Any]]:
         """Prepare, once, and make the plan of it: the fit runs what is prepared here."""

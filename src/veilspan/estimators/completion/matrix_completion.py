@@ -199,6 +199,10 @@ class MatrixCompletion(TableParameters, PrivateEstimator):
         self.item_ids_ = tuple(range(items)) if item_ids is None else item_ids
         return self._learn(validate_table(self, table, lazy=True, **self._input_options))
 
+    def _width_of(self, schema: Any) -> int:
+        """A column for each item: a long table has three columns, however many items."""
+        return len(item_names(schema))
+
     def _prepare(
         self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
     ) -> Prepared[CompletionProblem, CompletionResult]:

@@ -39,35 +39,48 @@ def check_names(
         With every name that is wrong. Names are public: they are those of a header.
     """
     names = source.names
-    declared = {column.name for column in schema.columns}
-    if len(names) > 1 and declared.isdisjoint(names):
-        # A file without a header: what stands in its first line may be a row, and is not quoted.
-        what = (
-            "has none of the schema's columns in its first line: the first line must name the "
-            f"columns. The schema declares {_list([column.name for column in schema.columns])}."
-        )
-        raise SchemaError([Problem("", what)], origin=source.label)
-    wanted = schema.columns if complete else needed
     known = [column.name for column in schema.columns]
+    _check_is_header(source, known)
+    wanted = schema.columns if complete else needed
     problems = []
     absent = [column.name for column in wanted if column.name not in set(names)]
     strange = [name for name in names if name not in set(known)]
     for name in absent:
-        problems.append(Problem("", f"has no column {show(name)}.{suggest(name, strange)}"))
+        problems.append(Problem("", f"It has no column {show(name)}.{suggest(name, strange)}"))
     for name in strange:
         hint = suggest(name, absent)
-        what = f'has a column {show(name)} that the schema does not declare: say role = "ignore" '
+        what = (
+            f'It has a column {show(name)} that the schema does not declare: say role = "ignore" '
+        )
         problems.append(Problem("", f"{what}for a column that is not used.{hint}"))
     if problems:
-        separator = _find_separator(names, known)
-        if separator:
-            what = (
-                f"is separated by {show(separator)}, it seems: say so in the schema, [file] "
-                f"separator = {show(separator)}."
-            )
-            raise SchemaError([Problem("", what)], origin=source.label)
-        problems.append(Problem("", f"its columns are {_list(names)}."))
+        problems.append(Problem("", f"Its columns are {_list(names)}."))
         raise SchemaError(problems, origin=source.label)
+
+
+def _check_is_header(source: TableSource, known: Sequence[str]) -> None:
+    """Refuse a first line that may be a row (a file without a header), and do not quote it.
+
+    One of whose cells at least half are declared names is a header, and so are the names of a
+    table with types of its own.
+    """
+    names = source.names
+    separator = _find_separator(names, known)
+    if separator:
+        what = (
+            f"It is separated by {show(separator)}, it seems: say so in the schema, [file] "
+            f"separator = {show(separator)}."
+        )
+        raise SchemaError([Problem("", what)], origin=source.label)
+    kinds = getattr(source, "kinds", None)  # a Dask frame has names, and types of its own
+    typed = kinds is None or any(kind != "text" for kind in kinds.values())
+    found = len(set(known).intersection(names))
+    if not typed and 2 * found < len(names):
+        what = (
+            f"Its first line has {found:,} of the schema's columns. It must name the columns, and "
+            f"may be a row, so it is not shown. The schema declares {_list(known)}."
+        )
+        raise SchemaError([Problem("", what)], origin=source.label)
 
 
 def _find_separator(names: Sequence[str], known: Sequence[str]) -> str | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from veilspan._printable import printable
 from veilspan.tables.columns import clean_text
-from veilspan.tables.problems import Problem, SchemaError, show
+from veilspan.tables.problems import Problem, SchemaError
 
 if TYPE_CHECKING:
     from veilspan.tables.cells import Cells
@@ -68,7 +68,7 @@ class TableSource:
 def check_header(names: Sequence[str], label: str) -> tuple[str, ...]:
     """Names of columns, trimmed; refuse none, too many, and two of the same name.
 
-    A header counts as public, so names may be quoted.
+    They are not quoted: the line that should hold them may be a row.
     """
     if len(names) > MOST_COLUMNS:
         raise TableError(
@@ -83,9 +83,7 @@ def check_header(names: Sequence[str], label: str) -> tuple[str, ...]:
     for place, name in enumerate(found, start=1):
         if name in seen:
             first = seen[name]
-            problems.append(
-                Problem("", f"columns {first:,} and {place:,} are both called {show(name)}.")
-            )
+            problems.append(Problem("", f"Columns {first:,} and {place:,} have the same name."))
         seen.setdefault(name, place)
     if problems:
         raise SchemaError(problems, origin=label)
