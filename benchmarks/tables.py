@@ -21,8 +21,8 @@ from pyarrow import csv
 from threadpoolctl import threadpool_limits
 
 from _report import best_times, met, note, ratio, save, say, seconds, show
-from veilspan.curator.rows import Block, Rows
 from veilspan.curator.memory import MemoryExecutor
+from veilspan.curator.rows import Block, Rows
 from veilspan.queries.moments import SecondMoment
 from veilspan.tables.encoding import Encoder, encode_batches, encode_table
 from veilspan.tables.schema import Schema
