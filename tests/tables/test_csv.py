@@ -93,6 +93,19 @@ def test_a_changed_row_changes_no_other_row(name, seed, place, new):
     assert before.present[others].tobytes() == after.present[others].tobytes()
 
 
+@pytest.mark.parametrize(
+    "odd", [*CELLS, b'"5"x', b'"k"l', b' "k"', b'"k" ', b'""k', b'"7""', b'k""']
+)
+def test_one_odd_cell_among_usual_ones(odd, parser):
+    """Alone, so that nothing else in the block sends it to the slow path."""
+    usual = usual_lines(np.random.default_rng(0), 4)
+    for place in range(len(NAMES)):
+        cells = usual[2].split(b",")
+        cells[place] = odd
+        data = HEADER + b"\n".join([*usual[:2], b",".join(cells), usual[3]]) + b"\n"
+        same_bits(encode(data), encode_slowly(data, SCHEMA))
+
+
 @settings(max_examples=400)
 @given(st.text(st.sampled_from('",;ab \0é'), max_size=30))
 def test_quotes_are_read_as_the_strict_reader_reads_them(text):
