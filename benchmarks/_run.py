@@ -75,6 +75,7 @@ SUITES = (
     Suite("noise", "noise.py"),
     Suite("accounting", "accounting.py"),
     Suite("curator", "curator.py"),
+    Suite("tables", "tables.py"),
     Suite("pca", "pca.py", peers=True),
     Suite("robust_pca", "robust_pca.py", ("--only", "speed"), peers=True),
     Suite("frechet", "frechet.py", peers=True),

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import settings
 
 TESTS = Path(__file__).parent
-#: Left to ``run.py test --all``, which ``.ci/run`` runs: files or folders, and why they take long.
+#: Left to ``run.py test --all``, which ``.ci/run`` runs: folders, files and single tests, and why
+#: they take long.
 SLOW = {
     "audit/test_game.py": "games: thousands of fits each",
     "audit/test_query_games.py": "games: thousands of answers each",
@@ -21,15 +22,38 @@ SLOW = {
     "audit/test_reviewed_attacks.py": "attacks that once succeeded, at their full sizes",
     "contracts/test_replay.py": "replays of every estimator and solver",
     "contracts/test_silence.py": "every estimator under every setting of warnings",
+    "audit/test_objective_audit.py::test_replay_finds_nothing": "replays of a minimum",
+    "audit/test_one_run.py::test_halved_noise_on_pca_at_epsilon_8_is_flagged": "many fits",
     "cli/demo": "the demo, whole",
     "cli/test_stop_signals.py": "processes that are stopped half-way",
+    "contracts/test_budgets.py::test_the_quick_bound_is_above_the_numerical_cost": "accountants",
     "dask_cluster": "a cluster of processes",
+    "estimators/linear/test_contract.py::test_scikit_learn_contract_of_the_others": (
+        "300 checks of scikit-learn; two linear models stay in every run"
+    ),
     "experiments": "small runs of all experiments",
     "ledger/test_crashes.py": "processes that are killed at every step",
+    "ledger/test_estimators.py::test_a_grid_search_of_sixteen_fits_is_sixteen_charges": (
+        "processes of a grid search"
+    ),
     "ledger/test_postgres.py": "a database server",
     "ledger/test_races.py": "processes that race for one budget",
+    "nonprivate/grouse/test_robust.py::test_wild_entries_do_little": "long streams",
+    "privacy/test_accounting.py::test_coarser_cells_stay_upper_bounds_and_close": "accountants",
+    "privacy/test_slope_layers.py::test_recorded_events_cost_no_more_than_before": "accountants",
     "reports/test_browser.py": "a browser",
+    "reports/test_promise.py::test_a_sampled_release_is_bounded_above_the": "accountants",
+    "solvers/completion/test_als.py::test_broken_copies_are_caught": "replays",
+    "solvers/completion/test_als.py::test_nothing_but_the_answers_is_used": "replays",
+    "solvers/completion/test_frank_wolfe.py::test_nothing_but_the_answers_is_used": "replays",
+    "solvers/linear/test_gradient_descent.py::test_a_clip_that_is_skipped_is_caught": "replays",
+    "solvers/linear/test_gradient_descent.py::test_nothing_but_answers_leaves": "replays",
+    "solvers/linear/test_gradient_descent.py::test_private_descent_learns": "thousands of rows",
+    "solvers/linear/test_newton.py::test_replay": "replays",
+    "solvers/linear/test_selection.py::test_replay": "replays",
+    "solvers/linear/test_svrg.py::test_the_share_of_the_anchors_is_nearly_the_best": "accountants",
     "solvers/manifold/test_rsvrg.py": "plans of samples, which take seconds to calibrate",
+    "solvers/subspace/test_reaper.py::test_nothing_but_the_answers_is_used": "replays",
     "test_docs.py": "every block of the documentation",
     "test_site.py": "the documentation site, built",
     "test_worked_example.py": "a copy of the package with one estimator more",
@@ -51,8 +75,8 @@ def is_left_out(item, config):
         return False
     if item.get_closest_marker("long"):
         return True
-    path = item.path.relative_to(TESTS).as_posix()
-    slow = item.get_closest_marker("slow") or any(path.startswith(place) for place in SLOW)
+    place = f"{item.path.relative_to(TESTS).as_posix()}::{item.name}"
+    slow = item.get_closest_marker("slow") or place.startswith(tuple(SLOW))
     # A test that was named on the command line is wanted, whatever it takes.
     named = any(Path(word.split("::")[0]).suffix == ".py" for word in config.args)
     return bool(slow) and not config.getoption("--all") and not named

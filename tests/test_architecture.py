@@ -22,13 +22,14 @@ LAYERS = [
     "solvers",
     "queries",
     "losses",
+    "datasets",
+    "tables",
     "curator",
     "privacy",
     "nonprivate",
     "metrics",
     "geometry",
     "features",
-    "datasets",
 ]
 
 

@@ -332,3 +332,11 @@ def test_the_command_runs_from_a_checkout():
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "no suite is called nonsense" in done.stderr
+
+
+@pytest.mark.parametrize(("name", "most"), [("RobustPCA", 60), ("LogisticRegression", 83)])
+def test_a_reader_changes_files_no_more_often_than_this(name, most):
+    """What ``benchmarks/file_switches.py`` prints: one step more to an answer shows here."""
+    switches = load("file_switches")
+    calls = switches.trace_calls(switches.make_fits()[name])
+    assert switches.count_switches(calls) <= most

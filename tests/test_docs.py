@@ -2,8 +2,11 @@
 
 import doctest
 import importlib
+import io
 import pkgutil
 import re
+import shlex
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,8 @@ import veilspan
 
 ROOT = Path(__file__).resolve().parents[1]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+#: Pages whose commands are run too, and whose files are written.
+TOURS = ("from_csv_to_release.md",)
 
 
 def module_names():
@@ -34,10 +39,55 @@ def python_blocks(path):
     return re.findall(r"^```python\n(.*?)^```", path.read_text(), flags=re.S | re.M)
 
 
+@pytest.mark.parametrize("name", TOURS)
+def test_tours(name, tmp_path, monkeypatch):
+    """Blocks in their order: Python, files (their first line names them), commands and outputs."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+    names = {}
+    text = (ROOT / "docs" / name).read_text()
+    for kind, block in re.findall(r"^```(python|toml|console)\n(.*?)^```", text, flags=re.S | re.M):
+        if kind == "python":
+            exec(compile(block, name, "exec"), names)
+        elif kind == "toml":
+            Path(block.split("\n")[0].removeprefix("# ")).write_text(block)
+        else:
+            run_commands(block)
+
+
+def run_commands(block):
+    """Run the lines after a ``$``; a code other than 0 must be shown by ``echo $?``."""
+    code = 0
+    for step in re.findall(r"^\$ (.*\n(?:(?!\$ ).*\n)*)", block, flags=re.M):
+        command, _, wanted = step.partition("\n")
+        if command == "echo $?":
+            assert int(wanted) == code
+            code = 0
+            continue
+        assert code == 0, f"the exit code {code} before {command!r} is not shown"
+        code, found = run_command(command)
+        same = doctest.OutputChecker().check_output(wanted, found, OPTIONS)
+        assert same, f"{command}\n{found}"
+    assert code == 0
+
+
+def run_command(command):
+    from veilspan.cli import main
+
+    program, *words = shlex.split(command)
+    assert program == "veilspan"
+    shown = io.StringIO()
+    with redirect_stdout(shown), redirect_stderr(shown), pytest.raises(SystemExit) as ended:
+        main(words)
+    return ended.value.code, shown.getvalue()
+
+
 @pytest.mark.parametrize("path", pages(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_pages(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}
+    if path.name in TOURS:
+        return  # test_tours runs all of it
     if "```python" not in path.read_text():
         result = doctest.testfile(str(path), module_relative=False, optionflags=doctest.ELLIPSIS)
         assert result.failed == 0

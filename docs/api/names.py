@@ -24,6 +24,7 @@ PACKAGES = (
     "metrics",
     "releases",
     "reports",
+    "tables",
 )
 
 
@@ -108,6 +109,12 @@ def is_loss(value: Any) -> bool:
     return inspect.isclass(value) and value.__module__.startswith("veilspan.losses.")
 
 
+def is_declaration(value: Any) -> bool:
+    """Tell whether this is a part of a schema: a column, the unit, the format of a file."""
+    homes = ("columns", "unit", "file_format")
+    return inspect.isclass(value) and value.__module__.split(".")[2] in homes
+
+
 def is_step_rule(value: Any) -> bool:
     """Tell whether this is a rule for the lengths of steps."""
     homes = ("steps", "secant_steps")
@@ -133,6 +140,10 @@ def pages() -> dict[str, list[Section]]:
     others = [name for name in from_layer("estimators") if name not in linear]
     found = {
         "estimators": _sections(("Structure", others), ("Linear models", linear)),
+        "tables": _sections(
+            ("What a schema declares", defined_in("tables", is_declaration)),
+            ("From other formats", ["veilspan.tables.importers.import_schema"]),
+        ),
         "privacy": _sections(
             ("Names of the package", from_layer("privacy")),
             ("All that a reviewer reads", defined_in("privacy", is_class_or_function)),
@@ -159,5 +170,6 @@ def pages() -> dict[str, list[Section]]:
     )
     for package in PACKAGES:
         at_root, inside = from_layer(package), package_names(package)
-        found[package] = _sections(("Names of the package", [*at_root, *inside]))
+        names = _sections(("Names of the package", [*at_root, *inside]))
+        found[package] = [*names, *found.get(package, [])]
     return found

@@ -51,6 +51,9 @@ if TYPE_CHECKING:
     from veilspan.solvers.manifold.calibrated_descent import CalibratedDescent
     from veilspan.solvers.manifold.rgd import RGD, RSGD
     from veilspan.solvers.manifold.rsvrg import RSVRG
+    from veilspan.tables.problems import SchemaError
+    from veilspan.tables.schema import Schema
+    from veilspan.tables.sources.open_table import open_table
 
 _HOME = {
     "minimize": "estimators.manifold.minimize",
@@ -84,6 +87,9 @@ _HOME = {
     "check_query": "curator.check_query",
     "check_manifold": "geometry.checks",
     "load": "releases",
+    "Schema": "tables.schema",
+    "SchemaError": "tables.problems",
+    "open_table": "tables.sources.open_table",
 }
 _PACKAGES = (
     "audit",
@@ -118,6 +124,8 @@ __all__ = [
     "PrivacyStatement",
     "RowQuery",
     "SampledGaussianEvent",
+    "Schema",
+    "SchemaError",
     "WeakGuaranteeWarning",
     "WithheldError",
     "__version__",
@@ -134,6 +142,7 @@ __all__ = [
     "metrics",
     "minimize",
     "nonprivate",
+    "open_table",
     "privacy_curve",
     "releases",
     "reports",

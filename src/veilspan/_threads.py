@@ -6,8 +6,7 @@ than one thread does; large matrices gain from all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any
 
@@ -15,14 +14,12 @@ from typing import Any
 SMALL = 256
 
 
-@contextmanager
-def threads_for(size: int) -> Iterator[None]:
+def threads_for(size: int) -> AbstractContextManager[Any]:
     """Limit BLAS to one thread inside the block if matrices of this size are small."""
     if size > SMALL:
-        yield
-        return
-    with _controller().limit(limits=1, user_api="blas"):
-        yield
+        return nullcontext()
+    limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    return limit
 
 
 @lru_cache(maxsize=1)

@@ -136,6 +136,7 @@ COMMANDS = {kind.command: kind for kind in ESTIMATORS.values()}
 #: building one reads no file and starts nothing.
 PARTS = {
     "ball": "geometry.ball.Ball",
+    "schema": "tables.schema.Schema",
     "manifold/euclidean": "geometry.euclidean.Euclidean",
     "manifold/grassmann": "geometry.grassmann.Grassmann",
     "manifold/lorentz": "geometry.lorentz.Lorentz",

@@ -34,8 +34,8 @@ class EightyPercentNoise(Curator):
 class BatchNoiseOverN(Curator):
     """The noise of a sampled sum divided by the number of rows, as if it were a mean's."""
 
-    def _scale(self, query, point, space, charged):
-        scale = super()._scale(query, point, space, charged)
+    def _scale(self, query, point, space, charged, sensitivity, stride):
+        scale = super()._scale(query, point, space, charged, sensitivity, stride)
         if isinstance(charged, SampledGaussianEvent):
             return replace(scale, std=scale.std / self.n_rows)
         return scale
@@ -44,7 +44,7 @@ class BatchNoiseOverN(Curator):
 class SensitivityOfAddRemove(Curator):
     """Calibrated for add-remove, claimed for replace-one."""
 
-    def _sensitivity(self, query, charged):
+    def _sensitivity(self, query, charged, declared):
         return query.bound
 
 
@@ -55,7 +55,7 @@ class NoClipping(Curator):
 
 
 class Unclipped(memory.MemoryExecutor):
-    def clipped_sum(self, query, point, space, sampling=None):
+    def clipped_sum(self, query, point, space, sampling=None, rows_per_block=None):
         total = np.zeros(space.coordinates)
         for block in self._rows.blocks(1000):
             prepared = query.prepare(block, point)

@@ -10,8 +10,8 @@ from cli.commands import run
 from veilspan import __version__
 
 COMMANDS = {
-    "Start here:": ["demo", "datasets", "plan"],
-    "Work:": ["fit", "transform", "recommend"],
+    "Start here:": ["demo", "datasets", "schema", "plan"],
+    "Work:": ["fit", "transform", "predict", "recommend"],
     "Check:": ["report", "audit", "ledger"],
     "Evidence:": ["reproduce"],
 }
@@ -39,7 +39,7 @@ def test_help_reads_like_a_tour(monkeypatch):
 
 @pytest.mark.parametrize("command", [c for group in COMMANDS.values() for c in group])
 def test_every_command_has_help_and_json(command):
-    words = [command, "create"] if command == "ledger" else [command]
+    words = [command, *{"ledger": ["create"], "schema": ["init"]}.get(command, [])]
     text = run(*words, "--help").out
     assert "--json" in text
     assert text.startswith(f"Usage: veilspan {command}")

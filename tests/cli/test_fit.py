@@ -122,7 +122,10 @@ BAD = {
     "neighbours": (("pca", "{csv}", "--neighbors", "some"), "neighbors must be"),
     "missing target": (("linear", "{csv}", *LINEAR), "linear needs --target NAME"),
     "needless target": (("pca", "{csv}", "--target", "x1"), "pca predicts no column"),
-    "wrong target": (("linear", "{csv}", "--target", "zz"), "haystack.csv has no column 'zz'"),
+    "wrong target": (
+        ("linear", "{csv}", *LINEAR, "-p", "target_range=0,1", "--target", "zz"),
+        "haystack.csv has no column 'zz'",
+    ),
     "no items": (("recommend", "{csv}"), "recommend needs --items FILE"),
     "needless items": (("pca", "{csv}", "--items", "observed"), "--items is for recommend."),
     "no such column": (("pca", "{csv}", "--columns", "a,b"), "haystack.csv has no column 'a', 'b'"),
@@ -132,9 +135,12 @@ BAD = {
     "too many": (("pca", "{csv}", "-p", "n_components=99"), "n_components must lie between 1 and"),
     "no bounds": (
         ("linear", "{csv}", "-p", "target_range=-1,1", "--target", "x1"),
-        "LinearRegression needs bounds",
+        "linear needs the public range of its columns (-p feature_range=0,100 say",
     ),
-    "no range": (("linear", "{csv}", *LINEAR, "--target", "x1"), "LinearRegression needs"),
+    "no range": (
+        ("linear", "{csv}", *LINEAR, "--target", "x1"),
+        "linear needs the public range of what it predicts (-p target_range=0,10 say)",
+    ),
     "half a ledger": (("pca", "{csv}", "--ledger", "l.db"), "--ledger and --dataset go together"),
     "no square": (("frechet", "{csv}", "-p", "eigenvalues=1,2"), "a matrix has k x k entries"),
     "manifold": (("frechet", "{csv}", "-p", "manifold=torus"), "unknown manifold 'torus'"),
@@ -330,8 +336,9 @@ def test_labels_are_taken_from_rows_only_if_somebody_says_so(kind, table, tmp_pa
     words = ("fit", kind, table, *LABELLED, "--target")
     said = refused(*words, "flag", "--out", tmp_path / "r")
     assert said == (
-        f"{kind} needs the public labels: -p classes=0,1 say, or -p classes=observed if the set "
-        "of labels in the file is public knowledge."
+        f"{kind} needs the public labels (-p classes=0,1 say, or -p classes=observed if the set "
+        "of labels in the file is public knowledge). Or declare all that is public in a schema: "
+        f"veilspan schema init {table} --out schema.toml."
     )
     for number, (target, classes, labels) in enumerate((
         ("flag", "0,1", [0, 1]),

@@ -5,15 +5,18 @@ import json
 import os
 import sqlite3
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from ledger.earlier import make_earlier_ledger, read_format
 from ledger.workers import request
 from veilspan.cli import main
 from veilspan.cli.ledger import BAR_WIDTH, draw_bar
 from veilspan.ledger import Ledger
 from veilspan.ledger.stores import sqlite
+from veilspan.privacy.schema_record import SchemaRecord
 
 
 @pytest.fixture
@@ -74,7 +77,51 @@ def test_create_says_where_the_key_is_and_keeps_terms(veilspan, tmp_path):
     )
 
 
-def test_history_tells_what_was_never_released(veilspan, used):
+def test_create_takes_unit_and_data(veilspan):
+    terms = ("ledger", "create", "budget.db", "ward", "--epsilon", "3", "--delta", "1e-6")
+    shown = veilspan(*terms, "--unit", "Patient", "--data", "ward-visits")
+    assert "protects   one patient; takes schemas of ward-visits" in shown
+    record = json.loads(veilspan(*terms, "--unit", "patient", "--data", "ward-visits", "--json"))
+    assert (record["unit"], record["data"]) == ("patient", "ward-visits")
+    assert "its terms do not change" in veilspan(*terms, expect=1)
+    assert "a unit must be" in veilspan(*terms, "--unit", "", expect=1)
+    assert "for one patient of ward-visits" in veilspan("ledger", "history", "budget.db")
+
+
+def test_history_and_export_say_what_each_charge_protects(veilspan):
+    handle = Ledger("budget.db").dataset("ward", 3, 1e-6, unit="patient")
+    schema = SchemaRecord("ab" * 32, "ward", "2026")
+    handle.charge(replace(request(), unit="patient", schema=schema))
+    shown = " ".join(veilspan("ledger", "history", "budget.db").split())
+    assert "delta = 1e-06 for one patient, schema ward 2026" in shown
+    assert f"({'ab' * 6})" in shown
+    record = json.loads(veilspan("ledger", "history", "budget.db", "--json"))[-1]["content"]
+    assert (record["unit"], record["schema"]) == ("patient", schema.to_dict())
+    veilspan("ledger", "export", "budget.db", "out.csv")
+    with open("out.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["unit"], row["schema"]) for row in rows] == [
+        ("", ""),
+        ("patient", ""),
+        ("patient", "ab" * 32),
+    ]
+
+
+def test_an_earlier_ledger_is_shown_and_upgraded(veilspan, tmp_path):
+    make_earlier_ledger(str(tmp_path / "budget.db"), tmp_path / "keys" / "ledger.key")
+    shown = veilspan("ledger", "show", "budget.db")
+    assert "opened before units were recorded" in shown
+    assert "budget epsilon = 60, delta = 1e-06" in veilspan("ledger", "history", "budget.db")
+    assert read_format(str(tmp_path / "budget.db")) == 1
+    assert "earlier ones refuse it" in veilspan("ledger", "upgrade", "budget.db")
+    assert read_format(str(tmp_path / "budget.db")) == 2
+    told = json.loads(veilspan("ledger", "upgrade", "budget.db", "--json"))
+    assert told["head"].startswith("5:")
+    assert "there is no ledger" in veilspan("ledger", "upgrade", "other.db", expect=1)
+
+
+def test_history_tells_what_was_never_released(veilspan, used, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "140")  # an entry a line
     lines = veilspan("ledger", "history", "budget.db").splitlines()
     assert len(lines) == 6
     assert "budget epsilon = 3" in lines[2]

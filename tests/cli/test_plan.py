@@ -47,4 +47,4 @@ def test_plan_refusals():
     assert "is not a square number" in refused("plan", "frechet", *shape)
     sphere = ("-p", "manifold=sphere", "-p", "radius=1", "-p", "eigenvalues=1,2")
     assert "one of eigenvalues, norm and radius" in refused("plan", "frechet", *shape, *sphere)
-    assert "Missing option '--rows'" in run("plan", "pca", "--columns", 5, expect=2).err
+    assert "needs --rows and --columns, or --schema" in refused("plan", "pca", "--columns", 5)

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from contracts.rounding_cells import BIAS, HISTORY, ITEMS, RULE, rating_rows, systems
+from tables.hostile import SCHEMA, layout_of, random_lines, usual_lines
 from veilspan.curator.memory import clip_weights
 from veilspan.curator.row_maps import row_dots, row_lengths
 from veilspan.curator.rows import LARGEST_VALUE, Block, _join_parts
@@ -15,6 +16,7 @@ from veilspan.estimators.linear.classifier import _codes
 from veilspan.estimators.linear.feature_bounds import FeatureBounds
 from veilspan.estimators.linear.regression import _scaled
 from veilspan.estimators.manifold.points import flat_on_manifold
+from veilspan.estimators.schema_input import signs_of_classes
 from veilspan.features.covariance import covariance_descriptors
 from veilspan.geometry import (
     SPD,
@@ -38,6 +40,9 @@ from veilspan.queries.linear.slope_gradient import targets, unit_factors
 from veilspan.queries.moments import squared_norms
 from veilspan.queries.stream.touching_moment import complete_rows
 from veilspan.queries.subspace.sphered import to_rays, to_sparse_rays, to_sphere
+from veilspan.tables.encoding import Encoder
+from veilspan.tables.sources.csv_arrow import parse_block
+from veilspan.tables.sources.csv_lines import parse_lines
 
 
 @dataclass(frozen=True)
@@ -317,7 +322,52 @@ def wide(marked, apply, usual=6):
     }
 
 
+# Tables: a row is a line of a file.
+
+TABLES = "veilspan.tables."
+ENCODER, LAYOUT = Encoder(SCHEMA), layout_of(SCHEMA)
+
+
+def lines_of(make, n=70):
+    def rows(rng):
+        lines = make(rng, n)
+        table = np.empty(len(lines), dtype=object)
+        table[:] = lines
+        return table
+
+    return rows
+
+
+def from_lines(parse):
+    """Encoded rows of lines, read by a parser of blocks."""
+
+    def apply(lines):
+        encoded = ENCODER.encode_batch(parse(b"".join(line + b"\n" for line in lines), LAYOUT))
+        return encoded.x, encoded.y, encoded.present
+
+    return apply
+
+
+def on_demand(lines):
+    """The same, each row encoded by itself from one batch that was read as a whole."""
+    batch = ENCODER.prepare(parse_lines(b"".join(line + b"\n" for line in lines), LAYOUT))
+    parts = [batch.encode_rows(i, i + 1) for i in range(len(lines))]
+    return np.concatenate([part.x for part in parts])
+
+
 MAPS = {
+    "hostile lines, on demand": Map(
+        TABLES + "encoding.PreparedBatch.encode_rows", lines_of(random_lines), on_demand
+    ),
+    **{
+        f"{kind} lines, {name}": Map(TABLES + marked, lines_of(make), from_lines(parse))
+        for kind, make in (("hostile", random_lines), ("usual", usual_lines))
+        for name, marked, parse in (
+            ("in Python", "sources.csv_lines.parse_lines", parse_lines),
+            ("by pyarrow", "sources.csv_arrow.parse_block", parse_block),
+            ("encoded", "encoding.Encoder.encode_batch", parse_block),
+        )
+    },
     "row dots": Map("veilspan.curator.row_maps.row_dots", hard(7), lambda x: row_dots(x, x)),
     "row lengths": Map("veilspan.curator.row_maps.row_lengths", hard(7), row_lengths),
     **wide("veilspan.curator.row_maps.row_dots", lambda d: lambda x: row_dots(x, x)),
@@ -340,13 +390,13 @@ MAPS = {
     ),
     **scaling_cells(
         "feature ranges",
-        ESTIMATORS + "feature_bounds.FeatureMap.__call__",
+        QUERIES + "linear.row_scaling.RowScaling.__call__",
         RANGES.map_for(6, False),
         RANGES.map_for(6, True),
     ),
     **scaling_cells(
         "feature lengths",
-        ESTIMATORS + "feature_bounds.FeatureMap.__call__",
+        QUERIES + "linear.row_scaling.RowScaling.__call__",
         LENGTHS.map_for(6, False),
         LENGTHS.map_for(6, True),
     ),
@@ -409,6 +459,11 @@ MAPS = {
         ESTIMATORS + "regression._scaled",
         lambda rng: hard(1)(rng)[:, 0],
         lambda y: _scaled(y, -1.0, 1e9, 0.5, 1e-9),
+    ),
+    "signs of classes": Map(
+        "veilspan.estimators.schema_input.signs_of_classes",
+        lambda rng: rng.choice([0.0, 1.0], 70),
+        signs_of_classes,
     ),
     "encoded labels": Map(
         None,

@@ -8,7 +8,8 @@ from veilspan import check_query
 def test_query(name):
     query, n_features, points, reference = QUERIES[name]
     report = check_query(query, n_features, points=points, reference=reference)
-    assert report.add_remove > 0.98  # the declared sensitivity is reached, not only kept
+    # The declared sensitivity is reached, not only kept, as far as a search of fixed seed gets.
+    assert report.add_remove > 0.98
     assert report.replace_one > 0.9 or name == "row count"
 
 

@@ -20,15 +20,19 @@ from contracts.row_map_cells import (
     MAPS,
     Map,
     count,
+    from_lines,
     hard,
+    lines_of,
     numbers,
     per_row,
     spd_points,
     take,
 )
+from tables.hostile import usual_lines
 from veilspan.curator.row_maps import ROW_MAPS
 from veilspan.geometry import Ball, Sphere, Stiefel
 from veilspan.geometry.base import Manifold
+from veilspan.tables.cells import encode_values
 
 
 @contextlib.contextmanager
@@ -114,11 +118,41 @@ def scaled_by_the_largest(x):
     return x / np.abs(x).max()
 
 
+def open_quotes(rng, n):
+    """Usual lines, and one whose quote is not closed."""
+    lines = usual_lines(rng, n)
+    lines[n // 2] = b'1,2,3,"a,k,yes,2022-02-03,sick,'
+    return lines
+
+
+def pyarrow_alone(block, layout):
+    """A reader that skips rows of the wrong width and lets an open quote swallow rows."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    table = csv.read_csv(
+        pa.py_buffer(block),
+        read_options=csv.ReadOptions(column_names=[str(i) for i in range(layout.width)]),
+        parse_options=csv.ParseOptions(
+            newlines_in_values=True, invalid_row_handler=lambda row: "skip"
+        ),
+        convert_options=csv.ConvertOptions(
+            column_types={str(i): pa.binary() for i in range(layout.width)}
+        ),
+    )
+    n, found = block.count(b"\n"), {}
+    for column in layout.columns:
+        texts = [raw.decode("utf-8", "replace") for raw in table[str(column.place)].to_pylist()]
+        found[column.name] = encode_values((texts + [None] * n)[:n])
+    return found
+
+
 TWINS = {
     "squarings of the batch": Map(None, spd_points, squarings_of_the_batch),
     "formula of the least": Map(None, lambda rng: BALLS["sphere"][1](rng), formula_of_the_least),
     "einsum": Map(None, hard(9000, usual=6), einsum_lengths),
     "scaled by the largest": Map(None, hard(6), scaled_by_the_largest),
+    "pyarrow alone": Map(None, lines_of(open_quotes), from_lines(pyarrow_alone)),
 }
 
 

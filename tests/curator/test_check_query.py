@@ -79,5 +79,5 @@ def test_a_wrong_formula_is_caught_by_the_reference():
 def test_two_times_the_square_would_waste_noise():
     """The search reaches sqrt(2) R^2 and not more: the declared bound is tight."""
     report = check_query(SecondMoment(2.0), 5)
-    assert report.replace_one == pytest.approx(1.0, abs=1e-3)
+    assert report.replace_one == pytest.approx(1.0, abs=1e-6)
     assert report.add_remove == pytest.approx(1.0, abs=1e-9)

@@ -169,7 +169,7 @@ class ShortSighted:
 
 
 TINY = Tolerance(fixed=1e-3 * 2.0**-53, growing=4 * 2.0**-53, tilt=0.0, radius=1.0, curvature=1.0)
-MINIMA = np.linspace(1.01, 1.99, 99)
+MINIMA = np.linspace(1.01, 1.97, 33)  # of which a broken search stands still at 12
 
 
 def test_a_step_shorter_than_a_float_is_not_taken_for_a_fall():
@@ -190,4 +190,4 @@ def test_a_fall_judged_by_the_step_that_was_meant_stands_still(monkeypatch):
             minimise(ShortSighted(), np.array([-minimum]), TINY)
         except AssertionError:
             stood_still += 1
-    assert stood_still > 20
+    assert stood_still > 6

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from veilspan.curator import weighted_gram as module
-from veilspan.curator.memory import block_rows
+from veilspan.curator.memory import MemoryExecutor, block_rows
 from veilspan.curator.rows import Rows
 from veilspan.curator.weighted_gram import SPARSE_BLOCK_ROWS, is_thin, weighted_gram
 from veilspan.queries.linear.regression_moments import RegressionMoments
@@ -48,7 +48,7 @@ def test_memory_does_not_hold_the_dense_table(query, density):
     """Beyond the table: a few answers, the entries of a block, a piece of rows."""
     n, d = 12_000, 400
     x = table(n, d, density)
-    executor = Rows(x, np.ones(n)).executor()
+    executor = MemoryExecutor(Rows(x, np.ones(n)))
     space = query.space(d, None)
     executor.clipped_sum(query, None, space)
     tracemalloc.start()
@@ -65,7 +65,7 @@ def test_blocks_of_a_sparse_table_are_a_public_number():
     """The same whatever is stored, since the noise depends on it."""
     query = SecondMoment(1.0)
     sizes = {
-        density: Rows(table(50, 2000, density)).executor().block_rows(query, None)
+        density: MemoryExecutor(Rows(table(50, 2000, density))).block_rows(query, None)
         for density in (0.0, 0.01, 1.0)
     }
     assert set(sizes.values()) == {SPARSE_BLOCK_ROWS}

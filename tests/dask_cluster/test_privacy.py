@@ -274,7 +274,7 @@ def test_names_of_targets_do_not_tell_labels():
 class Unclipped(DaskExecutor):
     """A broken copy: the workers forget to clip."""
 
-    def clipped_sum(self, query, point, space, sampling=None):
+    def clipped_sum(self, query, point, space, sampling=None, rows_per_block=None):
         return self._rows.total(unclipped_parts, query, point, space)
 
 

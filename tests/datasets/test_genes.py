@@ -1,3 +1,5 @@
+"""People, genes and the map: laws of fixed seeds, with the spread of other seeds beside them."""
+
 import numpy as np
 import pytest
 
@@ -24,7 +26,8 @@ def test_the_record(data):
 
 
 def test_people_are_in_random_order(data):
-    assert 0.3 < data.is_outlier[:200].mean() < 0.55
+    # Half of the people: hypergeometric, standard deviation 0.0142; five of them are 6e-7.
+    assert data.is_outlier[:600].mean() == pytest.approx(500 / 1200, abs=5 * 0.0142)
 
 
 def test_people_live_in_their_country(data):
@@ -42,9 +45,10 @@ def test_people_live_in_their_country(data):
 def test_reference_frequencies_are_those_of_the_map(data):
     sample = data.counts[~data.is_outlier].mean(axis=0) / 2
     error = sample - data.frequencies
-    # Sampling 700 people: 0.013 from alleles, about as much from where they happen to live.
-    assert np.sqrt(np.mean(error**2)) < 0.03
-    assert abs(error.mean()) < 0.002
+    # Sampling 1,400 alleles gives at most 0.0134, where 700 people live a little more: measured
+    # 0.0116. Six standard errors of a mean over 4,000 loci are 0.0011.
+    assert np.sqrt(np.mean(error**2)) < 0.015
+    assert abs(error.mean()) < 0.0011
 
 
 def test_reference_frequencies_do_not_depend_on_the_people():
@@ -70,6 +74,7 @@ def test_genotypes_are_binomial():
 
 
 def test_robust_components_draw_the_map_and_plain_ones_the_outliers(data):
+    """Of this seed: 0.983 without outliers, 0.983 with them, 0.47 for plain components."""
     scores = reduce_loci(data.counts, data.frequencies, 200)
     people = ~data.is_outlier
     place = data.place[people]
@@ -78,8 +83,8 @@ def test_robust_components_draw_the_map_and_plain_ones_the_outliers(data):
         return procrustes_correlation(scores[people] @ components.T, place)
 
     plain = np.linalg.svd(scores, full_matrices=False)[2][:2]
-    assert quality(spherical_pca(scores[people], 2).components) > 0.95
-    assert quality(spherical_pca(scores, 2).components) > 0.95
+    assert quality(spherical_pca(scores[people], 2).components) > 0.97
+    assert quality(spherical_pca(scores, 2).components) > 0.97
     assert quality(plain) < 0.6
 
 
@@ -89,14 +94,15 @@ def test_all_loci_draw_a_sharper_map_than_their_sums(data):
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     values, vectors = np.linalg.eigh(rows @ rows.T)  # the smaller of the two Gram matrices
     drawn = vectors[:, -2:] * np.sqrt(values[-2:])
-    assert procrustes_correlation(drawn, data.place[people]) > 0.98
+    assert procrustes_correlation(drawn, data.place[people]) > 0.985  # 0.987, above 0.983
 
 
 def test_without_clines_there_is_no_map():
     flat = make_gene_map(500, 0, 1000, cline=0.0)
     scores = reduce_loci(flat.counts, flat.frequencies, 50)
     drawn = scores @ spherical_pca(scores, 2).components.T
-    assert procrustes_correlation(drawn, flat.place) < 0.3
+    # At most sqrt(chi-square of 4 / 2 n) for pictures without relation: 0.18 with tail 1e-6.
+    assert procrustes_correlation(drawn, flat.place) < 0.18
 
 
 def test_seeds_repeat_and_differ():

@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 from veilspan.datasets import make_tree
 from veilspan.geometry import PoincareBall
 
+EPS = np.finfo(float).eps
+
 
 @given(
     st.floats(1, 4), st.integers(0, 4), st.integers(2, 6), st.floats(0.05, 5),
@@ -24,9 +26,11 @@ def test_what_is_promised_of_every_tree(branching, depth, d, edge_length, seed):
     assert np.all((parents >= 0) & (parents < children))
     np.testing.assert_array_equal(tree.depth[1:], tree.depth[parents] + 1)
     lengths = ball.dist(tree.points[parents], tree.points[1:])
-    np.testing.assert_allclose(lengths, edge_length, rtol=1e-6)
+    # A point at distance R is 2 exp(-R) from the edge of the ball, known to a few roundings.
+    rounding = 1e-12 + 8 * EPS * np.exp(depth * edge_length)
+    np.testing.assert_allclose(lengths, edge_length, rtol=0, atol=rounding)
     from_root = ball.dist(tree.points[0], tree.points)
-    assert np.all(from_root <= tree.depth * edge_length * (1 + 1e-6))
+    assert np.all(from_root <= tree.depth * edge_length + rounding)
 
 
 def neighbours(tree, node):
@@ -42,7 +46,7 @@ def test_sarkar_spaces_all_neighbours_evenly():
         directions = neighbours(tree, node)
         angles = np.sort(np.arctan2(directions[:, 1], directions[:, 0]))
         gaps = np.diff(np.append(angles, angles[0] + 2 * np.pi))
-        np.testing.assert_allclose(gaps, 2 * np.pi / len(angles), atol=1e-6)
+        np.testing.assert_allclose(gaps, 2 * np.pi / len(angles), rtol=0, atol=1e-10)  # 20 EPS e^10
 
 
 def test_siblings_obey_the_law_of_cosines():
@@ -54,7 +58,7 @@ def test_siblings_obey_the_law_of_cosines():
         theta = 2 * np.pi / (len(family) + 1)
         cosh = np.cosh(length) ** 2 - np.sinh(length) ** 2 * np.cos(theta)
         found = PoincareBall(2).dist(tree.points[family[:-1]], tree.points[family[1:]])
-        np.testing.assert_allclose(found, np.arccosh(cosh), rtol=1e-8)
+        np.testing.assert_allclose(found, np.arccosh(cosh), rtol=1e-12)
         checked += len(found)
     assert checked > 20
 
@@ -80,11 +84,11 @@ def test_long_edges_keep_the_distances_of_the_tree():
         found = PoincareBall(2).pairwise(tree.points, tree.points) / edge_length
         pairs = ~np.eye(len(found), dtype=bool)
         ratio = found[pairs] / tree_distances(tree.parent)[pairs]
-        assert ratio.max() <= 1 + 1e-6
+        assert ratio.max() <= 1 + 1e-8  # EPS e^18; measured 2e-10
         return ratio.min()
 
     assert worst(1.0) < worst(3.0) < worst(6.0)
-    assert worst(6.0) > 0.7
+    assert worst(6.0) > 0.85  # 0.90 of this tree
 
 
 def test_levels_have_known_sizes_and_uneven_families():
@@ -97,7 +101,7 @@ def test_levels_have_known_sizes_and_uneven_families():
     parents = np.flatnonzero(tree.depth == 4)
     children = np.bincount(tree.parent[1:], minlength=len(tree.parent))[parents]
     assert 8 < children.var() < 60  # 5 and 16 standard deviations of a heavy-tailed statistic
-    assert np.mean(children == 0) == pytest.approx(1 / 5, abs=0.15)
+    assert np.mean(children == 0) == pytest.approx(1 / 5, abs=0.15)  # six binomial deviations
 
 
 def test_branches_end_on_many_levels():

@@ -2,9 +2,11 @@
 
 ``python killed.py fit LEDGER KEY_FILE`` forks a child for each step of charge, run, record: the
 first child is killed at the first step, the second at the second, until one comes through.
-``python killed.py make FOLDER`` does the same with new ledgers.
+``python killed.py make FOLDER`` does the same with new ledgers, and ``python killed.py migrate
+LEDGER FOLDER`` with ledgers of an earlier format, made anew for each step.
 """
 
+import glob
 import itertools
 import json
 import os
@@ -12,9 +14,15 @@ import signal
 import sys
 import traceback
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
+# The tests' own helpers, as a package that pytest finds by itself and a script does not.
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from ledger.earlier import NAME, make_earlier_ledger, read_format
+from ledger.workers import request
 from veilspan import PCA
 from veilspan.curator.curator import Curator
 from veilspan.ledger import Ledger
@@ -156,5 +164,40 @@ def run_fits(url, key_file):
             return
 
 
+def remove(url):
+    """Remove a ledger, whichever store it is in."""
+    if "://" in url:
+        import psycopg
+
+        with psycopg.connect(url) as connection:
+            connection.execute("DROP SCHEMA IF EXISTS veilspan_ledger CASCADE")
+    else:
+        for path in glob.glob(f"{url}*"):
+            os.unlink(path)
+
+
+def migrate_ledgers(url, folder):
+    """Charge a ledger of an earlier format, which migrates it, and again after the kill."""
+    for fatal in itertools.count():
+        remove(url)
+        ledger = make_earlier_ledger(url, f"{folder}/{fatal}.key")
+        handle = ledger.dataset(NAME)
+        before = ledger.history()
+        step = killed(partial(handle.charge, request()), fatal)
+        told = {
+            "step": step,
+            "format": read_format(url),
+            "kept": ledger.history()[: len(before)] == before,
+            "charges": handle.spent().charges,
+            "problems": list(ledger.verify().problems),
+        }
+        handle.charge(request())
+        told["again"] = handle.spent().charges
+        told["problems"] += ledger.verify().problems
+        print(json.dumps(told), flush=True)
+        if step is None:
+            return
+
+
 if __name__ == "__main__":
-    {"fit": run_fits, "make": make_ledgers}[sys.argv[1]](*sys.argv[2:])
+    {"fit": run_fits, "make": make_ledgers, "migrate": migrate_ledgers}[sys.argv[1]](*sys.argv[2:])

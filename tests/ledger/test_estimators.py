@@ -32,6 +32,7 @@ from veilspan import (
     SubspaceTracker,
     minimize,
 )
+from veilspan.curator import rows
 from veilspan.curator.tape import recording
 from veilspan.geometry import Sphere
 from veilspan.ledger import Ledger, LedgerError, current_dataset
@@ -87,13 +88,16 @@ def fits():
 
 
 @pytest.mark.parametrize("name", fits())
-def test_everything_else_is_charged_as_well(file_ledger, data, name):
+def test_everything_else_is_charged_as_well(file_ledger, name):
     fit = fits()[name]
+    unit = "user" if name == "MatrixCompletion" else "row"
+    data = file_ledger.dataset("d", 1000, 1e-6, unit=unit)
     made = fit(data)
     plan = made.plan if name == "minimize" else made.plan_
     statement = made.privacy if name == "minimize" else made.privacy_
     assert statement.ledger["entry"] == 3
     assert data.spent().account.spent == cost_of(plan, data.spent().rules)
+    assert data.entry(3).content["unit"] == unit
     with file_ledger.session("d"):
         fit(None)
     assert [data.spent().charges, data.spent().released] == [2, 2]
@@ -106,12 +110,12 @@ def test_no_row_is_read_before_the_charge(data, monkeypatch):
     """The door to the rows opens when the charge is in the ledger, and not if it is refused."""
     charged = []
 
-    class Watched(veilspan.estimators.base.Rows):
+    class Watched(rows.Rows):
         def __init__(self, *args):
             charged.append(data.spent().charges)
             super().__init__(*args)
 
-    monkeypatch.setattr("veilspan.estimators.base.Rows", Watched)
+    monkeypatch.setattr(rows, "Rows", Watched)
     PCA(2, ledger=data).fit(X)
     assert charged == [1]
     with pytest.raises(BudgetExceededError):

@@ -24,13 +24,15 @@ from veilspan.ledger import Ledger, LedgerError
 from veilspan.ledger.costs import cost_of
 from veilspan.ledger.filters import CAP, UNIT, rules_for
 from veilspan.privacy import gdp
+from veilspan.privacy.schema_record import SchemaRecord
 
 names = st.sampled_from(["a", "b"])
+units = st.sampled_from(["row", "row", "row", "patient"])
 NOISE = st.sampled_from([0.8, 2.0, 5.0, 30.0])
 
 
 class LedgerMachine(RuleBasedStateMachine):
-    """Open, charge, release, break off, retry and reopen in any order."""
+    """Open, charge, release, break off, retry and reopen in any order, for rows and patients."""
 
     receipts = Bundle("receipts")
 
@@ -38,7 +40,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def start(self):
         self.folder = Path(tempfile.mkdtemp())
         self.ledger = Ledger(self.folder / "budget.db", key=self.folder / "key")
-        self.terms = {}  # name -> (epsilon, accounting)
+        self.terms = {}  # name -> (epsilon, accounting, unit)
         self.spent = {}  # name -> units under each rule
         self.exact = {}  # name -> sum of mu^2 while all releases are Gaussian, else None
         self.keys = {}  # (name, key) -> (question, stored answer or None)
@@ -51,16 +53,18 @@ class LedgerMachine(RuleBasedStateMachine):
         name=names,
         epsilon=st.sampled_from([0.5, 3.0]),
         accounting=st.sampled_from(["auto", "gdp", "rdp"]),
+        unit=units,
     )
-    def open_dataset(self, name, epsilon, accounting):
-        if self.terms.get(name, (epsilon, accounting)) != (epsilon, accounting):
+    def open_dataset(self, name, epsilon, accounting, unit):
+        wanted = (epsilon, accounting, unit)
+        if self.terms.get(name, wanted) != wanted:
             with pytest.raises(LedgerError, match="terms do not change"):
-                self.ledger.dataset(name, epsilon, 1e-6, accounting=accounting)
+                self.ledger.dataset(name, epsilon, 1e-6, accounting=accounting, unit=unit)
             return
-        self.ledger.dataset(name, epsilon, 1e-6, accounting=accounting)
+        self.ledger.dataset(name, epsilon, 1e-6, accounting=accounting, unit=unit.title())
         if name not in self.terms:
             self.entries += 1 if self.entries else 2  # the first line is the ledger's own
-            self.terms[name] = (epsilon, accounting)
+            self.terms[name] = wanted
             self.spent[name] = [0] * 4
             self.exact[name] = Fraction(0)
 
@@ -70,21 +74,28 @@ class LedgerMachine(RuleBasedStateMachine):
         noise=NOISE,
         sampled=st.sampled_from([False, False, True]),
         key=st.sampled_from([None, None, "k1", "k2"]),
+        unit=units,
+        described=st.sampled_from([None, None, "a", "b"]),
     )
-    def charge(self, name, noise, sampled, key):
+    def charge(self, name, noise, sampled, key, unit, described):
         if name not in self.terms:
             with pytest.raises(LedgerError, match=r"there is no ledger|no dataset"):
                 self.ledger.dataset(name)
             return multiple()
         question = f"{noise} {sampled}"
         asked = request(events=(SAMPLED if sampled else GaussianEvent("e", noise),))
-        asked = type(asked)(asked.plan, question)
+        schema = None if described is None else SchemaRecord("0" * 64, described)
+        asked = type(asked)(asked.plan, question, unit=unit, schema=schema)
         handle = self.ledger.dataset(name)
         handle = handle if key is None else handle.with_key(key)
+        if unit != self.terms[name][2] or described not in (None, name):
+            with pytest.raises(LedgerError, match=r"another promise|this schema is of"):
+                handle.charge(asked)
+            return multiple()
         if key is not None and (name, key) in self.keys:
             self._retry(handle, asked, *self.keys[name, key])
             return multiple()
-        epsilon, accounting = self.terms[name]
+        epsilon, accounting, _ = self.terms[name]
         rules = rules_for(epsilon, 1e-6, accounting)
         costs = cost_of(asked.plan, rules)
         after = [min(CAP, a + b) for a, b in zip(self.spent[name], costs)]
@@ -130,8 +141,9 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @invariant()
     def spent_is_what_the_model_says(self):
-        for name, (epsilon, _) in self.terms.items():
+        for name, (epsilon, _, unit) in self.terms.items():
             spending = self.ledger.dataset(name).spent()
+            assert spending.terms.unit == unit
             assert list(spending.account.spent) == self.spent[name]
             assert spending.epsilon <= epsilon * (1 + 1e-9)
             mu_squared = self.exact[name]

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veilspan import SubspaceTracker
+from veilspan._passwords import is_unclear, without_password
 from veilspan.ledger import Ledger
 from veilspan.ledger.dataset import Dataset
 from veilspan.ledger.errors import LedgerError
-from veilspan.ledger.stores.passwords import is_unclear, without_password
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import uuid
 
 import pytest
 
+from ledger.earlier import make_earlier_ledger, read_format
 from ledger.server import fresh_database
 from ledger.workers import request
 from veilspan.ledger import Ledger
@@ -165,6 +166,19 @@ def test_a_user_who_may_spend_and_not_open_accounts(ledger, url, role):
     with pytest.raises(LedgerError, match="does not let this user write"):
         theirs.dataset("another", 3, 1e-6)
     assert ledger.dataset("trial").spent().released == 1
+    assert ledger.verify()
+
+
+def test_a_user_who_may_spend_leaves_the_upgrade_to_the_owner(url, tmp_path, role):
+    ledger = make_earlier_ledger(url, tmp_path / "ledger.key")
+    run_sql(url, *(grant.format(role=role) for grant in READ + SPEND))
+    theirs = as_user(role, ledger).dataset("trial")
+    assert theirs.spent().charges == 2
+    with pytest.raises(LedgerError, match=r"may read it but not change .* ledger upgrade"):
+        theirs.charge(request())
+    assert read_format(url) == 1
+    ledger.upgrade()
+    assert theirs.charge(request()).entry == 6
     assert ledger.verify()
 
 

@@ -7,6 +7,10 @@ import pytest
 from ledger.workers import request
 from veilspan.ledger import Ledger
 from veilspan.ledger.errors import LedgerError
+from veilspan.ledger.stores.base import SCHEMA
+
+#: The format that a later version may write.
+NEXT = SCHEMA + 1
 
 
 def test_time_is_only_noted(store_url, tmp_path, monkeypatch):
@@ -42,27 +46,28 @@ def test_a_later_version_is_refused(store_url, tmp_path):
     for ask in (ledger.datasets, lambda: handle.charge(request()), ledger.verify):
         with pytest.raises(LedgerError, match=r"later version \(format 99; .*Update veilspan"):
             ask()
-    set_version(store_url, 1)
+    set_version(store_url, SCHEMA)
     assert ledger.verify()
     assert handle.spent().charges == 0
 
 
 @pytest.mark.parametrize("first", ["charge", "show"])
 def test_an_older_version_is_migrated(store_url, tmp_path, monkeypatch, first):
-    """A later version of the tables as it may come: one column more."""
+    """A later version of the tables as it may come: one column more, which readers need."""
     ledger = Ledger(store_url, tmp_path / "ledger.key")
     handle = ledger.dataset("trial", 3, 1e-6)
     handle.charge(request())
     step = "ALTER TABLE accounts ADD COLUMN note TEXT"
     for module, statements in (("sqlite", f"{step};\n"), ("postgres", (step,))):
-        monkeypatch.setattr(f"veilspan.ledger.stores.{module}.SCHEMA", 2)
-        monkeypatch.setattr(f"veilspan.ledger.stores.{module}.MIGRATIONS", {1: statements})
+        monkeypatch.setattr(f"veilspan.ledger.stores.{module}.SCHEMA", NEXT)
+        monkeypatch.setattr(f"veilspan.ledger.stores.{module}.READABLE", NEXT)
+        monkeypatch.setattr(f"veilspan.ledger.stores.{module}.MIGRATIONS", {SCHEMA: statements})
     assert (handle.charge(request()).entry if first == "charge" else handle.spent().charges) > 0
     with ledger.journal.reading() as page:
         assert page.book.execute("SELECT note FROM accounts").fetchall() == [(None,)]
     assert ledger.verify()
     monkeypatch.undo()
-    with pytest.raises(LedgerError, match=r"later version \(format 2"):
+    with pytest.raises(LedgerError, match=rf"later version \(format {NEXT}"):
         handle.charge(request())
 
 
@@ -72,8 +77,8 @@ def test_a_migration_that_fails_changes_nothing(store_url, tmp_path, monkeypatch
     steps = ("ALTER TABLE accounts ADD COLUMN note TEXT", "ALTER TABLE absent ADD COLUMN x TEXT")
     with monkeypatch.context() as later:
         for module, statements in (("sqlite", ";\n".join(steps) + ";\n"), ("postgres", steps)):
-            later.setattr(f"veilspan.ledger.stores.{module}.SCHEMA", 2)
-            later.setattr(f"veilspan.ledger.stores.{module}.MIGRATIONS", {1: statements})
+            later.setattr(f"veilspan.ledger.stores.{module}.SCHEMA", NEXT)
+            later.setattr(f"veilspan.ledger.stores.{module}.MIGRATIONS", {SCHEMA: statements})
         with pytest.raises(LedgerError, match="failed"):
             handle.charge(request())
     assert handle.charge(request()).entry == 3

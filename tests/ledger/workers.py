@@ -53,6 +53,13 @@ def charge_until_refused(url, key_file, barrier, attempts):
     return entries
 
 
+def charge_trial(url, key_file, barrier, attempts):
+    """Charge an account of an earlier format, which whoever comes first migrates."""
+    handle = Ledger(url, key_file).dataset("trial")
+    barrier.wait(60)
+    return [handle.charge(request()).entry for _ in range(attempts)]
+
+
 def charge_one_key(url, key_file, barrier, attempts):
     """Try the same fit under the same key; what came of it."""
     handle = Ledger(url, key_file).dataset("race").with_key("figure-1")

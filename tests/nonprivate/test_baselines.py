@@ -1,4 +1,7 @@
-"""Medians over fixed seeds of published settings, and what every baseline must survive."""
+"""Medians over fixed seeds of published settings, and what every baseline must survive.
+
+Bounds on medians are facts of those seeds; measured values stand beside them.
+"""
 
 import inspect
 import warnings
@@ -31,14 +34,14 @@ def median_error(method, size, n_seeds=5, **kwargs):
     [(spherical_pca, -3.35), (fms, -4.29), (tyler, -4.37), (reaper_irls, -4.28)],
 )
 def test_noisy_haystack(method, expected):
-    """(2000, 20, 2), half isotropic outliers, noise 0.1: medians of 20 seeds."""
+    """(2000, 20, 2), half isotropic outliers, noise 0.1: medians of 20 seeds, to two digits."""
     found = median_error(method, (2000, 20, 2), n_seeds=20, noise=0.1)
-    assert found == pytest.approx(expected, abs=0.03)
+    assert found == pytest.approx(expected, abs=0.01)
 
 
 @pytest.mark.parametrize(
     ("method", "at_most"),
-    [(spherical_pca, -2.6), (fms, -20), (tyler, -20), (reaper_irls, -20)],
+    [(spherical_pca, -2.7), (fms, -20), (tyler, -20), (reaper_irls, -20)],  # -2.83, -23 to -29,
 )
 def test_exact_inliers_are_found_exactly(method, at_most):
     assert median_error(method, SMALL) < at_most
@@ -47,22 +50,22 @@ def test_exact_inliers_are_found_exactly(method, at_most):
 def test_one_inlier_in_ten():
     """Least absolute deviations go where the convex relaxation and Tyler stop."""
     assert median_error(fms, SMALL, inlier_share=0.1) < -20
-    assert median_error(reaper_irls, SMALL, inlier_share=0.1) > -4
+    assert median_error(reaper_irls, SMALL, inlier_share=0.1) > -3  # -2.84
 
 
 def test_cone():
     """The start from Tyler saves FMS; alone, its start from spherical PCA ends elsewhere."""
     setting = {"inlier_share": 0.6, "noise": 0.05, "outliers": "cone"}
     size = (10_000, 20, 2)
-    assert median_error(fms, size, n_seeds=3, **setting) < -2.5
-    assert median_error(tyler, size, n_seeds=3, **setting) < -4
-    assert median_error(spherical_pca, size, n_seeds=3, **setting) > -1
+    assert median_error(fms, size, n_seeds=3, **setting) < -3  # -3.4
+    assert median_error(tyler, size, n_seeds=3, **setting) < -4.4  # -4.6
+    assert median_error(spherical_pca, size, n_seeds=3, **setting) > -0.5  # -0.3
 
 
 def test_second_subspace():
     setting = {"inlier_share": 0.4, "noise": 0.1, "outliers": "subspace"}
     assert median_error(fms, SMALL, **setting) == pytest.approx(-2.59, abs=0.15)
-    assert median_error(tyler, SMALL, **setting) > 0
+    assert median_error(tyler, SMALL, **setting) > 0.4  # 0.59
 
 
 def test_fms_keeps_the_lower_objective():
@@ -83,7 +86,7 @@ def test_fms_descends():
 def test_results_are_orthonormal_rows_with_their_objective(method):
     data = make_haystack(300, 8, 3, noise=0.1, random_state=1)
     fit = method(7 * data.rows, 3)
-    np.testing.assert_allclose(fit.components @ fit.components.T, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(fit.components @ fit.components.T, np.eye(3), rtol=0, atol=1e-12)
     rest = data.rows - data.rows @ fit.components.T @ fit.components
     assert fit.objective == pytest.approx(np.linalg.norm(rest, axis=1).mean())
     assert fit.converged
@@ -98,14 +101,15 @@ def test_lengths_zeros_and_extremes_do_not_matter(method):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         padded = method(np.vstack([data.rows * scale, np.zeros((50, 8))]), 2).components
-    assert log10_squared_angle_distance(plain, padded) < -14
+    # Where iterations stop, not rounding: REAPER's at -21, the others at -30.
+    assert log10_squared_angle_distance(plain, padded) < -20
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("rows", [np.zeros((5, 4)), np.ones((1, 4)), np.eye(4)[[0, 0, 1]]])
 def test_degenerate_rows_give_some_subspace(method, rows):
     fit = method(rows, 2)
-    np.testing.assert_allclose(fit.components @ fit.components.T, np.eye(2), atol=1e-12)
+    np.testing.assert_allclose(fit.components @ fit.components.T, np.eye(2), rtol=0, atol=1e-12)
     assert fit.objective == pytest.approx(0, abs=1e-12)
 
 

@@ -39,8 +39,9 @@ def test_each_step_up_predicts_better():
         als_fit(data.train, 2, ridge=2.0),
     ]
     held = [error(fit, data.test) for fit in fits]
-    assert held[0] > held[1] + 0.02
-    assert held[1] > held[2] + 0.02
+    # 0.911, 0.782 and 0.539 of this seed.
+    assert held[0] > held[1] + 0.1
+    assert held[1] > held[2] + 0.2
 
 
 def test_rounds_lower_the_objective_of_least_squares():
@@ -64,7 +65,7 @@ def test_ridge_rows_solve_their_normal_equations(seed):
         items = table.indices[table.indptr[i] : table.indptr[i + 1]]
         y = table.data[table.indptr[i] : table.indptr[i + 1]]
         normal = factors[items].T @ factors[items] + 0.3 * np.eye(2)
-        np.testing.assert_allclose(normal @ found[i], factors[items].T @ y, atol=1e-10)
+        np.testing.assert_allclose(normal @ found[i], factors[items].T @ y, rtol=0, atol=1e-10)
 
 
 def test_frank_wolfe_keeps_its_norm_and_its_rate():
@@ -80,7 +81,7 @@ def test_frank_wolfe_keeps_its_norm_and_its_rate():
         assert np.linalg.svd(whole, compute_uv=False).sum() <= norm * (1 + 1e-9)
         value = np.sum((whole - truth) ** 2) / 2
         assert value <= 2 * 4 * norm**2 / (rounds + 2)
-    assert value < 0.03 * np.sum(truth**2) / 2
+    assert value < 0.003 * np.sum(truth**2) / 2  # 0.0016
 
 
 def test_steps_of_one_over_the_rounds_would_stay_away():
@@ -88,7 +89,7 @@ def test_steps_of_one_over_the_rounds_would_stay_away():
     truth = np.outer(np.ones(40), np.tile([1.0, -1.0], 10))
     norm = np.linalg.norm(truth)
     fit = frank_wolfe_fit(sparse.csr_array(truth), norm, rounds=20)
-    np.testing.assert_allclose(fit.user_factors @ fit.item_factors.T, truth, atol=1e-6)
+    np.testing.assert_allclose(fit.user_factors @ fit.item_factors.T, truth, rtol=0, atol=1e-12)
 
 
 def test_bad_tables_are_refused():

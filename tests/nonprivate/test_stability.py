@@ -63,6 +63,7 @@ def gradient(x, components):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_alignment_against_every_line_of_the_plane(seed):
+    """The search of the lower bound stops in local maxima: 2 % are granted, none is used here."""
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((40, 2)) + rng.normal(size=2)
     is_inlier = np.arange(40) < 5
@@ -108,7 +109,7 @@ def test_reaper_permeance_of_a_plane_is_exact(seed):
     truth = np.abs(x @ [np.cos(angles), np.sin(angles)]).sum(axis=0).min() / 30
     low, high = reaper_permeance(x, np.ones(30, dtype=bool), np.eye(2))
     assert low == high
-    assert low == pytest.approx(truth, rel=1e-3)
+    assert low == pytest.approx(truth, rel=1e-4)  # angles of 1.6e-4
     assert low <= truth + 1e-12
 
 

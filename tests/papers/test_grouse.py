@@ -78,6 +78,10 @@ def test_the_vectorised_progress_is_that_of_the_library():
 
 
 def z_score(values, bound):
+    """Standard errors of a mean above its bound: -10 refutes (1e-23), -3 of a fixed seed is kept.
+
+    Of these seeds: -46, -41 and -64 as printed, +23 and -0.3 with the assumed step.
+    """
     return (values.mean() - bound) / (values.std() / math.sqrt(len(values)))
 
 

@@ -60,7 +60,8 @@ def test_weights_with_a_sampled_event():
     events = [GaussianEvent("start"), SampledGaussianEvent("step", 0.01, count=500)]
     budget = Budget(1.0, 1e-6)
     chosen = calibrate_noise(budget, events, weights=[0.2, 0.8])
-    assert chosen[0].mu ** 2 == pytest.approx(0.2 * budget.mu**2, rel=0.05)
+    # 500 sampled steps are not quite one Gaussian; 0.4 % off.
+    assert chosen[0].mu ** 2 == pytest.approx(0.2 * budget.mu**2, rel=0.01)
     assert spent(chosen, 1e-6, "replace-one") <= 1.0
     assert spent(chosen, 1e-6, "replace-one", 1 - 1e-4) > 1.0
 

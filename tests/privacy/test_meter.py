@@ -69,7 +69,7 @@ def test_a_plan_names_its_events_apart():
 
 def test_a_plan_says_what_it_costs():
     events = (GaussianEvent("a", 5.0),)
-    assert plan(events=events).epsilon == pytest.approx(0.8284, rel=1e-2)
+    assert plan(events=events).epsilon == pytest.approx(0.834118, abs=1e-6)
     assert plan(adaptive=True).epsilon == 1.0
     assert "noise multiplier 5" in repr(plan(events=events))
     assert plan(events=events).to_dict()["events"][0]["noise_multiplier"] == 5.0

@@ -137,13 +137,13 @@ def answers_for(value, noise, kind, seed):
 def empty_low_bits(released):
     """Of numbers near zero, the share that are multiples of 2^-53: the attack's statistic."""
     near = released[np.abs(released) < NEAR]
-    assert len(near) > 300
+    assert len(near) > 300  # of 8,000 seeded ones 378 in the mean, 356 at least
     return float(np.mean(np.mod(near, 2.0**-53) == 0))
 
 
 def test_the_attack_succeeds_against_naive_floats():
     zero, one = (empty_low_bits(answers_for(v, "grid", NaiveFloats, 3)) for v in (0.0, 1.0))
-    assert zero < 0.3
+    assert zero == pytest.approx(1 / 6, abs=0.052)  # as derived in test_grid.py
     assert one == 1.0
 
 

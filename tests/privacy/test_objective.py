@@ -1,4 +1,8 @@
-"""The accountant of objective perturbation, against exact divergences in one and two dimensions."""
+"""The accountant of objective perturbation, against exact divergences in one and two dimensions.
+
+Everything is deterministic. Factors beside 1 (1.002, 1.003, 0.99) are what sums over grids may err
+by: halving their steps moves less.
+"""
 
 import math
 from itertools import product
@@ -171,7 +175,7 @@ def test_the_published_figures():
     budget = Budget(1.0, 1e-6)
     (gaussian,) = calibrate_noise(budget, [GaussianEvent("g")])
     (ours,) = calibrate_noise(budget, [event()], neighbors="add-remove")
-    assert gaussian.noise_multiplier == pytest.approx(4.2247, abs=1e-3)
+    assert gaussian.noise_multiplier == pytest.approx(4.2247, abs=5e-5)
     assert gaussian.noise_multiplier <= ours.noise_multiplier <= 4.228
     # Redberg, Koskela & Wang 2023, for any smooth generalised linear model:
     # delta = 2 delta_Gauss(epsilon + log(1 - beta/lam)). Our bound for such losses is below.
@@ -182,7 +186,7 @@ def test_the_published_figures():
         for z in np.arange(4.0, 8.0, 0.01)
         if 2 * delta_spent([GaussianEvent("g", z)], 1 + math.log(0.75)) <= 1e-6
     )
-    assert published == pytest.approx(5.99, abs=0.02)
+    assert published == pytest.approx(5.992, abs=0.01)  # the step of the search
     assert flat.noise_multiplier < 0.79 * published
     # No proof from these constants can go below 4.678: Theorem 4 of the note.
     assert flat.noise_multiplier == pytest.approx(4.679, abs=2e-3)
@@ -231,7 +235,8 @@ def test_lines_against_simulation():
         assert lines.log_moment(order) == pytest.approx(expected, abs=1e-7)
     at = np.array([0.1, 0.5, 2.0])
     expected = [float(weights[loss >= x].sum()) for x in at]
-    np.testing.assert_allclose(lines.survival(at), expected, atol=1e-4)
+    # The mass of a cell is 6e-5 times a density of at most 0.4.
+    np.testing.assert_allclose(lines.survival(at), expected, rtol=0, atol=2.4e-5)
 
 
 @pytest.mark.parametrize("lam", [0.01, 0.3, 5.0])
@@ -261,7 +266,7 @@ def test_composition_with_other_events_is_joint():
     alone = [epsilon_spent([part], 1e-6, neighbors="add-remove") for part in parts]
     mu = math.sqrt(1 / 25 + 1 / 400)
     assert epsilon_spent([GaussianEvent("g", 1 / mu)], 1e-6) <= joint < sum(alone)
-    assert joint == pytest.approx(epsilon_spent([GaussianEvent("g", 1 / mu)], 1e-6), rel=0.01)
+    assert joint == pytest.approx(epsilon_spent([GaussianEvent("g", 1 / mu)], 1e-6), rel=1e-3)
 
 
 def test_too_small_lam_is_refused_with_the_one_that_works():

@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veilspan import Budget, BudgetExceededError, GaussianEvent, Plan, SampledGaussianEvent
+from veilspan.privacy.records import plan_from
+from veilspan.privacy.schema_record import SchemaRecord
 
 full = st.builds(GaussianEvent, st.text(min_size=1), st.floats(1e-3, 1e9), st.integers(1, 10**6))
 sampled = st.builds(
@@ -86,6 +88,17 @@ def test_noise_budget_and_decisions_are_not_questions():
     other = made(events=louder, budget=Budget(15.0, 1e-6), decisions={"clip": 3.0})
     assert made().asks_the_same_as(other)
     assert made() != other
+
+
+def test_a_plan_names_its_schema():
+    schema = SchemaRecord("ab" * 32, "ward-visits", "2026-11-16")
+    plan = made(schema=schema)
+    assert Plan.from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
+    assert "schema: ward-visits 2026-11-16 (abababababab)" in repr(plan)
+    assert "schema" not in made().to_dict()  # known again by requests from before schemas
+    assert "schema" not in repr(made())
+    with pytest.raises(ValueError, match="record of a schema"):
+        plan_from({**made().to_dict(), "schema": {"digest": "ab"}})
 
 
 def test_names_are_unique():

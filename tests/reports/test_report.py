@@ -165,6 +165,16 @@ def test_a_statement_alone_has_a_page():
     assert "Check the statement" in text
 
 
+def test_the_schema_is_named():
+    schema = {"digest": "ab" * 32, "name": NASTY, "version": "2026"}
+    unit = "one patient: all rows of one patient_id"
+    page = report_html(replace(fitted("PCA").privacy_, schema=schema, unit=unit))
+    text = Reader(page).text
+    assert f"2026 ({'ab' * 32})" in text
+    assert "one patient (all rows of one patient_id)" in text
+    assert "<script>alert" not in page
+
+
 def test_the_statement_on_the_page_can_be_checked():
     page = page_of("RobustPCA, sampled")
     (text,) = re.findall(r'<code id="statement-text">(.*?)</code>', page, flags=re.S)

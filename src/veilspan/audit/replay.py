@@ -193,7 +193,10 @@ def _find_differences(one: Any, two: Any, where: str) -> list[str]:
             for d in _find_differences(a, b, f"{where}[{i}]")
         ]
     if isinstance(one, np.ndarray) and isinstance(two, np.ndarray):
-        same = one.shape == two.shape and one.dtype == two.dtype and one.tobytes() == two.tobytes()
+        same = one.shape == two.shape and one.dtype == two.dtype
+        if one.dtype.hasobject:  # bytes of objects are where they lie in memory
+            return _find_differences(one.tolist(), two.tolist(), where)
+        same = same and one.tobytes() == two.tobytes()
     else:
         same = type(one) is type(two) and repr(one) == repr(two)
     return [] if same else [f"{where} is not a function of the answers alone."]

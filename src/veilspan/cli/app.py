@@ -23,9 +23,11 @@ from veilspan.cli.datasets import datasets
 from veilspan.cli.demo.command import demo
 from veilspan.cli.fit import fit
 from veilspan.cli.plan import plan
+from veilspan.cli.predict import predict
 from veilspan.cli.recommend import recommend
 from veilspan.cli.report import report
 from veilspan.cli.reproduce import reproduce
+from veilspan.cli.schema.command import app as schema_app
 from veilspan.cli.stop_signals import stop_like_ctrl_c
 from veilspan.cli.transform import transform
 
@@ -41,8 +43,20 @@ Exit codes:
 143  stopped by SIGTERM, likewise (128 and the number of the signal)"""
 
 
+#: Commands in the order in which one needs them; typer would list groups after all others.
+TOUR = (
+    "demo", "datasets", "schema", "plan", "fit", "transform", "predict", "recommend", "report",
+    "audit", "ledger", "reproduce",
+)  # fmt: skip
+
+
 class HelpByPanel(TyperGroup):
     """A group whose help shows its commands first, by panel."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """List the commands in the order of the tour."""
+        known = super().list_commands(ctx)
+        return sorted(known, key=lambda name: TOUR.index(name) if name in TOUR else len(TOUR))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the panels, then the options."""
@@ -100,11 +114,17 @@ def options(
 
 for _panel, _commands in (
     (START, (demo, datasets, plan)),
-    (WORK, (fit, transform, recommend)),
+    (WORK, (fit, transform, predict, recommend)),
     (CHECK, (report, audit)),
 ):
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)
+app.add_typer(
+    schema_app,
+    name="schema",
+    help="Say what is public of a table: init, check, show, digest, import.",
+    rich_help_panel=START,
+)
 app.add_typer(
     ledger.app,
     name="ledger",
@@ -132,6 +152,9 @@ def _run(words: list[str], signals: list[int], *, debug: bool) -> Any:
         if code == INTERRUPTED:  # Typer turns Ctrl-C into this number, without a word
             raise KeyboardInterrupt
         return code
+    except SystemExit as end:
+        # So typer ends when nobody reads its help to the end (``| head``), which is no error.
+        return 0 if type(sys.stdout).__name__ == "PacifyFlushWrapper" else end.code
     except (Exception, KeyboardInterrupt) as error:
         if debug and not hasattr(error, "exit_code"):
             raise

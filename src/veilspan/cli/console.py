@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import warnings
-from typing import Any
+from typing import Any, TextIO
 
 from veilspan._printable import printable
 
@@ -21,12 +22,18 @@ def fail(error: BaseException, *, as_json: bool, stopped: int = INTERRUPTED) -> 
     code = find_exit_code(error)
     interrupted = code == INTERRUPTED
     code = stopped if interrupted else code
+    problems = getattr(error, "problems", None)  # of a schema: all of them, a line each
     if as_json:
-        print(json.dumps({"error": choose_sentence(error), "exit_code": code}), file=sys.stderr)
+        said: dict[str, Any] = {"error": choose_sentence(error), "exit_code": code}
+        if problems is not None:
+            said["problems"] = [problem._asdict() for problem in problems]
+        _write(json.dumps(said), sys.stderr)
     elif not interrupted and hasattr(error, "show"):  # what the parser says, with the usage
         if isinstance(getattr(error, "message", None), str):
             error.message = printable(error.message, lines=True)  # type: ignore[attr-defined]
         error.show()
+    elif problems is not None:
+        _write(f"veilspan: {printable(choose_sentence(error), lines=True)}", sys.stderr)
     else:
         say(choose_sentence(error), error=True)
     return code
@@ -38,9 +45,9 @@ def say(text: object, *, error: bool = False) -> None:
     With ``error`` on the error stream, as one line of veilspan's.
     """
     if error:
-        print(f"veilspan: {printable(str(text))}", file=sys.stderr)
+        _write(f"veilspan: {printable(str(text))}", sys.stderr)
     else:
-        print(printable(str(text), lines=True), flush=True)
+        _write(printable(str(text), lines=True), sys.stdout)
 
 
 def note(text: object) -> None:
@@ -93,4 +100,21 @@ def quiet_warnings() -> None:
 
 def print_json(content: Any) -> None:
     """Print JSON, the only thing on the output stream."""
-    print(json.dumps(content, indent=2, allow_nan=False))
+    _write(json.dumps(content, indent=2, allow_nan=False), sys.stdout)
+
+
+def _write(text: str, stream: TextIO) -> None:
+    """Print a text now; a reader that went away (``| head``) is no reason to stop the work."""
+    try:
+        print(text, file=stream, flush=True)
+    except BrokenPipeError:
+        _write_to_nobody(stream)
+
+
+def _write_to_nobody(stream: TextIO) -> None:
+    """Lead a stream whose reader went away to where everything may be written."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, stream.fileno())
+    finally:
+        os.close(nowhere)

@@ -38,6 +38,7 @@ def datasets(
     if name is None:
         show_generators(as_json=json)
         return
+    from veilspan._files import write_whole
     from veilspan.cli.io.output_tables import check_output, write_table
     from veilspan.cli.simulation.generators import GENERATORS
 
@@ -51,16 +52,25 @@ def datasets(
         raise ValueError("--seed must not be negative.")
     place = Path(f"{name}.csv") if out is None else out
     check_output(place)
-    if place.exists() and not force:
-        raise FileExistsError(f"{place} exists; choose another file, or --force to replace it.")
+    declared = place.with_suffix(".toml")
+    written = (place, declared) if name == "ward" else (place,)  # its schema lies beside it
+    for path in written:
+        if path.exists() and not force:
+            raise FileExistsError(f"{path} exists; choose another file, or --force to replace it.")
     with show_progress(f"making {name}", quiet=json):
         sample = generator.make(rows, width, components, seed)
         write_table(place, sample.names, sample.columns)
+        if sample.schema is not None:
+            text = sample.schema.encode()
+            write_whole(declared, lambda stream: stream.write(text))
     lines, size = len(sample.columns[0]), len(sample.names)
     if json:
-        print_json({"file": str(place), "rows": lines, "columns": size, "truth": sample.truth})
-    else:
-        say(f"{lines:,} lines x {size} columns written to {place} ({sample.truth})")
+        found = {"file": str(place), "rows": lines, "columns": size, "truth": sample.truth}
+        print_json(found if sample.schema is None else {**found, "schema": str(declared)})
+        return
+    say(f"{lines:,} lines x {size} columns written to {place} ({sample.truth})")
+    if sample.schema is not None:
+        say(f"What is public of it: {declared}")
 
 
 def show_generators(*, as_json: bool) -> None:

@@ -2,52 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from veilspan._progress import show_progress
-from veilspan.catalogue import Kind
-from veilspan.cli.arguments.estimators import (
-    OBSERVED,
-    find_kind,
-    list_kinds,
-    make_estimator,
-    read_parameters,
-)
+from veilspan.cli.arguments.estimators import find_kind, read_parameters
 from veilspan.cli.arguments.options import (
     AsJson,
     Columns,
     Delta,
+    Encoding,
     Epsilon,
     Header,
     KindName,
-    Neighbors,
+    MaybeNeighbors,
     Parameters,
+    SchemaFile,
     Separator,
-    split_names,
+    TableName,
 )
 from veilspan.cli.console import note, print_json, say
 
 if TYPE_CHECKING:
     from veilspan.cli.io.watched_dataset import WatchedDataset
+    from veilspan.tables.schema import Schema
 
 REPORT = "report.html"
-#: From parameters and the budget to a fitted model.
-Learn = Callable[[dict[str, Any], dict[str, Any]], Any]
-
-
-class Reading(NamedTuple):
-    """How the user says that the file is to be read."""
-
-    columns: str | None
-    target: str | None
-    items: str | None
-    separator: str | None
-    header: bool | None
 
 
 def fit(
@@ -56,13 +40,16 @@ def fit(
         str,
         typer.Argument(
             help="A .csv, .tsv, .parquet, .npy or .npz file, or a folder or pattern of parquet "
-            "files (by Dask). For recommend: a .csv of user, item, rating."
+            "files (by Dask). For recommend: a .csv of user, item, rating. By a schema also .arrow "
+            "or .feather, - (CSV from the standard input), or postgresql://host/database with "
+            "--table."
         ),
     ],
     out: Annotated[Path, typer.Option(help="Folder for the release and its report.")],
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-6,
-    neighbors: Neighbors = "replace-one",
+    neighbors: MaybeNeighbors = None,
+    schema: SchemaFile = None,
     param: Parameters = None,
     columns: Columns = None,
     target: Annotated[str | None, typer.Option(help="The column to predict.")] = None,
@@ -71,8 +58,12 @@ def fit(
     ] = None,
     separator: Separator = None,
     header: Header = None,
+    encoding: Encoding = None,
+    table: TableName = None,
     ledger: Annotated[str | None, typer.Option(help="Ledger to charge: its file or URL.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="Whose budget in the ledger.")] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="Whose budget in the ledger; by default the schema's name.")
+    ] = None,
     key: Annotated[
         Path | None, typer.Option(help="Key file: of the ledger, and to seal the release.")
     ] = None,
@@ -88,44 +79,52 @@ def fit(
 ) -> None:
     """Learn from a file under privacy; save the release and its report.
 
-    The folder appears whole or not at all. Bounds are public knowledge and are given by --param;
-    rows never choose them.
+    The folder appears whole or not at all. What is public of the columns is said by --schema, or
+    for tables of numbers by --param; rows never choose it.
 
     With --ledger the same command after a crash gives the release that was paid for and charges
     nothing.
 
-    Example: veilspan fit robust-pca table.csv --out release -p n_components=2
+    Example: veilspan fit logistic ward.csv --schema ward.toml --out release
     """
     # Whatever can be refused is refused before rows are read.
     chosen = find_kind(kind)
-    reading = Reading(columns, target, items, separator, header)
-    _check_reading(chosen, reading)
+    from veilspan.cli.io import declared_data, fit_input
     from veilspan.cli.io import release_folder as folders
     from veilspan.cli.io.watched_dataset import explain_given_again, name_request
     from veilspan.privacy.budget import Budget
     from veilspan.releases import save
 
+    reading = fit_input.Reading(columns, target, items, separator, header, encoding, table)
+    declared = None if schema is None else declared_data.load_schema(schema)
+    if declared is None:
+        fit_input.check_reading(chosen, data, reading)
     place = folders.resolve_place(out)
     folders.check_free(place, force=force)
     settings = read_parameters(chosen, param or ())
-    _check_classes(chosen, settings)
+    if declared is None:
+        fit_input.check_public_facts(chosen, data, settings)
+    else:
+        fit_input.check_schema(chosen, declared, reading, settings)
+    neighbors = declared_data.choose_neighbors(neighbors, declared)
     if request is not None and ledger is None:
         raise ValueError("--request is for fits with --ledger: it names what is paid for.")
     asked = {
         "kind": kind,
         "parameters": settings,
         "budget": (epsilon, delta, neighbors),
-        "data": str(Path(data).absolute()),
-        "read as": tuple(reading),
+        "data": data if declared_data.is_address(data) else str(Path(data).absolute()),
+        "read as": tuple(reading) if declared is None else (declared.digest, table),
         "out": str(place),
         "replaces": folders.read_replaced_id(place),
     }
-    account = _open_account(ledger, dataset, key, request or name_request(asked))
+    account = _open_account(
+        ledger, _choose_account(ledger, dataset, declared), key, request or name_request(asked)
+    )
     budget = {"epsilon": epsilon, "delta": delta, "neighbors": neighbors, "ledger": account}
     Budget(epsilon, delta)
-    with show_progress(f"reading {Path(data).name}", quiet=json):
-        read = _read_ratings if chosen.reads == "ratings" else _read_rows
-        learn = read(chosen, data, reading)
+    shown = fit_input.name_data(data)
+    learn = fit_input.open_input(chosen, data, reading, declared, quiet=json)
     # The folder comes before the fit: better no place to write than a charge without a release.
     with _tell_what_is_paid(account), folders.open_folder(place, force=force) as folder:
         with show_progress(f"fitting {kind}", quiet=json):
@@ -134,32 +133,20 @@ def fit(
         problem = _write_report(model, folder / REPORT)
     again = account is not None and account.given_again
     if account is not None and again:
-        note(explain_given_again(account, data))
+        note(explain_given_again(account, shown))
     _tell(model, out, problem, again=again, as_json=json)
 
 
-def _check_reading(kind: Kind, reading: Reading) -> None:
-    """Refuse options that this kind has no use for, and ask for those that it needs."""
-    if kind.needs_target and reading.target is None:
-        raise ValueError(f"{kind.command} needs --target NAME, the column to predict.")
-    if not kind.needs_target and reading.target is not None:
-        raise ValueError(f"{kind.command} predicts no column: leave --target out.")
-    if kind.reads == "ratings" and reading.items is None:
+def _choose_account(ledger: str | None, dataset: str | None, schema: Schema | None) -> str | None:
+    """The dataset that was named, or the schema's."""
+    if ledger is None or dataset is not None or schema is None:
+        return dataset
+    if not schema.name:
         raise ValueError(
-            f"{kind.command} needs --items FILE, the public list of items (one a line), or --items "
-            "observed if the list of rated items is public knowledge."
+            "--ledger needs to know whose budget it is: give the schema a name (name = ...), or "
+            "say --dataset NAME."
         )
-    if kind.reads != "ratings" and reading.items is not None:
-        raise ValueError(f"--items is for {list_kinds('ratings')}.")
-
-
-def _check_classes(kind: Kind, settings: dict[str, Any]) -> None:
-    """Which labels there are may tell of a row: somebody must say that it is public."""
-    if kind.reads == "labels" and "classes" not in settings:
-        raise ValueError(
-            f"{kind.command} needs the public labels: -p classes=0,1 say, or -p classes=observed "
-            "if the set of labels in the file is public knowledge."
-        )
+    return schema.name
 
 
 def _open_account(
@@ -189,51 +176,6 @@ def _tell_what_is_paid(account: WatchedDataset | None) -> Iterator[None]:
         raise
 
 
-def _read_rows(kind: Kind, data: str, reading: Reading) -> Learn:
-    """Read a table; return how to learn from it."""
-    from veilspan.cli.io.tables import read_table
-
-    table = read_table(
-        data,
-        columns=None if reading.columns is None else split_names(reading.columns),
-        target=reading.target,
-        separator=reading.separator,
-        header=reading.header,
-    )
-    text = table.targets is not None and table.targets.dtype.kind not in "fiub"
-    if text and kind.reads == "numbers":
-        raise ValueError(
-            f"{reading.target} holds text, not numbers: it cannot be predicted by {kind.command}."
-        )
-
-    def learn(settings: dict[str, Any], budget: dict[str, Any]) -> Any:
-        if text and settings.get("classes") is not None:  # as they are written in the file
-            settings = {**settings, "classes": [str(label) for label in settings["classes"]]}
-        model = make_estimator(kind, table.n_columns, settings, **budget)
-        model.fit(*((table.rows, table.targets) if kind.needs_target else (table.rows,)))
-        if table.names is not None:  # for the report, and so that transform finds its columns
-            import numpy as np
-
-            model.feature_names_in_ = np.array(table.names, dtype=object)
-        return model
-
-    return learn
-
-
-def _read_ratings(kind: Kind, data: str, reading: Reading) -> Learn:
-    """Read ratings; return how to learn from them."""
-    from veilspan.cli.io.ratings import read_items, read_ratings
-
-    public = read_items(reading.items or OBSERVED)
-    triples = read_ratings(data, public, reading.columns, reading.separator, reading.header)
-
-    def learn(settings: dict[str, Any], budget: dict[str, Any]) -> Any:
-        model = make_estimator(kind, 0, settings, **budget)
-        return model.fit_triples(*triples, items=OBSERVED if public is None else public)
-
-    return learn
-
-
 def _write_report(model: Any, path: Path) -> str | None:
     """Write the report; the release is worth keeping without it, so say what is wrong instead."""
     try:
@@ -251,18 +193,33 @@ def _tell(model: Any, out: Path, problem: str | None, *, again: bool, as_json: b
     from veilspan.cli.io.tables import join_names
 
     report = None if problem else str(out / REPORT)
+    schema = getattr(model, "schema", None)
     known = getattr(model, "feature_names_in_", None)
     names = None if known is None else [str(column) for column in known]
     if problem:
         note(f"no report was written ({problem}).")
     if as_json:
-        statement = model.privacy_.to_dict()
-        print_json({
-            "release": str(out), "report": report, "given_again": again, "columns": names,
-            "privacy": statement,
-        })  # fmt: skip
+        facts: dict[str, Any] = {
+            "release": str(out), "report": report, "given_again": again, "columns": names
+        }  # fmt: skip
+        if schema is not None:
+            facts["schema"] = {"name": schema.name, "digest": schema.digest}
+        print_json({**facts, "privacy": model.privacy_.to_dict()})
         return
     say(model.privacy_)
-    if names is not None:
+    if schema is not None:
+        _tell_schema(schema)
+    elif names is not None:
         say(f"\nLearned from the columns {join_names(names)}: their names are part of the release.")
     say(f"\nSaved in {out}" + (f"; open {report}" if report else ""))
+
+
+def _tell_schema(schema: Schema) -> None:
+    """Say which columns were used: a schema is public, and part of the release."""
+    from veilspan.cli.io.tables import join_names
+
+    unused = ("id", "ignore", "target")
+    used = [column.name for column in schema.columns if column.role not in unused]
+    aim = "" if schema.target is None else f" to predict {schema.target.name}"
+    say(f"\nLearned from {join_names(used)}{aim}, read by the schema")
+    say(f"{schema.name or '(unnamed)'}, digest {schema.digest[:12]}, which is part of the release.")

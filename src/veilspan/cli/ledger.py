@@ -24,7 +24,7 @@ BAR_WIDTH = 40
 _COLOURS = ((0.9, "red"), (0.6, "yellow"), (0.0, "green"))
 
 app = typer.Typer(
-    help="Privacy budgets that outlive a process: create, show, history, verify, export.",
+    help="Privacy budgets that outlive a process: create, show, history, verify, export, upgrade.",
     no_args_is_help=True,
 )
 
@@ -44,13 +44,24 @@ def create(
     neighbors: Annotated[str, typer.Option(help="replace-one or add-remove.")] = "replace-one",
     accounting: Annotated[str, typer.Option(help="auto, gdp or rdp.")] = "auto",
     test: Annotated[bool, typer.Option("--test", help="For rehearsals: takes seeds.")] = False,
+    unit: Annotated[str, typer.Option(help="Whom fits protect: row, user, patient, ...")] = "row",
+    data: Annotated[
+        str | None, typer.Option(help="Dataset that schemas must be of; by default DATASET.")
+    ] = None,
     key: KeyFile = None,
     json: AsJson = False,
 ) -> None:
     """Open a dataset's account, in a new ledger or an old one. Its terms never change."""
     ledger = _open_ledger(location, key)
     handle = ledger.dataset(
-        dataset, epsilon, delta, neighbors=neighbors, accounting=accounting, test=test
+        dataset,
+        epsilon,
+        delta,
+        neighbors=neighbors,
+        accounting=accounting,
+        test=test,
+        unit=unit,
+        data=data,
     )
     if json:
         head = str(ledger.head())
@@ -151,6 +162,17 @@ def export(
         say(f"{n_entries} entries written to {printable(str(out))}")
 
 
+@app.command()
+def upgrade(location: Location, key: KeyFile = None, json: AsJson = False) -> None:
+    """Bring the tables of an older ledger to this version's format, as the first charge would."""
+    ledger = _open_ledger(location, key)
+    ledger.upgrade()
+    if json:
+        print_json({"head": str(ledger.head())})
+    else:
+        say("the ledger has the format of this version; earlier ones refuse it.")
+
+
 def _open_ledger(location: str, key: Path | None) -> Ledger:
     from veilspan.ledger import Ledger
 
@@ -224,7 +246,8 @@ def _describe(entry: Entry, *, released: bool) -> str:
         content = entry.content
         if entry.kind == DATASET:
             terms = content["terms"]
-            return f"budget epsilon = {terms['epsilon']:g}, delta = {terms['delta']:g}"
+            unit = f" for one {terms['unit']} of {terms['data']}" if "unit" in terms else ""
+            return f"budget epsilon = {terms['epsilon']:g}, delta = {terms['delta']:g}{unit}"
         if entry.kind == RELEASE:
             return f"of entry {entry.about}"
         if entry.kind == CHARGE:
@@ -235,8 +258,15 @@ def _describe(entry: Entry, *, released: bool) -> str:
 
 
 def _describe_charge(entry: Entry, content: dict[str, Any], *, released: bool) -> str:
+    from veilspan.privacy.schema_record import SchemaRecord
+
     cost = f"epsilon = {float(content['epsilon']):g}, delta = {content['delta']:g}"
+    # Charges from before units were recorded say nothing about them.
+    unit = f" for one {content['unit']}" if "unit" in content else ""
     key = f", key {entry.key}" if entry.key else ""
     test = f"; TEST ({content['test']})" if content["test"] else ""
     state = "" if released else "; not recorded as released"
-    return f"{content['method']}, {cost}{key}{test}{state}"
+    schema = ""
+    if "schema" in content:
+        schema = f", schema {SchemaRecord.from_dict(content['schema']).describe(short=True)}"
+    return f"{content['method']}, {cost}{unit}{schema}{key}{test}{state}"

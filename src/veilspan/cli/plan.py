@@ -3,25 +3,44 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from veilspan.cli.arguments.estimators import find_kind, read_parameters
-from veilspan.cli.arguments.options import AsJson, Delta, Epsilon, KindName, Neighbors, Parameters
+from veilspan.cli.arguments.options import (
+    AsJson,
+    Delta,
+    Epsilon,
+    KindName,
+    MaybeNeighbors,
+    Parameters,
+    SchemaFile,
+)
 from veilspan.cli.console import print_json, say
 
 if TYPE_CHECKING:
+    from veilspan.catalogue import Kind
     from veilspan.cli.simulation.forecast import Forecast
+    from veilspan.privacy.plan import Plan
+    from veilspan.tables.schema import Schema
+
+#: Rows of the made-up tables where the number of rows is private and nobody guessed it.
+_SOME_ROWS = 10_000
 
 
 def plan(
     kind: KindName,
-    rows: Annotated[int, typer.Option(help="Number of rows (users).")],
-    columns: Annotated[int, typer.Option(help="Number of columns (items).")],
+    rows: Annotated[
+        int | None, typer.Option(help="Number of rows (users); a schema may say it.")
+    ] = None,
+    columns: Annotated[
+        int | None, typer.Option(help="Number of columns (items); a schema says it.")
+    ] = None,
+    schema: SchemaFile = None,
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-6,
-    neighbors: Neighbors = "replace-one",
+    neighbors: MaybeNeighbors = None,
     param: Parameters = None,
     simulate: Annotated[bool, typer.Option(help="Also fit made-up tables, for seconds.")] = True,
     json: AsJson = False,
@@ -29,21 +48,26 @@ def plan(
     """What a fit would cost, and how good it would be (simulated).
 
     Prints the plan (events and noise) and the errors of fits to made-up tables of this shape. No
-    file is read, nothing is spent.
+    file but the schema is read, nothing is spent.
 
-    Example: veilspan plan robust-pca --rows 5000 --columns 30
+    Example: veilspan plan logistic --schema ward.toml
     """
     found = find_kind(kind)
+    from veilspan.cli.io.declared_data import choose_neighbors, load_schema
     from veilspan.cli.simulation import forecast as forecasts
     from veilspan.privacy.budget import Budget
 
     Budget(epsilon, delta)
-    if rows < 2 or columns < 1:
-        raise ValueError("a plan needs --rows of at least 2 and --columns of at least 1.")
+    declared = None if schema is None else load_schema(schema)
     given = read_parameters(found, param or ())
+    rows, columns = _choose_shape(found, declared, rows, columns, given)
+    promise = choose_neighbors(neighbors, declared)
     settings = {**forecasts.choose_public_bounds(found, columns), **given}
-    asked = forecasts.MadeUpFit(found, rows, columns, settings, delta, neighbors)
-    planned = asked.make_model(epsilon).plan(rows, columns)
+    asked = forecasts.MadeUpFit(found, rows, columns, settings, delta, promise)
+    if declared is None:
+        planned = asked.make_model(epsilon).plan(rows, columns)
+    else:
+        planned = _plan_by_schema(found, declared, rows, given, epsilon, delta)
     forecast = None
     judged = found.reads != "rows" or forecasts.learns_subspace(found)
     if simulate and judged and columns <= forecasts.MOST_COLUMNS:
@@ -59,6 +83,47 @@ def plan(
         say(f"\nNot simulated: there are no made-up tables to judge {found.estimator} by.")
     elif simulate:
         say(f"\nNot simulated: more than {forecasts.MOST_COLUMNS} columns would take minutes.")
+
+
+def _choose_shape(
+    kind: Kind,
+    schema: Schema | None,
+    rows: int | None,
+    columns: int | None,
+    given: dict[str, Any],
+) -> tuple[int, int]:
+    """Rows and columns of the table, as the user or the schema says."""
+    if schema is None:
+        if rows is None or columns is None:
+            raise ValueError("a plan needs --rows and --columns, or --schema FILE, which says it.")
+        if rows < 2 or columns < 1:
+            raise ValueError("a plan needs --rows of at least 2 and --columns of at least 1.")
+        return rows, columns
+    from veilspan.cli.io.fit_input import Reading, check_schema
+
+    if columns is not None:
+        raise ValueError("leave --columns out: the schema says which columns there are.")
+    check_schema(kind, schema, Reading(), given)
+    if rows is not None and schema.count is not None:
+        raise ValueError(f"leave --rows out: the schema's count is {schema.count:,}.")
+    if rows is not None and rows < 2:
+        raise ValueError("a plan needs --rows of at least 2.")
+    if rows is None and schema.count is None and schema.neighbors == "replace-one":
+        raise ValueError(
+            "a plan needs the public number of rows: --rows N, or count = N in the schema's [unit]."
+        )
+    items = schema.column_of_role("item")
+    wide = len(getattr(items, "categories", ())) if kind.reads == "ratings" else None
+    return rows or schema.count or schema.expected or _SOME_ROWS, wide or len(schema.columns_out)
+
+
+def _plan_by_schema(
+    kind: Kind, schema: Schema, rows: int, given: dict[str, Any], epsilon: float, delta: float
+) -> Plan:
+    budget = {"epsilon": epsilon, "delta": delta, "neighbors": schema.neighbors}
+    model = kind.load_class()(**given, schema=schema, **budget)
+    planned: Plan = model.plan(rows) if schema.count is None else model.plan()
+    return planned
 
 
 def _show(forecast: Forecast, epsilon: float, rows: int) -> None:

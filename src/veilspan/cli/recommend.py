@@ -11,7 +11,7 @@ import typer
 
 from veilspan._printable import printable
 from veilspan._progress import track_progress
-from veilspan.cli.arguments.options import AsJson, Header, KeyFile, Release, Separator
+from veilspan.cli.arguments.options import AsJson, Encoding, Header, KeyFile, Release, Separator
 from veilspan.cli.console import print_json, say
 
 #: Users that are printed; a file takes them all.
@@ -31,6 +31,7 @@ def recommend(
     columns: Annotated[str | None, typer.Option(help="Names of the three columns.")] = None,
     separator: Separator = None,
     header: Header = None,
+    encoding: Encoding = None,
     key: KeyFile = None,
     json: AsJson = False,
 ) -> None:
@@ -56,7 +57,8 @@ def recommend(
         model = model.local_predictor()
     if not hasattr(model, "item_ids"):
         raise ValueError(f"{release} is not a recommender; it is a {type(model).__name__}.")
-    owned = _group(read_ratings(ratings, list(model.item_ids), columns, separator, header))
+    triples = read_ratings(ratings, list(model.item_ids), columns, separator, header, encoding)
+    owned = _group(triples)
     if user is not None:
         owned = _pick_user(owned, user)
     users = track_progress(owned.items(), "recommending", quiet=json)

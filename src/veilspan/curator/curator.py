@@ -47,19 +47,18 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from veilspan.curator.memory import Executor, Sampling
+from veilspan.curator.memory import Executor, MemoryExecutor, Sampling
 from veilspan.curator.query import RowQuery
 from veilspan.curator.row_maps import ROW_MAPS
 from veilspan.curator.rows import Block, Rows
 from veilspan.curator.silence import Silence
-from veilspan.curator.tape import Question, current_tape, fingerprint
+from veilspan.curator.tape import CURRENT_TAPE, Question, fingerprint
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.discrete import add_discrete_noise
 from veilspan.privacy.errors import PrivacyError
 from veilspan.privacy.events import Event, ObjectiveEvent, SampledGaussianEvent
 from veilspan.privacy.grid import MAX_ROWS, NoiseScale, add_noise, noise_scale
 from veilspan.privacy.meter import GaussianFilter, meter_for
-from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.noise import NoiseSource
 from veilspan.privacy.plan import Plan, PlanPart
 from veilspan.privacy.spaces import AnswerSpace
@@ -106,7 +105,7 @@ class Curator:
     """
 
     def __init__(
-        self, rows: Rows, plan: Plan, source: NoiseSource, *, noise: NoiseKind = "grid"
+        self, rows: Any, plan: Plan, source: NoiseSource, *, noise: NoiseKind = "grid"
     ) -> None:
         if noise not in ("grid", "exact"):
             raise ValueError(f'noise must be "grid" or "exact"; got {noise!r}.')
@@ -121,7 +120,9 @@ class Curator:
         self._noise = noise
         self._meter = meter_for(plan)
         self._rows = rows
-        self._executor: Executor = rows.executor()
+        # Sums over rows in memory run here; rows that lie elsewhere say where theirs do.
+        in_memory = isinstance(rows, Rows)
+        self._executor: Executor = MemoryExecutor(rows) if in_memory else rows.executor()
         self._suffix = ""
 
     def mapped(
@@ -153,7 +154,8 @@ class Curator:
         view = self._view(budget, events, n_features)
         with Silence(not self._source.secure):
             view._rows = self._rows.mapped(row_map, n_features)
-            view._executor = view._rows.executor()
+            in_memory = isinstance(view._rows, Rows)
+            view._executor = MemoryExecutor(view._rows) if in_memory else view._rows.executor()
         return view
 
     def part(self, budget: Budget, events: tuple[Event, ...], suffix: str = "") -> Self:
@@ -196,7 +198,7 @@ class Curator:
     @property
     def is_sparse(self) -> bool:
         """Whether the table is stored sparse, which is part of its public form."""
-        return self._rows.is_sparse
+        return bool(self._rows.is_sparse)
 
     @property
     def noise(self) -> NoiseKind:
@@ -243,7 +245,7 @@ class Curator:
     @property
     def recorded(self) -> bool:
         """Whether answers go to a tape, which makes the release not private."""
-        return current_tape() is not None
+        return CURRENT_TAPE.get() is not None
 
     def answer(
         self,
@@ -267,17 +269,25 @@ class Curator:
             Noise std over sensitivity, under an adaptive plan. A question that the plan names need
             not say it: it then has the planned noise.
         """
-        _check_bounds(query, self._plan.neighbors)
+        declared = query.sensitivity(self._plan.neighbors)
+        for number in (query.bound, declared):
+            if not (number > 0 and math.isfinite(number)):
+                raise ValueError(
+                    f"{query.name}: bound and sensitivity must be positive and finite."
+                )
         space = query.space(self._plan.n_features, point)
-        charged = self._charge(event, noise_multiplier)
+        charged = self._meter.charge(event + self._suffix, noise_multiplier)
         if isinstance(charged, ObjectiveEvent):
             raise PrivacyError(f"{event!r} pays for a minimum, not for a sum.")
         sampling, step = None, self._source.next_step()
         if isinstance(charged, SampledGaussianEvent):
             sampling = Sampling(charged.sampling_rate, self._source, step)
-        scale = self._scale(query, point, space, charged)
+        # The noise covers the rounding of a sum over blocks of just this many rows.
+        stride = self._executor.block_rows(query, point)
+        sensitivity = self._sensitivity(query, charged, declared)
+        scale = self._scale(query, point, space, charged, sensitivity, stride)
         with Silence(not self._source.secure):
-            exact = self._executor.clipped_sum(query, point, space, sampling)
+            exact = self._executor.clipped_sum(query, point, space, sampling, stride)
             given = self._release(exact, scale, query, point, charged)
         return Answer(space.project(given), scale.std, charged)
 
@@ -308,27 +318,35 @@ class Curator:
     def _charge(self, event: str, noise_multiplier: float | None = None) -> Event:
         return self._meter.charge(event + self._suffix, noise_multiplier)
 
-    def _scale(self, query: RowQuery, point: Any, space: AnswerSpace, charged: Event) -> NoiseScale:
+    def _scale(
+        self,
+        query: RowQuery,
+        point: Any,
+        space: AnswerSpace,
+        charged: Event,
+        sensitivity: float,
+        stride: int,
+    ) -> NoiseScale:
         """Noise of one answer, from public numbers only."""
+        size = space.coordinates
         slack = self._executor.rounding_slack(
             query,
             point,
             self._plan.neighbors,
             sampled=isinstance(charged, SampledGaussianEvent),
+            rows_per_block=stride,
         )
         return noise_scale(
             charged.noise_multiplier,
-            self._sensitivity(query, charged),
-            space.coordinates,
+            sensitivity,
+            size,
             largest=(self._plan.n_rows or MAX_ROWS) * query.bound,
             float_slack=slack,
         )
 
-    def _sensitivity(self, query: RowQuery, charged: Event) -> float:
+    def _sensitivity(self, query: RowQuery, charged: Event, declared: float) -> float:
         """What the event's multiplier refers to: see ``privacy.events``."""
-        if isinstance(charged, SampledGaussianEvent):
-            return query.bound
-        return query.sensitivity(self._plan.neighbors)
+        return query.bound if isinstance(charged, SampledGaussianEvent) else declared
 
     def _release(
         self, exact: np.ndarray, scale: NoiseScale, query: RowQuery, point: Any, charged: Event
@@ -339,7 +357,7 @@ class Curator:
                 f"{query.name} produced a sum that is not finite: it must return finite "
                 "contributions, or leave out rows of weight 0. Run veilspan.check_query on it."
             )
-        tape = current_tape()
+        tape = CURRENT_TAPE.get()
         if tape is None:
             return self._add_noise(exact, scale)
         question = Question(
@@ -359,10 +377,3 @@ class Curator:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("a curator holds rows and is never pickled or copied.")
-
-
-def _check_bounds(query: RowQuery, neighbors: Neighbors) -> None:
-    """Refuse a query whose bound or sensitivity is no positive number."""
-    for number in (query.bound, query.sensitivity(neighbors)):
-        if not (number > 0 and math.isfinite(number)):
-            raise ValueError(f"{query.name}: bound and sensitivity must be positive and finite.")

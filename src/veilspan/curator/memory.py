@@ -63,13 +63,27 @@ class Executor(Protocol):
     def extra_terms(self, neighbors: Neighbors) -> int:
         """A public bound on the sums of parts that are added up beyond those of one table."""
 
+    def block_rows(self, query: RowQuery, point: Any) -> int:
+        """Rows that are summed in one go: a public number, which the slack and the sum share."""
+
     def rounding_slack(
-        self, query: RowQuery, point: Any, neighbors: Neighbors, *, sampled: bool = False
+        self,
+        query: RowQuery,
+        point: Any,
+        neighbors: Neighbors,
+        *,
+        sampled: bool = False,
+        rows_per_block: int | None = None,
     ) -> float:
         """What float64 arithmetic may add to the sensitivity; of a sum over a sample, or all."""
 
     def clipped_sum(
-        self, query: RowQuery, point: Any, space: AnswerSpace, sampling: Sampling | None = None
+        self,
+        query: RowQuery,
+        point: Any,
+        space: AnswerSpace,
+        sampling: Sampling | None = None,
+        rows_per_block: int | None = None,
     ) -> np.ndarray:
         """Sum of all clipped contributions, in the coordinates of ``space``."""
 
@@ -117,12 +131,11 @@ def clip_weights(norms: np.ndarray, bound: float) -> np.ndarray:
     return np.where(np.isfinite(norms), weights, 0.0)
 
 
+@dataclass(frozen=True, eq=False)
 class MemoryExecutor:
     """Clipped sums over a table in memory, with bounded extra memory for any number of rows."""
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-        self.n_features = rows.n_features
+    _rows: Rows
 
     def extra_terms(self, neighbors: Neighbors) -> int:
         """0: a table in memory is one part, so that no sums of parts are added up."""
@@ -130,10 +143,16 @@ class MemoryExecutor:
 
     def block_rows(self, query: RowQuery, point: Any) -> int:
         """Rows per block: a public number, from the form of the table and the query."""
-        return block_rows(query, point, self.n_features, sparse=self._rows.is_sparse)
+        return block_rows(query, point, self._rows.n_features, sparse=self._rows.is_sparse)
 
     def rounding_slack(
-        self, query: RowQuery, point: Any, neighbors: Neighbors, *, sampled: bool = False
+        self,
+        query: RowQuery,
+        point: Any,
+        neighbors: Neighbors,
+        *,
+        sampled: bool = False,
+        rows_per_block: int | None = None,
     ) -> float:
         """What float64 arithmetic may add to the sensitivity (see ``privacy.grid``).
 
@@ -146,9 +165,9 @@ class MemoryExecutor:
         return float_slack(
             rows,
             query.bound,
-            self.block_rows(query, point),
+            rows_per_block or self.block_rows(query, point),
             GROUP,
-            roundoff=query.roundoff(self.n_features, point),
+            roundoff=query.roundoff(self._rows.n_features, point),
             moved_rows=1 if replace and not sampled else rows,
         )
 
@@ -158,6 +177,7 @@ class MemoryExecutor:
         point: Any,
         space: AnswerSpace,
         sampling: Sampling | PartSampling | None = None,
+        rows_per_block: int | None = None,
     ) -> np.ndarray:
         """Sum of all clipped contributions, in the coordinates of ``space``.
 
@@ -172,9 +192,10 @@ class MemoryExecutor:
                     return 0.0
             return space.embed(clipped_block_sum(query, block, point))
 
+        stride = rows_per_block or self.block_rows(query, point)
         # A warning about arithmetic could tell something of a row.
-        with threads_for(self.n_features), np.errstate(all="ignore"):
-            total = self.total(part, self.block_rows(query, point), GROUP)
+        with threads_for(self._rows.n_features), np.errstate(all="ignore"):
+            total = sum_in_groups(self._rows.blocks(stride), part, GROUP)
         return np.asarray(total + np.zeros(space.coordinates))
 
     def total(self, part: Callable[[Block], Any], rows_per_block: int, group: int) -> np.ndarray:
@@ -200,4 +221,7 @@ def clipped_block_sum(query: RowQuery, block: Block, point: Any) -> Any:
     if norms.shape != (block.n_rows,):
         # The shape would tell how many rows the block has, which may be private.
         raise ValueError(f"{query.name}.norms must return one number per row of the block.")
-    return query.weighted_sum(prepared, clip_weights(norms, query.bound), point)
+    weights = clip_weights(norms, query.bound)
+    if block.present is not None:  # an absent row has weight 0 and keeps its place
+        weights = np.where(block.present, weights, 0.0)
+    return query.weighted_sum(prepared, weights, point)

@@ -28,7 +28,7 @@ import numpy as np
 from veilspan._threads import threads_for
 from veilspan.curator.rows import Block
 from veilspan.curator.silence import Silence
-from veilspan.curator.tape import Question, current_tape, fingerprint
+from veilspan.curator.tape import CURRENT_TAPE, Question, fingerprint
 from veilspan.curator.tilted_objective import TiltedObjective, minimise
 from veilspan.privacy.errors import PrivacyError
 from veilspan.privacy.events import Event, GaussianEvent, LossShape, ObjectiveEvent
@@ -246,7 +246,7 @@ def minimum(
     with Silence(not curator._source.secure), threads_for(curator.n_features):
         theta = _tilted_minimum(curator, loss, charged, bounds)
         exact = (fold(theta, radius) if charged.std else theta).ravel()
-        tape = current_tape()
+        tape = CURRENT_TAPE.get()
         if tape is None:
             given = curator._add_noise(exact, scale)
         else:
@@ -273,7 +273,7 @@ def _tilted_minimum(
         return curator._executor.total(part, BLOCK_ROWS, GROUP)
 
     objective = TiltedObjective(total, loss, event, curator.n_features)
-    tape = current_tape()
+    tape = CURRENT_TAPE.get()
     if tape is None:
         return minimise(objective, _draw_tilt(curator, event, objective.shape), bounds)
     sensitivity = event.clip * (2 if curator.plan.neighbors == "replace-one" else 1)

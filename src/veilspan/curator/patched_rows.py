@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -34,7 +35,7 @@ class PatchedRows(Rows):
     """
 
     def __init__(self, rows: Rows, row_map: RowMap) -> None:
-        self._hold(rows._x, rows._y)
+        self._hold(rows._x, rows._y, rows._present)
         self._map = row_map
         self._changed, self._patches = self._look()
 
@@ -47,13 +48,13 @@ class PatchedRows(Rows):
 
     def _map_block(self, block: Block, start: int) -> Block:
         if self._patches is None:
-            return Block(self._map(block.x), block.y)
+            return replace(block, x=self._map(block.x))
         first, last = np.searchsorted(self._changed, (start, start + block.n_rows))
         if first == last:
             return block
         x = block.x.copy()
         x[self._changed[first:last] - start] = self._patches[first:last]
-        return Block(x, block.y)
+        return replace(block, x=x)
 
     def _look(self) -> tuple[np.ndarray, np.ndarray | None]:
         """Numbers of the rows that the map changes, and what it makes of them if they are few."""

@@ -14,6 +14,8 @@ from veilspan.curator.row_maps import row_dots, row_map
 
 # Larger numbers would overflow when squared and summed; nothing measured is that large.
 LARGEST_VALUE = 1e140
+#: Rows that are mapped in one go when the mapped table is kept.
+MAPPED_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
@@ -22,10 +24,15 @@ class Block:
 
     Dense blocks may be views of the user's array; they are read-only. CSR blocks of a table have
     every entry stored once, the columns of a row in order (see ``_join_parts``).
+
+    ``present`` tells rows that take part from *absent* ones: places that count as rows, and
+    contribute zero to every answer (somebody without a target, a place that nobody fills). They
+    keep their places, so that whoever exchanges a row for an absent one moves no other row.
     """
 
     x: Any
     y: np.ndarray | None = None
+    present: np.ndarray | None = None
     n_rows: int = field(init=False, repr=False)
     is_sparse: bool = field(init=False, repr=False)
 
@@ -46,7 +53,8 @@ class Block:
 
     def take(self, mask: np.ndarray) -> Block:
         """Return the rows where ``mask`` is true."""
-        return Block(self.x[mask], None if self.y is None else self.y[mask])
+        y, present = (None if part is None else part[mask] for part in (self.y, self.present))
+        return Block(self.x[mask], y, present)
 
 
 class Rows:
@@ -58,6 +66,8 @@ class Rows:
         Kept by reference; never written to.
     y : array of shape (n,) or (n, k), optional
         Targets.
+    present : bool array of shape (n,), optional
+        Which rows take part; all by default.
 
     Raises
     ------
@@ -72,52 +82,80 @@ class Rows:
     #: Whether blocks are CSR: public, as the form of the table is.
     is_sparse: bool
 
-    def __init__(self, x: Any, y: Any = None) -> None:
+    def __init__(self, x: Any, y: Any = None, present: np.ndarray | None = None) -> None:
         x = _check_features(x)
-        self._hold(x, None if y is None else _check_targets(y, x.shape[0]))
+        self._hold(x, None if y is None else _check_targets(y, x.shape[0]), present)
 
-    def _hold(self, x: Any, y: np.ndarray | None) -> None:
-        self._x, self._y = x, y
+    def _hold(self, x: Any, y: np.ndarray | None, present: np.ndarray | None = None) -> None:
+        self._x, self._y, self._present = x, y, present
         self._views: tuple[int, list[Block]] | None = None
         self.n_rows, self.n_features = map(int, x.shape)
         self.is_sparse = not isinstance(x, np.ndarray)
 
     def blocks(self, rows_per_block: int) -> Iterator[Block]:
-        """Yield the table as float64 blocks of at most ``rows_per_block`` rows, in order.
+        """The table as float64 blocks of at most ``rows_per_block`` rows, in order.
 
         Blocks of a float64 table are views. They are kept for the next walk of the same stride:
         cutting a sparse table and measuring its rows takes longer than many a sum over them.
         """
         if self._x.dtype != np.float64:
-            yield from self._cut(rows_per_block)
-            return
+            return self._cut(rows_per_block)
         if self._views is None or self._views[0] != rows_per_block:
             self._views = (rows_per_block, list(self._cut(rows_per_block)))
-        yield from self._views[1]
+        return iter(self._views[1])
 
     def _cut(self, rows_per_block: int) -> Iterator[Block]:
         for start in range(0, self.n_rows, rows_per_block):
             part = slice(start, start + rows_per_block)
             targets = None if self._y is None else self._y[part]
-            yield Block(_as_float(_rows_of(self._x, part)), targets)
-
-    def executor(self) -> Any:
-        """Where sums over these rows run."""
-        from veilspan.curator.memory import MemoryExecutor
-
-        return MemoryExecutor(self)
+            present = None if self._present is None else self._present[part]
+            yield Block(_as_float(_rows_of(self._x, part)), targets, present)
 
     def mapped(self, row_map: Callable[[Block], Block], n_features: int) -> Rows:
-        """The rows after a public map of each (see ``map_rows``)."""
-        from veilspan.curator.mapped_rows import map_rows
+        """The rows after a public map that looks at one row at a time.
 
-        return map_rows(self, row_map, n_features)
+        Neighbouring tables stay neighbouring: whoever exchanges, adds or removes one row before the
+        map does so after it. The map is a part of the preparation of rows and costs nothing.
+
+        Parameters
+        ----------
+        row_map : callable
+            From a block to a block with the same rows in the same order.
+        n_features : int
+            Columns after the map.
+
+        Returns
+        -------
+        Rows
+            Mapped once if the mapped table is small; block by block, each time, if not.
+        """
+        from veilspan.curator import mapped_rows
+
+        if isinstance(self._x, np.ndarray):
+            size = 8 * self.n_rows * n_features
+        else:  # a number and its place
+            size = 16 * (int(self._x.nnz) + self.n_rows)
+        if size > mapped_rows.KEPT_BYTES:
+            return mapped_rows.MappedRows(self, row_map, n_features)
+        return self.map_now(row_map)
+
+    def map_now(self, row_map: Callable[[Block], Block]) -> Rows:
+        """Map all rows now, and return the mapped table as ordinary rows."""
+        parts = []
+        for block in self.blocks(MAPPED_AT_ONCE):
+            parts.append(row_map(block).x)
+        if isinstance(parts[0], np.ndarray):
+            return Rows.checked_before(np.concatenate(parts), self._y, self._present)
+        from scipy import sparse
+
+        x = sparse.csr_array(sparse.vstack(parts, format="csr"))
+        return Rows.checked_before(x, self._y, self._present)
 
     @classmethod
-    def checked_before(cls, x: Any, y: Any = None) -> Rows:
+    def checked_before(cls, x: Any, y: Any = None, present: np.ndarray | None = None) -> Rows:
         """Make rows of a table whose form was checked already, without a second look at it."""
         rows = cls.__new__(cls)
-        rows._hold(x, y)
+        rows._hold(x, y, present)
         return rows
 
     def paired(self, coins: np.random.Generator, least: int = 4) -> Rows:
@@ -134,6 +172,28 @@ class Rows:
         raise TypeError("rows are never pickled: a copy would leave the curator.")
 
 
+def rows_of(table: Any, targets: Any = None) -> Any:
+    """Rows for a curator: of a table in memory, or of one on a cluster."""
+    from veilspan.curator.dask.table import DaskTable
+
+    if isinstance(table, DaskTable):
+        from veilspan.curator.dask.rows import DaskRows
+
+        return DaskRows(table, targets)
+    return Rows(table, targets)
+
+
+def encoded_rows(x: Any, y: Any, present: Any) -> Any:
+    """Rows for a curator of numbers that a total map has made: their form needs no check."""
+    from veilspan.curator.dask.table import DaskTable
+
+    if isinstance(x, DaskTable):
+        from veilspan.curator.dask.rows import DaskRows
+
+        return DaskRows(x, y, present)
+    return Rows.checked_before(x, y, present)
+
+
 class _PairedRows(Rows):
     """Differences x_i - x_j over a random perfect matching of the rows (one left out if odd)."""
 
@@ -143,6 +203,8 @@ class _PairedRows(Rows):
         self.n_rows, self.is_sparse = half, False  # pairs, whose differences are dense
         order = coins.permutation(rows.n_rows)
         self._first, self._second = order[:half], order[half : 2 * half]
+        if rows._present is not None:  # a pair takes part if both of its rows do
+            self._present = rows._present[self._first] & rows._present[self._second]
 
     def blocks(self, rows_per_block: int) -> Iterator[Block]:
         """Yield differences as dense float64 blocks."""
@@ -152,7 +214,8 @@ class _PairedRows(Rows):
                 Block(_as_float(self._x[index[part]])).dense()
                 for index in (self._first, self._second)
             )
-            yield Block(first - second)
+            present = None if self._present is None else self._present[part]
+            yield Block(first - second, present=present)
 
 
 @row_map

@@ -96,12 +96,8 @@ class Tape:
         return entry.given.copy()
 
 
-_CURRENT: ContextVar[Tape | None] = ContextVar("veilspan_tape", default=None)
-
-
-def current_tape() -> Tape | None:
-    """Return the tape of the surrounding ``recording`` or ``replaying`` block, if any."""
-    return _CURRENT.get()
+#: The tape of the surrounding ``recording`` or ``replaying`` block; ``None`` outside of one.
+CURRENT_TAPE: ContextVar[Tape | None] = ContextVar("veilspan_tape", default=None)
 
 
 @contextmanager
@@ -123,11 +119,11 @@ def replaying(source: Tape) -> Iterator[Tape]:
 
 
 def _with(tape: Tape) -> Iterator[Tape]:
-    token = _CURRENT.set(tape)
+    token = CURRENT_TAPE.set(tape)
     try:
         yield tape
     finally:
-        _CURRENT.reset(token)
+        CURRENT_TAPE.reset(token)
 
 
 def fingerprint(point: Any) -> str:

@@ -105,6 +105,8 @@ class TiltedObjective:
         with np.errstate(divide="ignore"):
             shrink = np.minimum(1.0, longest / lengths)
             cap = self.event.clip * CAUTION / np.minimum(lengths, longest)
+        if block.present is not None:  # shortened to nothing: no slope, no curvature
+            shrink = np.where(block.present, shrink, 0.0)
         return shrink, cap
 
     def _targets(self, block: Block) -> np.ndarray:

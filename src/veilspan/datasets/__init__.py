@@ -6,6 +6,7 @@ from veilspan.datasets.loci import reduce_loci, scale_counts
 from veilspan.datasets.ratings import Ratings, make_ratings
 from veilspan.datasets.spd import SPDSample, make_spd
 from veilspan.datasets.trees import Tree, make_tree
+from veilspan.datasets.ward import Ward, make_ward
 
 __all__ = [
     "GeneMap",
@@ -13,11 +14,13 @@ __all__ = [
     "Ratings",
     "SPDSample",
     "Tree",
+    "Ward",
     "make_gene_map",
     "make_haystack",
     "make_ratings",
     "make_spd",
     "make_tree",
+    "make_ward",
     "reduce_loci",
     "scale_counts",
 ]

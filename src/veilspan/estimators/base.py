@@ -13,18 +13,25 @@ from sklearn.base import BaseEstimator
 from veilspan._version import __version__
 from veilspan.curator.curator import Curator
 from veilspan.curator.dask.table import DaskTable
-from veilspan.curator.rows import Rows
+from veilspan.curator.rows import encoded_rows, rows_of
 from veilspan.curator.silence import Discretion
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
 from veilspan.estimators.publishing import Kept
-from veilspan.estimators.validation import check_privacy_parameters, validate_table
+from veilspan.estimators.schema_input import (
+    SCHEMA_FACTS,
+    SchemaTable,
+    open_schema_table,
+    schema_of,
+)
+from veilspan.estimators.validation import validate_table
 from veilspan.ledger.claims import ending_claims
 from veilspan.ledger.session import dataset_of
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import LoudNoiseWarning, NotPrivateWarning, WeakGuaranteeWarning
-from veilspan.privacy.neighbors import Neighbors
+from veilspan.privacy.neighbors import RELATIONS, Neighbors, check_neighbors
 from veilspan.privacy.noise import NoiseSource, noise_source
 from veilspan.privacy.plan import Plan
+from veilspan.privacy.schema_record import SchemaRecord, names_rows, unit_of
 from veilspan.privacy.statement import PrivacyStatement
 from veilspan.solvers.base import Outcome, Prepared
 
@@ -70,13 +77,17 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     _charges: ClassVar[bool] = True
     #: How a plan's method names the solver, behind the estimator's name.
     _solver_label: ClassVar[str] = ""
-    #: Who is protected.
+    #: Whether a fit needs targets beside the rows.
+    _needs_targets: ClassVar[bool] = False
+    #: Who is protected, as a statement says it, and in one word, as accounts compare it.
     _unit: ClassVar[str] = "one row of the table"
+    _protects: ClassVar[str] = "row"
 
     epsilon: float
     delta: float
     neighbors: str
     noise: str
+    schema: Any = None
     random_state: int | None
     plan_: Plan
     privacy_: PrivacyStatement
@@ -98,17 +109,32 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         """
         return {}
 
-    def plan(self, n_samples: int | None, n_features: int) -> Plan:
+    def plan(self, n_samples: int | None = None, n_features: int | None = None) -> Plan:
         """What a fit to a table of this shape would ask and spend: a dry run without data.
 
         Parameters
         ----------
         n_samples : int or None
-            Number of rows. Under add-remove it is private and plays no part.
+            Number of rows; with a schema by default its ``count``. Under add-remove it is private
+            and plays no part.
         n_features : int
-            Number of columns.
+            Number of columns; a schema says it.
         """
+        schema = schema_of(self)
+        if schema is not None:
+            if n_features is not None:
+                raise ValueError("n_features is what the schema's columns come to: leave it out.")
+            n_features = self._width_of(schema)
+            if schema.count is not None and n_samples not in (None, schema.count):
+                raise ValueError(f"the schema says that there are {schema.count:,} rows.")
+            n_samples = n_samples if schema.count is None else schema.count
+        if n_features is None:
+            raise ValueError("a plan needs the number of columns: say n_features=...")
         return self._draft(n_samples, n_features)[0]
+
+    def _width_of(self, schema: Any) -> int:
+        """How many columns a table of a schema has for this estimator."""
+        return len(schema.columns_out)
 
     def _draft(self, n_samples: int | None, n_features: int) -> tuple[Plan, Prepared[Any, Any]]:
         """Prepare, once, and make the plan of it: the fit runs what is prepared here."""
@@ -120,21 +146,21 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
             known = None
         with np.errstate(all="ignore"):  # tails of losses underflow, whatever np.seterr says
             prepared = self._prepare(budget, neighbors, known, n_features)
+            events = prepared.events
+            for stage in reversed(prepared.stages):  # those of the first stage are asked first
+                events = (*stage.events, *events)
             plan = Plan(
                 method=type(self).__name__ + self._solver_label.format(prepared),
-                budget=self._planned_budget(budget, prepared),
+                budget=prepared.stated or budget,
                 neighbors=neighbors,
                 n_rows=prepared.problem.n_rows,
                 n_features=n_features,
-                events=prepared.all_events,
+                events=events,
                 adaptive=prepared.adaptive,
                 decisions=prepared.decisions,
+                schema=None if self.schema is None else SchemaRecord.of(self.schema),
             )
         return plan, prepared
-
-    def _planned_budget(self, budget: Budget, prepared: Prepared[Any, Any]) -> Budget:
-        """What the plan may cost: what the user said, whatever a solver has prepared."""
-        return budget
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from the rows of ``X`` within the budget.
@@ -142,16 +168,26 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         Parameters
         ----------
         X : array-like, CSR matrix, Dask array or data frame of shape (n_samples, n_features)
-            One row per person. Not copied, not kept.
+            One row per person. Not copied, not kept. With a ``schema`` a table of any kind: a
+            pandas, polars, Arrow or Dask frame, or what :func:`veilspan.open_table` opens.
         y : None
             Ignored.
         """
+        if self.schema is not None:
+            return self._learn(self._open(schema_of(self), X))
         return self._learn(validate_table(self, X, lazy=True, **self._input_options))
+
+    def _open(self, schema: Any, X: Any, targets: Any = None) -> SchemaTable:
+        """A table of any kind, its form checked against the schema."""
+        table: SchemaTable = open_schema_table(schema, X, targets=targets)
+        self.n_features_in_ = table.shape[1]
+        self.feature_names_in_ = np.array(schema.columns_out, dtype=object)
+        return table
 
     def _learn(self, table: Any, targets: Any = None) -> Self:
         """Plan, charge, run, record: the one way from a checked table to fitted attributes."""
-        source = noise_source(self.random_state)
         plan, prepared = self._draft(table.shape[0], table.shape[1])
+        source = noise_source(self.random_state)
         dataset = dataset_of(self.ledger) if self._charges else None
         if dataset is None:
             _warn(plan, source, prepared.warning)
@@ -177,41 +213,50 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     ) -> None:
         """Open the door, run what was prepared, and state what was spent."""
         with Discretion(not source.secure):
-            rows = self._rows_for_curator(table, targets)
+            if isinstance(table, SchemaTable):
+                rows = encoded_rows(*table.encode(source.coins("places")))
+            else:
+                rows = self._rows_for_curator(table, targets)
             if prepared.paired:
                 rows = rows.paired(source.coins("pairs"))
             curator = Curator(rows, plan, source, noise=self.noise)  # type: ignore[arg-type]
             self._keep(prepared.run(curator), plan)
         self.plan_ = plan
-        on_cluster = (ON_A_CLUSTER,) if isinstance(table, DaskTable) else ()
-        rests_on = (*self._rests_on(), *on_cluster)
-        self.privacy_ = _statement(plan, curator, source, rests_on, self._unit)
+        far = isinstance(table, DaskTable) or getattr(table, "on_cluster", False)
+        on_cluster = (ON_A_CLUSTER,) if far else ()
+        schema = self.schema
+        form = PUBLIC_FORM if schema is None else SCHEMA_FACTS
+        rests_on = (form, *self._rests_on(), *on_cluster)
+        unit = self._unit if schema is None or names_rows(schema) else unit_of(schema)
+        self.privacy_ = _statement(plan, curator, source, rests_on, unit)
 
     def _rests_on(self) -> tuple[str, ...]:
         """What the promise rests on beyond what all estimators assume."""
         return self._assumptions
 
-    def _rows_for_curator(self, table: Any, targets: Any) -> Rows:
-        """What goes to the curator: the table's rows and their targets.
-
-        Whoever maps them here does so inside ``quiet``: the form of the table was checked, the rest
-        is the rows' alone.
-        """
-        return rows_of(table, targets)
+    #: What goes to the curator: the table's rows and their targets. Whoever maps them in a method
+    #: of this name does so inside ``quiet``: the form of the table was checked, the rest is the
+    #: rows' alone.
+    _rows_for_curator: ClassVar[Any] = staticmethod(rows_of)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.target_tags.required = self._needs_targets
         return tags
 
 
-def rows_of(table: Any, targets: Any = None) -> Any:
-    """Rows for a curator: of a table in memory, or of one on a cluster."""
-    if isinstance(table, DaskTable):
-        from veilspan.curator.dask.rows import DaskRows
+def check_privacy_parameters(estimator: Any) -> Neighbors:
+    """Check the parameters that all private estimators share, apart from the budget.
 
-        return DaskRows(table, targets)
-    return Rows(table, targets)
+    Returns the neighbour relation, known to be one.
+    """
+    if estimator.neighbors not in RELATIONS:
+        check_neighbors(estimator.neighbors)
+    if estimator.noise not in ("grid", "exact"):
+        raise ValueError(f'noise must be "grid" or "exact"; got {estimator.noise!r}.')
+    relation: Neighbors = estimator.neighbors
+    return relation
 
 
 def _warn(plan: Plan, source: NoiseSource, loud: str | None) -> None:
@@ -239,7 +284,7 @@ def _statement(
     plan: Plan,
     curator: Curator,
     source: NoiseSource,
-    extra: tuple[str, ...],
+    rests_on: tuple[str, ...],
     unit: str,
 ) -> PrivacyStatement:
     reasons = [
@@ -259,10 +304,11 @@ def _statement(
         delta=plan.budget.delta,
         neighbors=plan.neighbors,
         events=curator.spent,
-        assumptions=(PUBLIC_FORM, *extra, randomness, noise, TIMING),
+        assumptions=(*rests_on, randomness, noise, TIMING),
         private=not reasons,
         why_not_private="; ".join(reasons),
         unit=unit,
+        schema=None if plan.schema is None else plan.schema.to_dict(),
         release_id=secrets.token_hex(8),
         version=__version__,
     )

@@ -9,13 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from veilspan.curator.tape import current_tape
+from veilspan.curator.tape import CURRENT_TAPE
 from veilspan.ledger.dataset import Dataset, Receipt, Request
 from veilspan.ledger.errors import LedgerError
+from veilspan.ledger.records import ROW
 from veilspan.ledger.releases import question_of
 from veilspan.ledger.session import current_dataset, dataset_of
 from veilspan.privacy.noise import NoiseSource
 from veilspan.privacy.plan import Plan
+from veilspan.privacy.schema_record import SchemaRecord, names_rows
 
 
 class LedgerParameter:
@@ -54,19 +56,43 @@ class Charge:
 
 def open_charge(dataset: Dataset, estimator: Any, plan: Plan, source: NoiseSource) -> Charge:
     """What a fit will charge to a dataset; refuses what that never covers."""
-    parameters = {k: v for k, v in estimator.get_params(deep=False).items() if k != "ledger"}
+    schema = getattr(estimator, "schema", None)
     reasons = (
         (not plan.budget.is_private, "epsilon is infinite"),
         (not source.secure, "random_state is a seed"),
-        (current_tape() is not None, "the exact answers are recorded on a tape"),
+        (CURRENT_TAPE.get() is not None, "the exact answers are recorded on a tape"),
     )
     request = Request(
         plan=plan,
-        question=question_of(type(estimator), parameters, plan.to_dict()),
+        question=question_of(type(estimator), asked_parameters(estimator), plan.to_dict()),
         test=" and ".join(text for holds, text in reasons if holds),
+        # A tracker is no PrivateEstimator; each of its rows is a person's, within a block.
+        unit=_protected_by(estimator, schema),
+        schema=None if schema is None else SchemaRecord.of(schema),
     )
     dataset.check(request)
     return Charge(dataset, request)
+
+
+def _protected_by(estimator: Any, schema: Any) -> str:
+    """What one unit of the fit is called: as the schema says, or as the estimator's kind has it."""
+    if schema is not None and not names_rows(schema):
+        return str(schema.protects)
+    return str(getattr(estimator, "_protects", ROW))
+
+
+def asked_parameters(estimator: Any) -> dict[str, Any]:
+    """The parameters by which a fit is known again under its idempotency key.
+
+    Whose account it charges is no part of what it asks. A schema is known by its digest, and left
+    out if there is none: fits from before there were schemas have the digests that they had.
+    """
+    parameters = estimator.get_params(deep=False)
+    schema = parameters.pop("schema", None)
+    parameters.pop("ledger", None)
+    return (
+        parameters if schema is None else {**parameters, "schema": SchemaRecord.of(schema).digest}
+    )
 
 
 def give_again(estimator: Any, receipt: Receipt) -> bool:

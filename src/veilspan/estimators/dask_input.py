@@ -18,6 +18,7 @@ from veilspan.curator.dask.table import (
     dask_targets,
     is_lazy,
 )
+from veilspan.curator.dask.tasks import dask_module
 
 _MISSING = object()
 
@@ -100,6 +101,19 @@ def lazily(
     )
 
 
+def _of_frames(X: Any, function: Callable[[Any], np.ndarray], columns: Any, dtype: Any) -> Any:
+    """The same for the parts of a data frame, which a schema reads as they are."""
+    if not hasattr(X, "map_partitions") or not hasattr(X, "columns"):
+        raise TypeError("with a schema, a Dask table is a data frame: its columns need names.")
+    shape = () if columns is None else (columns,) if isinstance(columns, int) else columns
+    nothing = np.empty((0, *shape), dtype=dtype)
+    of_part = partial(_of_block, function=function, nothing=nothing)
+    array = dask_module("dask.array")
+    parts = [dask_module().delayed(of_part)(part) for part in X.to_delayed()]
+    made = [array.from_delayed(part, (np.nan, *shape), dtype=dtype, meta=nothing) for part in parts]
+    return array.concatenate(made, allow_unknown_chunksizes=True)
+
+
 def _of_block(block: Any, function: Callable[[Any], np.ndarray], nothing: np.ndarray) -> Any:
     """What the function makes of a block, which after filtering may hold nothing."""
     return function(block) if block.shape[0] else nothing
@@ -136,6 +150,8 @@ def lazy_for_dask(
             if method.__name__ == "transform":
                 _refuse_containers(self)
             alone = OfBlock(method, self)
+            if of_rows and getattr(self, "schema", None) is not None:
+                return _of_frames(X, alone, columns(self), dtype(self))
             if of_rows and X.ndim == 2:
                 # Names are compared here, once; blocks that come to the method have none.
                 form = _form_of(X, X.shape[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from veilspan.ledger.dataset import Dataset
 
@@ -35,3 +36,19 @@ class PrivacyParameters:
     noise: str = "grid"
     random_state: int | None = None
     ledger: Dataset | None = None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class TableParameters(PrivacyParameters):
+    """The same for estimators that read tables of rows or of ratings.
+
+    Parameters
+    ----------
+    schema : Schema, optional
+        What is public of the table (:class:`veilspan.Schema`). With it ``fit`` takes a table of any
+        kind as it is: ids, texts, dates, categories and empty cells included.
+    epsilon, delta, neighbors, noise, random_state, ledger
+        See :class:`PrivacyParameters`.
+    """
+
+    schema: Any = None

@@ -12,7 +12,6 @@ from veilspan._scales import check_location
 from veilspan.curator.dask.table import DaskTable, is_lazy
 from veilspan.curator.input_kinds import refuse_dates, refuse_masked
 from veilspan.estimators.dask_input import validate_lazy
-from veilspan.privacy.neighbors import RELATIONS, Neighbors, check_neighbors
 
 # First lines of scikit-learn's own messages that hold shapes, dtypes or column names only.
 _ROW_FREE = re.compile(
@@ -130,19 +129,6 @@ def refuse_lazy_score(*inputs: Any) -> None:
     refuse_lazy(
         *inputs, instead="score(...) would load it; compare model.predict(X) with y lazily."
     )
-
-
-def check_privacy_parameters(estimator: Any) -> Neighbors:
-    """Check the parameters that all private estimators share, apart from the budget.
-
-    Returns the neighbour relation, known to be one.
-    """
-    if estimator.neighbors not in RELATIONS:
-        check_neighbors(estimator.neighbors)
-    if estimator.noise not in ("grid", "exact"):
-        raise ValueError(f'noise must be "grid" or "exact"; got {estimator.noise!r}.')
-    relation: Neighbors = estimator.neighbors
-    return relation
 
 
 def check_count(value: Any, name: str, largest: int) -> int:

@@ -26,7 +26,7 @@ from veilspan.ledger.releases import digest_of, unpack
 from veilspan.ledger.seal.chain import Head
 from veilspan.ledger.seal.journal import Journal, Page, hide_password
 from veilspan.ledger.spending import Spending, refusal
-from veilspan.ledger.terms import read_dataset, spending_on, terms_and_rules
+from veilspan.ledger.terms import read_dataset, refuse_uncovered, spending_on, terms_and_rules
 from veilspan.ledger.totals import Charges, charges_so_far, read_account
 
 __all__ = ["Dataset", "Receipt", "Request"]
@@ -143,7 +143,7 @@ class Dataset:
 
     def check(self, request: Request) -> None:
         """Refuse what this dataset never covers, whatever is left. Charges nothing."""
-        _refuse_unfit(self.terms(), request)
+        refuse_uncovered(self.terms(), request)
 
     def charge(self, request: Request) -> Receipt:
         """Charge a fit, or find the release that it may have again.
@@ -151,7 +151,7 @@ class Dataset:
         Returns once the charge is on the disk. Raises ``BudgetExceededError`` if it does not fit.
         """
         opened, terms, rules = self._open()
-        _refuse_unfit(terms, request)
+        refuse_uncovered(terms, request)
         # Slow for sampled plans, so before the ledger is locked; terms and rules never change.
         costs = (0,) * MOST_RULES if request.test else cost_of(request.plan, rules)
         if self.idempotency_key is None:
@@ -203,6 +203,8 @@ class Dataset:
             "plan": plan if _fits_json(plan) else {**plan, "decisions": {}},
             "question": request.question,
             "test": request.test,
+            "unit": request.unit,
+            **({} if request.schema is None else {"schema": request.schema.to_dict()}),
             "costs": list(costs),
             "spent": [min(CAP, past + cost) for past, cost in zip(so_far.spent, costs)],
             "charges": so_far.charges + 1,
@@ -237,20 +239,6 @@ class Dataset:
     def __repr__(self) -> str:
         key = "" if self.idempotency_key is None else f", key {self.idempotency_key!r}"
         return f"Dataset({self.name!r} in {hide_password(self.url)}{key})"
-
-
-def _refuse_unfit(terms: Terms, request: Request) -> None:
-    if request.plan.neighbors != terms.neighbors:
-        raise LedgerError(
-            f"the dataset {terms.name!r} is accounted under {terms.neighbors}; this fit promises "
-            f"{request.plan.neighbors}, which is another promise and cannot be added to it."
-        )
-    if request.test and not terms.test:
-        raise LedgerError(
-            f"{request.test}: such a fit is not private and is refused by the dataset "
-            f"{terms.name!r}. Use random_state=None and a finite epsilon, or a dataset made with "
-            "test=True."
-        )
 
 
 def _fits_json(plan: Mapping[str, Any]) -> bool:

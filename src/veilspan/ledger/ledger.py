@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
+from typing import Any
 
 from veilspan.ledger.dataset import Dataset
 from veilspan.ledger.errors import LedgerError
 from veilspan.ledger.filters import rules_for, rules_to_list
-from veilspan.ledger.names import check_name
-from veilspan.ledger.records import DATASET, Entry, Terms
+from veilspan.ledger.names import check_name, check_unit
+from veilspan.ledger.records import DATASET, ROW, Entry, Terms
 from veilspan.ledger.seal.chain import Head
 from veilspan.ledger.seal.journal import Journal, Page, hide_password, resolve_location
 from veilspan.ledger.seal.keys import key_path
@@ -22,8 +23,10 @@ from veilspan.ledger.terms import (
     find_dataset,
     read_dataset,
     spending_on,
+    takes_unit,
     terms_and_rules,
 )
+from veilspan.privacy.schema_record import SchemaRecord
 
 
 class Ledger:
@@ -76,6 +79,9 @@ class Ledger:
         neighbors: str = "replace-one",
         accounting: str = "auto",
         test: bool = False,
+        unit: str | None = None,
+        data: str | None = None,
+        schema: Any = None,
     ) -> Dataset:
         """Open a dataset's account, or return the one that is there.
 
@@ -93,17 +99,37 @@ class Ledger:
             both counts, with half of delta each: a little less than the better of the two.
         test : bool
             For rehearsals: fits that are not private (a seed, no noise) are recorded, at no cost.
+        unit : str, optional
+            Whom every fit must protect: ``"row"`` by default, ``"user"`` for
+            :class:`~veilspan.MatrixCompletion`, else what schemas say (``"patient"``). Case does
+            not count.
+        data : str, optional
+            Name of the dataset that schemas must be of; by default the account's.
+        schema : Schema, optional
+            In place of ``unit`` and ``data``: takes both from a schema of the dataset.
         """
+        unit, data = _unit_and_data(unit, data, schema)
         if epsilon is None and delta is None:
             with self.journal.reading() as page:
-                return self._handle(read_dataset(page, check_name(name, "the name of a dataset")))
+                found = read_dataset(page, check_name(name, "the name of a dataset"))
+            _check_unit_and_data(terms_and_rules(found)[0], unit, data)
+            return self._handle(found)
         if epsilon is None or delta is None:
             raise LedgerError(
                 "a dataset's budget is both epsilon and delta: give both, or neither to open one "
                 "that exists."
             )
         name = check_name(name, "the name of a dataset")
-        wanted = Terms(name, float(epsilon), float(delta), neighbors, accounting, test)  # type: ignore[arg-type]
+        wanted = Terms(
+            name,
+            float(epsilon),
+            float(delta),
+            neighbors,  # type: ignore[arg-type]
+            accounting,
+            test,
+            ROW if unit is None else unit,
+            data,
+        )
         rules = rules_for(wanted.epsilon, wanted.delta, accounting)
         allowed = [rule.allowance(wanted.epsilon) for rule in rules]
         opened = self._find(wanted) if self.journal.exists() else None
@@ -122,6 +148,21 @@ class Ledger:
 
     def _handle(self, opened: Entry) -> Dataset:
         return Dataset(self.url, opened.dataset, self.key_file)
+
+    def upgrade(self) -> None:
+        """Bring the tables of an older ledger to the format of this version.
+
+        Whoever writes to a ledger does so by itself. On PostgreSQL only the owner of the tables
+        may: if those who fit are other users, the owner calls this once. Earlier versions of
+        veilspan refuse the ledger from then on.
+        """
+        if not self.journal.exists():
+            raise LedgerError(
+                f"there is no ledger at {hide_password(self.url)}: it is made with its first "
+                "dataset."
+            )
+        with self.journal.writing():
+            pass  # the store migrates before it hands out a page
 
     def session(self, dataset: str | Dataset) -> AbstractContextManager[Dataset]:
         """Charge every fit inside a ``with`` block to a dataset that exists.
@@ -179,13 +220,49 @@ class Ledger:
         return f"Ledger({hide_password(self.url)!r})"
 
 
+def _unit_and_data(
+    unit: str | None, data: str | None, schema: Any
+) -> tuple[str | None, str | None]:
+    """What the caller says about them, in their one spelling; what is not said stays None."""
+    unit = None if unit is None else check_unit(unit)
+    data = None if data is None else check_name(data, "the name of the data")
+    if schema is None:
+        return unit, data
+    its_name = check_name(SchemaRecord.of(schema).name, "the name of a schema")
+    said = check_unit(schema.protects), its_name
+    for word, given, its in (("unit", unit, said[0]), ("data", data, said[1])):
+        if given not in (None, its):
+            raise ValueError(
+                f"{word}={given!r} is not what the schema says ({its!r}): leave one of them out."
+            )
+    return said
+
+
+def _check_unit_and_data(recorded: Terms, unit: str | None, data: str | None) -> None:
+    """Refuse an account that exists if it is not of what the caller asks for."""
+    if unit is not None and not takes_unit(recorded, unit, with_schema=False):
+        raise LedgerError(
+            f"the account {recorded.name!r} protects one {recorded.unit or ROW}, not one {unit}: "
+            f"open another account for this unit, by its epsilon, delta and unit={unit!r}."
+        )
+    if data is not None and recorded.data not in (None, data):
+        raise LedgerError(
+            f"the account {recorded.name!r} is that of the dataset {recorded.data!r}, not of "
+            f"{data!r}: open the account of {data!r}."
+        )
+
+
 def _find_with_terms(page: Page, wanted: Terms) -> Entry | None:
     """The entry of the dataset, if it is there with these terms; other terms are refused."""
     found = find_dataset(page.book, wanted.name)
     if found is None:
         return None
     recorded, _ = terms_and_rules(page.genuine(found))
-    if replace(recorded, name=wanted.name) != wanted:
+    same = replace(recorded, name=wanted.name)
+    if recorded.unit is None and takes_unit(recorded, wanted.unit or ROW, with_schema=False):
+        # Opened before units were recorded: a script that says them now means the same account.
+        same = replace(same, unit=wanted.unit, data=wanted.data)
+    if same != wanted:
         raise LedgerError(
             f"the dataset {wanted.name!r} is recorded with {recorded.describe()}; its terms do not "
             f"change. Asked for: {wanted.describe()}."

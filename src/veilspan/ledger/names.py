@@ -1,4 +1,4 @@
-"""Names of datasets and idempotency keys: one spelling for what looks the same, all printable."""
+"""Names of datasets, units and keys: one spelling for what looks the same, all printable."""
 
 from __future__ import annotations
 
@@ -26,6 +26,17 @@ def check_name(value: Any, what: str) -> str:
     if not name.isascii() and any(_is_blank(letter) for letter in name):
         raise ValueError(f"{what} holds a character that does not show; leave it out.")
     return name
+
+
+def check_unit(value: Any) -> str:
+    """Return the name of a unit in the one spelling by which units are compared and recorded.
+
+    ``Patient``, ``patient`` and `` patient`` are the same people: case and spaces around do not
+    count, nor the way in which Unicode writes a letter.
+    """
+    name = check_name(value.strip() if isinstance(value, str) else value, "a unit")
+    # Folding the case may take a letter apart again.
+    return check_name(name.casefold(), "a unit")
 
 
 def _is_blank(letter: str) -> bool:

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from veilspan.ledger.claims import Claim
-from veilspan.ledger.records import RELEASE
+from veilspan.ledger.names import check_unit
+from veilspan.ledger.records import RELEASE, ROW
 from veilspan.ledger.releases import digest_of, pack
 from veilspan.ledger.seal.chain import Head
 from veilspan.ledger.totals import releases_so_far
 from veilspan.privacy.plan import Plan
+from veilspan.privacy.schema_record import SchemaRecord
 
 if TYPE_CHECKING:
     from veilspan.ledger.dataset import Dataset
@@ -29,11 +31,20 @@ class Request:
         Digest of class, parameters and plan (:func:`veilspan.ledger.releases.question_of`).
     test : str
         Why the release will not be private (a seed, no noise, a tape); empty if it will be.
+    unit : str
+        Whom it protects, in one word: ``"row"``, ``"user"``, ``"patient"``.
+    schema : SchemaRecord or None
+        By which the table is read, if by one.
     """
 
     plan: Plan
     question: str = ""
     test: str = ""
+    unit: str = ROW
+    schema: SchemaRecord | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "unit", check_unit(self.unit))
 
 
 @dataclass(frozen=True)
@@ -78,8 +89,9 @@ class Receipt:
             "statement": dict(statement),
             "payload": None if payload is None else digest_of(payload),
         }
+        # Before the ledger is locked: it may have to be read for that.
+        name = self.dataset.stored_name
         with self.dataset.journal.writing() as page:
-            name = self.dataset.stored_name
             content["released"] = releases_so_far(page, name) + 1
             entry = page.append(RELEASE, name, content, about=self.entry)
             if payload is not None:

@@ -9,12 +9,14 @@ from typing import Any
 
 from veilspan.ledger.errors import TamperError
 from veilspan.ledger.filters import ACCOUNTING, MOST_RULES
-from veilspan.ledger.names import check_name
+from veilspan.ledger.names import check_name, check_unit, to_nfc
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.neighbors import Neighbors, check_neighbors
 
 #: Kinds of entries: the ledger's birth, a dataset's terms, a charge, and the release after it.
 OPENED, DATASET, CHARGE, RELEASE = "ledger", "dataset", "charge", "release"
+#: The unit of a table without a schema: every row is another person.
+ROW = "row"
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,26 @@ class Account:
 
 @dataclass(frozen=True)
 class Terms:
-    """What may be spent on a dataset, and how it is counted; fixed when the dataset is made."""
+    """What may be spent on a dataset, and how it is counted; fixed when the dataset is made.
+
+    Attributes
+    ----------
+    name : str
+        Of the account.
+    epsilon, delta : float
+        What all releases together may spend.
+    neighbors : {"replace-one", "add-remove"}
+        The relation that every fit must promise.
+    accounting : {"auto", "gdp", "rdp"}
+        How fits are added up.
+    test : bool
+        Whether it takes fits that are not private.
+    unit : str or None
+        Whom every fit must protect: ``"row"``, ``"patient"``, ... None in an account that was
+        opened before units were recorded.
+    data : str or None
+        The dataset that schemas must be of; by default the account's name. None like ``unit``.
+    """
 
     name: str
     epsilon: float
@@ -85,9 +106,15 @@ class Terms:
     neighbors: Neighbors = "replace-one"
     accounting: str = "auto"
     test: bool = False
+    unit: str | None = ROW
+    data: str | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, "the name of a dataset")
+        if self.unit is not None:
+            data = self.name if self.data is None else self.data
+            object.__setattr__(self, "unit", check_unit(self.unit))
+            object.__setattr__(self, "data", check_name(data, "the name of the data"))
         if not Budget(self.epsilon, self.delta).is_private:
             raise ValueError(
                 "the budget of a dataset must be finite: give an epsilon that is not inf."
@@ -102,9 +129,11 @@ class Terms:
     def describe(self) -> str:
         """Say the terms in a few words, for messages and tables."""
         kind = ", for tests" if self.test else ""
+        unit = "" if self.unit is None else f", unit {self.unit}"
+        data = "" if self.data in (None, to_nfc(self.name)) else f" of {self.data!r}"
         return (
             f"epsilon = {self.epsilon:g}, delta = {self.delta:g}, {self.neighbors}, "
-            f"accounting {self.accounting}{kind}"
+            f"accounting {self.accounting}{unit}{data}{kind}"
         )
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from veilspan._earlier_names import EARLIER_RESULTS
 from veilspan.catalogue import stable_name
 from veilspan.ledger.errors import LedgerError
+from veilspan.tables.schema import Schema
 
 # What NumPy names in a pickle of an array, in its versions 1 and 2.
 _ARRAYS = {"_reconstruct", "scalar", "_frombuffer"}
@@ -83,6 +84,8 @@ def _feed_object(state: Any, part: Any) -> None:
         _feed(state, (part.__self__, part.__func__))
     elif isinstance(part, functools.partial):
         _feed(state, (part.func, part.args, part.keywords))
+    elif isinstance(part, Schema):
+        _feed(state, part.digest)  # whatever a later version keeps beside what the digest is of
     elif dataclasses.is_dataclass(part):
         _feed(state, {f.name: getattr(part, f.name) for f in dataclasses.fields(part)})
     elif hasattr(part, "get_params"):

@@ -99,6 +99,8 @@ class Spending:
             "neighbors": terms.neighbors,
             "accounting": terms.accounting,
             "test": terms.test,
+            "unit": terms.unit,
+            "data": terms.data,
             "spent_epsilon": plain(self.epsilon),
             "spent_epsilon_gdp": plain(self.epsilon_gdp),
             "spent_epsilon_rdp": plain(self.epsilon_rdp),
@@ -113,6 +115,7 @@ class Spending:
         terms = self.terms
         lines = [
             f"{terms.name}: {self.fraction:.1%} spent of {terms.describe()}",
+            f"  protects   {_write_unit(terms)}",
             f"  spent      epsilon = {_write(self.epsilon_gdp)} (exact, Gaussian releases), "
             f"{_write(self.epsilon_rdp)} (Rényi)",
             f"  left       one Gaussian fit with epsilon = {self.left():.4g} at delta = "
@@ -193,6 +196,13 @@ def _round_down(value: float) -> str:
     """Six significant digits, rounded down: who types them is not refused."""
     scale = 10.0 ** (5 - math.floor(math.log10(value)))
     return f"{math.floor(value * scale) / scale:.6g}"
+
+
+def _write_unit(terms: Terms) -> str:
+    """Whom the account protects, and whose schemas it takes."""
+    if terms.unit is None:
+        return "one row (one user, by MatrixCompletion); opened before units were recorded"
+    return f"one {terms.unit}; takes schemas of {terms.data}"
 
 
 def _write(epsilon: float) -> str:

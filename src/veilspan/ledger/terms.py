@@ -1,15 +1,25 @@
-"""Read a dataset from the journal: its terms, its rules, and what was spent on it."""
+"""The terms of a dataset: read from the journal, with what was spent, and what they cover.
+
+An account adds up promises of one kind: one neighbour relation, one unit. A promise to a row is
+less than one to a patient who has many rows, so that an account of patients must not count it. All
+schemas of one dataset, of whatever version, share its account.
+"""
 
 from __future__ import annotations
 
 from veilspan.ledger.errors import LedgerError, TamperError
 from veilspan.ledger.filters import Rule, rules_from_list
 from veilspan.ledger.names import to_nfc
-from veilspan.ledger.records import DATASET, Entry, Terms
+from veilspan.ledger.receipts import Request
+from veilspan.ledger.records import DATASET, ROW, Entry, Terms
 from veilspan.ledger.seal.journal import Page
 from veilspan.ledger.spending import Spending
 from veilspan.ledger.stores.base import Book
 from veilspan.ledger.totals import charges_so_far, read_account, releases_so_far
+from veilspan.privacy.schema_record import SchemaRecord
+
+# The unit of MatrixCompletion, which protects all ratings of a user.
+_USER = "user"
 
 
 def find_dataset(book: Book, name: str) -> Entry | None:
@@ -40,7 +50,78 @@ def read_dataset(page: Page, name: str) -> Entry:
 def terms_and_rules(opened: Entry) -> tuple[Terms, tuple[Rule, ...]]:
     """Read the terms and the rules from the entry of a dataset."""
     content = opened.content
-    return Terms(**content["terms"]), rules_from_list(content["rules"])
+    # Terms from before units were recorded say nothing about them, which is not the default.
+    terms = Terms(**{"unit": None, "data": None, **content["terms"]})
+    return terms, rules_from_list(content["rules"])
+
+
+def refuse_uncovered(terms: Terms, request: Request) -> None:
+    """Refuse what a dataset with these terms never covers, whatever is left of its budget."""
+    if request.plan.neighbors != terms.neighbors:
+        raise LedgerError(
+            f"the dataset {terms.name!r} is accounted under {terms.neighbors}; this fit promises "
+            f"{request.plan.neighbors}, which is another promise and cannot be added to it."
+        )
+    refuse_other_unit(terms, request.unit, with_schema=request.schema is not None)
+    if request.schema is not None:
+        refuse_other_data(terms, request.schema)
+    if request.test and not terms.test:
+        raise LedgerError(
+            f"{request.test}: such a fit is not private and is refused by the dataset "
+            f"{terms.name!r}. Use random_state=None and a finite epsilon, or a dataset made with "
+            "test=True."
+        )
+
+
+def takes_unit(terms: Terms, unit: str, *, with_schema: bool) -> bool:
+    """Whether fits that protect this unit are charged to the account.
+
+    An account from before units were recorded was charged by fits without a schema: for rows, or by
+    MatrixCompletion for users. It goes on taking these, and rows that are read by a schema.
+    """
+    if terms.unit is None:
+        return unit == ROW or (unit == _USER and not with_schema)
+    return unit == terms.unit
+
+
+def refuse_other_unit(terms: Terms, unit: str, *, with_schema: bool) -> None:
+    """Refuse a fit that protects another unit than the account does; say both, and the way out."""
+    if takes_unit(terms, unit, with_schema=with_schema):
+        return
+    another = f"one that is opened with unit={unit!r} (veilspan ledger create: --unit)"
+    if terms.unit is None:
+        raise LedgerError(
+            f"the account {terms.name!r} was opened before units were recorded: its unit is the "
+            f"row, and this fit protects one {unit}. Charge another account, {another}; what was "
+            "spent here stays spent on the same people, so give it no more than what you would "
+            "still spend on them."
+        )
+    said = (
+        f"the account {terms.name!r} protects one {terms.unit}; this fit protects one {unit}, "
+        "which is another promise and cannot be added to it."
+    )
+    if with_schema:
+        raise LedgerError(
+            f'{said} If the schema means the same people, write protects = "{terms.unit}" in its '
+            f"[unit]; else charge another account, {another}."
+        )
+    raise LedgerError(
+        f"{said} Fit with a schema whose [unit] protects {terms.unit!r}, or charge another "
+        f"account, {another}."
+        if terms.unit != ROW
+        else f"{said} Charge another account, {another}."
+    )
+
+
+def refuse_other_data(terms: Terms, schema: SchemaRecord) -> None:
+    """Refuse a schema that describes another dataset than the account is of."""
+    if terms.data is None or to_nfc(schema.name.strip()) == terms.data:
+        return
+    raise LedgerError(
+        f"the account {terms.name!r} is that of the dataset {terms.data!r}; this schema is of "
+        f"{schema.name!r}. Charge the account of {schema.name!r}; or, if both describe the same "
+        f"data, give the schema the name {terms.data!r}: one dataset has one account."
+    )
 
 
 def dataset_entries(page: Page) -> list[Entry]:

@@ -18,6 +18,7 @@ from veilspan.privacy.budget import LEAST_EPSILON, Budget
 from veilspan.privacy.errors import BudgetExceededError
 from veilspan.privacy.events import Event, ObjectiveEvent, event_from_dict, event_to_dict
 from veilspan.privacy.neighbors import RELATIONS, Neighbors, check_neighbors
+from veilspan.privacy.schema_record import SchemaRecord
 
 #: Most events of a plan that is read from a file: each is accounted by itself, so that a
 #: long list would keep its reader busy. Plans that we make have a handful.
@@ -50,6 +51,8 @@ class Plan:
         then those that are certain beforehand, and the rest of the budget is the solver's.
     decisions : mapping
         Public choices worth showing (steps, scales, shares).
+    schema : SchemaRecord or None
+        By which the table is going to be read, if by one.
     """
 
     method: str
@@ -60,6 +63,7 @@ class Plan:
     events: tuple[Event, ...] = ()
     adaptive: bool = False
     decisions: Mapping[str, Any] = field(default_factory=dict)
+    schema: SchemaRecord | None = None
 
     def __post_init__(self) -> None:
         names = [event.name for event in self.events]
@@ -97,6 +101,8 @@ class Plan:
             "adaptive": self.adaptive,
             "events": [event_to_dict(event) for event in self.events],
             "decisions": dict(self.decisions),
+            # Left out if there is none: such a plan is the same request as before schemas.
+            **({} if self.schema is None else {"schema": self.schema.to_dict()}),
         }
 
     @classmethod
@@ -110,6 +116,8 @@ class Plan:
             raise ValueError('an infinite epsilon is recorded as "inf", not as a number.')
         fields["budget"] = Budget(math.inf if epsilon == "inf" else epsilon, fields.pop("delta"))
         fields["events"] = tuple(event_from_dict(event) for event in fields["events"])
+        if fields.get("schema") is not None:
+            fields["schema"] = SchemaRecord.from_dict(fields["schema"])
         return cls(**fields)
 
     def asks_the_same_as(self, other: Plan) -> bool:
@@ -127,6 +135,8 @@ class Plan:
             f"Plan for {self.method}: {rows} rows x {self.n_features:,} columns, "
             f"epsilon = {self.budget.epsilon:g}, delta = {self.budget.delta:g}, {self.neighbors}"
         ]
+        if self.schema is not None:
+            lines.append(f"  schema: {self.schema.describe(short=True)}")
         lines += [f"  {line}" for line in event_lines(self.events)]
         if self.adaptive:
             what = "the rest of its budget" if self.events else "its budget"

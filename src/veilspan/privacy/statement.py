@@ -14,6 +14,7 @@ from veilspan.privacy.events import Event, event_from_dict, event_to_dict
 from veilspan.privacy.neighbors import Neighbors, check_neighbors
 from veilspan.privacy.plan import event_lines
 from veilspan.privacy.renyi import epsilon_renyi
+from veilspan.privacy.schema_record import SchemaRecord
 
 #: Format of a written statement; raise it when fields change their meaning.
 FORMAT = 1
@@ -76,6 +77,9 @@ class PrivacyStatement:
     ledger : dict or None
         If a dataset's account was charged: its name, the number of the charge, and the head of the
         ledger at that time.
+    schema : dict or None
+        If the table was read by a schema: its digest, name and version
+        (:class:`~veilspan.privacy.schema_record.SchemaRecord`).
     """
 
     method: str
@@ -90,6 +94,7 @@ class PrivacyStatement:
     release_id: str = ""
     version: str = ""
     ledger: dict[str, Any] | None = field(default=None, hash=False)
+    schema: dict[str, str] | None = field(default=None, hash=False)
 
     def verify(self) -> Verification:
         """Account the recorded events anew, from scratch.
@@ -120,6 +125,7 @@ class PrivacyStatement:
             "release_id": self.release_id,
             "version": self.version,
             **({} if self.ledger is None else {"ledger": dict(self.ledger)}),
+            **({} if self.schema is None else {"schema": dict(self.schema)}),
         }
 
     def to_json(self, indent: int | None = 2) -> str:
@@ -138,6 +144,8 @@ class PrivacyStatement:
         fields["neighbors"] = check_neighbors(fields["neighbors"])
         fields["events"] = tuple(event_from_dict(event) for event in fields["events"])
         fields["assumptions"] = tuple(fields["assumptions"])
+        if fields.get("schema") is not None:
+            fields["schema"] = SchemaRecord.from_dict(fields["schema"]).to_dict()
         return cls(**fields)
 
     def __repr__(self) -> str:
@@ -151,6 +159,8 @@ class PrivacyStatement:
             f"  protects   {self.unit}",
             f"  neighbours {_RELATION_TEXT[self.neighbors]}",
         ]
+        if self.schema is not None:
+            lines += _section("schema", [SchemaRecord.from_dict(self.schema).describe()])
         lines += _section("spent", event_lines(self.events))
         lines += _section("assumes", self.assumptions)
         lines.append(f"  release    {self.release_id} (veilspan {self.version})")

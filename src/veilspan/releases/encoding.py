@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from veilspan.releases.names import part_class, part_name, settings_of
+from veilspan.releases.names import build_part, part_class, part_name, settings_of
 
 TAG = "veilspan"
 
@@ -100,4 +100,5 @@ def _build(kind: str, record: dict[str, Any], arrays: Mapping[str, np.ndarray]) 
     if made is None:
         raise ValueError(f"it names {kind!r}, which this version of veilspan does not know")
     named = {k: decode(v, arrays) for k, v in record.items() if k not in (TAG, "arguments")}
-    return made(*(decode(item, arrays) for item in record.get("arguments", ())), **named)
+    positional = tuple(decode(item, arrays) for item in record.get("arguments", ()))
+    return build_part(made, positional, named)

@@ -49,10 +49,25 @@ def _ids() -> dict[str, str]:
     return {home: name for name, home in PARTS.items()}
 
 
-def settings_of(value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the positional and named arguments with which its class builds an equal value."""
-    from veilspan.geometry import Euclidean, Manifold, Product
+def build_part(kind: type, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """Build a value of a part's class from what :func:`settings_of` returned for it."""
+    from veilspan.tables.schema import Schema
 
+    if kind is not Schema:
+        return kind(*positional, **named)
+    # Its text and nothing else: with a folder it would open files that a stranger's release names.
+    if named or len(positional) != 1 or not isinstance(positional[0], str):
+        raise ValueError("its schema is not a text")
+    return Schema.from_toml(positional[0])
+
+
+def settings_of(value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the positional and named arguments from which :func:`build_part` makes its equal."""
+    from veilspan.geometry import Euclidean, Manifold, Product
+    from veilspan.tables.schema import Schema
+
+    if isinstance(value, Schema):
+        return (value.to_toml(),), {}
     if isinstance(value, Euclidean):
         return value.point_shape, {}
     if isinstance(value, Product):

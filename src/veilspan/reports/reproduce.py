@@ -8,6 +8,7 @@ import platform
 from typing import Any
 
 from veilspan._version import __version__
+from veilspan.privacy.schema_record import SchemaRecord
 from veilspan.privacy.statement import PrivacyStatement
 from veilspan.reports.html import Html, details, table, tag
 from veilspan.reports.subject import Subject, plain_repr
@@ -87,6 +88,8 @@ def _facts(subject: Subject) -> Html:
             f"{numpy.__version__}, SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}",
         ),
     ]
+    if statement.schema is not None:
+        rows.insert(2, ("schema", SchemaRecord.from_dict(statement.schema).describe()))
     if not isinstance(source, PrivacyStatement):
         rows.insert(2, ("class", f"{kind.__module__}.{kind.__qualname__}"))
     return table(("", ""), rows, caption="Facts", class_="facts")

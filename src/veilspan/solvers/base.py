@@ -30,6 +30,7 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.calibration import calibrate_noise
 from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
+from veilspan.privacy.plan import Plan, PlanPart
 from veilspan.queries.moments import RowCount
 
 COUNT = "count"
@@ -106,6 +107,9 @@ class Prepared(Generic[P, R]):
         Whether the solver spends the rest of the budget as it goes, by earlier answers.
     stages : tuple of stages
         What comes before the solver.
+    stated : Budget or None
+        What the plan states in place of the budget that was given, where somebody gave the noise of
+        the steps instead: what that comes to.
     paired : bool
         Whether the curator gets differences of randomly paired rows in place of rows.
     asked : str or None
@@ -121,6 +125,7 @@ class Prepared(Generic[P, R]):
     decisions: Mapping[str, Any] = field(default_factory=dict)
     adaptive: bool = False
     stages: tuple[Stage, ...] = ()
+    stated: Budget | None = None
     paired: bool = False
     asked: str | None = None
     warning: str | None = None
@@ -129,11 +134,6 @@ class Prepared(Generic[P, R]):
     def name(self) -> str:
         """Name of the solver that was asked for."""
         return self.asked or self.solver.name
-
-    @property
-    def all_events(self) -> tuple[Event, ...]:
-        """Events of the stages and of the solver, in the order in which they are asked."""
-        return (*(event for stage in self.stages for event in stage.events), *self.events)
 
     def run(self, curator: Curator) -> Outcome:
         """Pass the stages, then run the solver on what they leave."""
@@ -202,9 +202,9 @@ def count_rows(curator: Curator) -> float:
     return max(1.0, float(curator.answer(RowCount(), event=COUNT).value[0]))
 
 
-def planned_event(curator: Curator, name: str) -> Event:
+def planned_event(plan: Plan | PlanPart, name: str) -> Event:
     """The event of a name among those that are planned for a solver."""
-    for event in curator.plan.events:
+    for event in plan.events:
         if event.name == name:
             return event
     raise ValueError(f"the plan has no event named {name!r}.")
@@ -238,7 +238,9 @@ class NamedSolver(NamedTuple):
         return getattr(import_module(f"veilspan.solvers.{module}"), kind)(**self.settings)
 
 
-def find_solver(solver: Any, named: Mapping[str, NamedSolver], example: str, *needs: str) -> Any:
+def find_solver(
+    solver: Any, *, named: Mapping[str, NamedSolver], example: str, needs: tuple[str, ...] = ()
+) -> Any:
     """The solver of a name, or the one that was given.
 
     Parameters
@@ -249,7 +251,7 @@ def find_solver(solver: Any, named: Mapping[str, NamedSolver], example: str, *ne
         Names that the family knows.
     example : str
         A solver of the family, as a user would write it.
-    *needs : str
+    needs : tuple of str
         What solvers of the family have beside the protocol.
     """
     if isinstance(solver, str):

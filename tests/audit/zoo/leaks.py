@@ -13,7 +13,7 @@ import numpy as np
 
 from veilspan.audit.neighbors import table_pairs
 from veilspan.audit.replay import replay
-from veilspan.curator.tape import Question, current_tape, fingerprint
+from veilspan.curator.tape import CURRENT_TAPE, Question, fingerprint
 
 WIDTH = 3
 NOISE_MULTIPLIER = 1.0
@@ -34,7 +34,7 @@ class Door:
         def draw() -> np.ndarray:
             return np.asarray(exact + std * self._rng.standard_normal(exact.shape))
 
-        tape = current_tape()
+        tape = CURRENT_TAPE.get()
         if tape is None:
             return draw()
         event = (name, NOISE_MULTIPLIER, 1.0)

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from cli.commands import refused, write_csv
+from cli.commands import refused, run, write_csv
 
 ROWS = np.random.default_rng(0).standard_normal((50, 3))
 
@@ -16,6 +16,35 @@ def test_values_that_python_cannot_read(tmp_path):
     words = ("fit", "pca", rows, "--out", tmp_path / "r", "-p")
     said = refused(*words, "n_components={[]:1}")
     assert said == "--param cannot read '{[]:1}' as a value."
+
+
+def test_kinds_and_parameters_that_are_nearly_right(tmp_path):
+    rows = write_csv(tmp_path / "rows.csv", ROWS, "abc")
+    words = (rows, "--out", tmp_path / "r")
+    for typed, meant in (
+        ("logistik", "logistic"),
+        ("RobustPCA", "robust-pca"),
+        ("elasticnet", "elastic-net"),
+        ("log", "logistic"),
+    ):
+        assert f"Did you mean {meant}?" in run("fit", typed, *words, expect=2).err
+    assert "Did you mean" not in run("fit", "qqqq", *words, expect=2).err
+    said = refused("fit", "pca", *words, "-p", "n_component=2")
+    assert said.endswith('Did you mean "n_components"?')
+    assert "schema" not in said
+
+
+def test_a_column_that_is_nearly_right(tmp_path):
+    rows = write_csv(tmp_path / "rows.csv", ROWS, ["length", "width", "height"])
+    words = ("fit", "pca", rows, "--out", tmp_path / "r", "--columns")
+    said = refused(*words, "length,widht")
+    assert said.endswith(
+        "has no column 'widht'; it has length, width, height. Did you mean \"width\"?"
+    )
+    said = refused(*words, "widht")  # the first line may be a row: nothing of it is told
+    assert "length" not in said
+    assert "its first line has 3 names, and --header allows to list them." in said
+    assert "it has length, width, height" in refused(*words, "widht", "--header")
 
 
 #: A line of the catalogue and its class, added before the command line is imported.

@@ -58,9 +58,11 @@ def test_what_the_first_line_is_can_be_said(tmp_path):
     named = read_table(str(path), header=True)
     assert (named.names, named.rows.tolist()) == (("2019", "2020"), [[1, 2], [3, 4]])
     said = error_of(path, f"{SECRET},Ulm\nPaul,2\n", header=False)
-    assert said.startswith("a.csv holds text, not numbers, in 0, 1: leave ids out")
+    assert said.startswith("a.csv holds text, not numbers, in 0, 1: texts, categories, dates and")
+    assert "(veilspan schema init a.csv --out schema.toml, then --schema schema.toml)" in said
+    assert said.endswith("; or leave them out by --columns.")
     path.write_text("name,age\nPaul,2\n")
-    with pytest.raises(ValueError, match="not numbers, in name: leave ids out"):
+    with pytest.raises(ValueError, match="not numbers, in name: texts, categories"):
         read_table(str(path), header=True)
     with pytest.raises(ValueError, match="has no column 'x'; it has name, age"):
         read_table(str(path), header=True, columns=["x"])
@@ -121,9 +123,11 @@ def test_a_first_row_of_data_is_not_taken_for_names(first, tmp_path):
 
 def test_a_first_line_that_may_be_a_row_is_not_quoted(tmp_path):
     text = f"{SECRET},Ulm\nPaul,Bonn\n"
-    assert error_of(tmp_path / "a.csv", text).startswith("a.csv holds no numbers: leave texts out")
+    assert error_of(tmp_path / "a.csv", text).startswith("a.csv holds no numbers: texts, categor")
     said = error_of(tmp_path / "a.csv", text, columns=["x"])
-    assert said == "a.csv has no column 'x'; its first line has 2 names."
+    assert said == (
+        "a.csv has no column 'x'; its first line has 2 names, and --header allows to list them."
+    )
 
 
 @pytest.mark.parametrize("columns", [None, ["x"], ["x", "y"]])
@@ -150,7 +154,7 @@ def test_records_are_counted_as_csv_counts_them(tmp_path):
         ("x,y\n1,\N{FULLWIDTH DIGIT TWO}\n", "a.csv could not be read as a table of numbers."),
         ('x,y\n1,"2\x1f3"\n', "a.csv holds text, not numbers, in column 2 (the first is 1"),
         ('x,y\n1,"2,3"\n', "a.csv holds text, not numbers, in column 2 (the first is 1"),
-        ('x\n1\n""\n2\n', "a.csv has empty cells in x: fill or drop them."),
+        ('x\n1\n""\n2\n', "a.csv has empty cells in x: texts, categories, dates and gaps are"),
     ],
 )
 def test_what_is_wrong_with_a_table_is_told_rightly(text, sentence, tmp_path):

@@ -43,7 +43,9 @@ def test_columns_and_targets(tmp_path):
     np.testing.assert_array_equal(table.targets, ROWS[:, 1])
     rest = read_table(path, target="b")
     assert rest.names == ("a", "c")
-    assert error_of(path, columns=["d"]) == "a.csv has no column 'd'; its first line has 3 names."
+    assert error_of(path, columns=["d"]) == (
+        "a.csv has no column 'd'; its first line has 3 names, and --header allows to list them."
+    )
     assert "cannot be one of the columns" in error_of(path, columns=["b"], target="b")
 
 
@@ -62,8 +64,11 @@ def test_labels_keep_their_kind(tmp_path):
         ("\n\n", "a.csv is empty."),
         ("x,y\n", "a.csv has no rows below the names of its columns."),
         (f"x,name,town\n1,{SECRET},Ulm\n", "a.csv holds text, not numbers, in column 2, 3 (the"),
-        ("x,y\n1,\n2,3\n", "a.csv has empty cells in y: fill or drop them."),
-        ("x,y\n1,nan\n2,3\n", "a.csv holds NaN or infinite numbers in y: fill"),
+        (
+            "x,y\n1,\n2,3\n",
+            "a.csv has empty cells in y: texts, categories, dates and gaps are read by a",
+        ),
+        ("x,y\n1,nan\n2,3\n", "a.csv holds NaN or infinite numbers in y: texts, categories"),
         ("x,y\n1,2\n1,2,3\n4,oh\n", "the lines of a.csv have different numbers of cells"),
         (f"x;name\n1;{SECRET}\n", "a.csv has one column only, and its first line looks"),
         ("x,x\n1,2\n", "the first line of a.csv must name every column"),
@@ -86,7 +91,14 @@ def test_separators_quotes_and_encodings(tmp_path):
     (tmp_path / "b.tsv").write_text("x\ty\n1\t2\n")
     assert read_table(str(tmp_path / "b.tsv")).rows.tolist() == [[1, 2]]
     path.write_bytes(b"x,y\n1,\xff\xfe\n")
-    assert error_of(path) == "a.csv is not UTF-8 text."
+    assert error_of(path) == (
+        "a.csv is not UTF-8 text: say how its letters are stored, --encoding latin-1 or --encoding "
+        "cp1252 (Windows), say."
+    )
+    path.write_bytes("größe,y\n1,2\n".encode("cp1252"))
+    assert read_table(str(path), encoding="Windows-1252").names == ("größe", "y")
+    with pytest.raises(ValueError, match="unknown --encoding 'klingon'; known are utf-8, ascii"):
+        read_table(str(path), encoding="klingon")
 
 
 def test_a_whole_row_of_a_thousand_is_not_a_name(tmp_path):
@@ -134,7 +146,7 @@ def test_parquet(tmp_path):
     np.testing.assert_array_equal(table.rows[:, :2], ROWS[:, [0, 2]])
     assert "holds text, not numbers, in name" in error_of(tmp_path / "a.parquet")
     pd.DataFrame({"a": [1.0, None], "b": [1, 2]}).to_parquet(tmp_path / "b.parquet")
-    assert "in a: fill or drop" in error_of(tmp_path / "b.parquet")
+    assert "in a: texts, categories" in error_of(tmp_path / "b.parquet")
     (tmp_path / "c.parquet").write_bytes(b"PAR1 or so")
     assert "is not a parquet file" in error_of(tmp_path / "c.parquet")
 

@@ -228,7 +228,10 @@ def test_a_value_that_did_not_pass_the_curator_is_caught():
 
 @simulated
 def test_structure_is_found():
-    """Best possible error 0.5 (the noise); the users' means alone give 0.8."""
+    """Best possible error 0.5 (the noise); the users' means alone give 0.82.
+
+    Facts of this seed: 0.581 without noise, 0.599 at epsilon 1.
+    """
     data = make_ratings(4000, 40, 2, ratings_per_user=20)
     errors = {}
     for epsilon in (1.0, 10.0, math.inf):
@@ -236,9 +239,9 @@ def test_structure_is_found():
         errors[epsilon] = -model.fit(data.train).score(data.train, data.test)
     means = np.array([row.data.mean() if row.nnz else 3.0 for row in data.train])
     alone = rmse(np.repeat(means[:, None], 40, axis=1), data.test)
-    assert errors[math.inf] < errors[1.0] + 0.005
-    assert errors[math.inf] < 0.8 * alone
-    assert errors[1.0] < 0.85 * alone
+    assert errors[math.inf] < errors[1.0]
+    assert errors[math.inf] < 0.73 * alone
+    assert errors[1.0] < 0.75 * alone
 
 
 @simulated
@@ -246,7 +249,7 @@ def test_the_bias_is_that_of_the_items():
     data = make_ratings(5000, 12, 1, ratings_per_user=8, popularity=0.0)
     model = make(max_ratings_per_user=12, epsilon=5.0, random_state=0).fit(data.train)
     centred = data.item_bias - data.item_bias.mean()
-    assert np.corrcoef(model.item_bias_, centred)[0, 1] > 0.98
+    assert np.corrcoef(model.item_bias_, centred)[0, 1] > 0.995  # 0.998
 
 
 def test_the_number_of_factors_is_limited(small):
@@ -312,6 +315,8 @@ def test_all_forms_of_input_are_the_same_table(seed):
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(seed)
     table = table_of(random_users(rng, 30))
+    # Which ratings of a long row are kept is a hash of the row: float32 must not change a digit.
+    table.data = table.data.astype(np.float32).astype(float)
     model = make(epsilon=math.inf, random_state=0)
     expected = clone(model).fit(table).predict(table)
     dense = np.full(table.shape, np.nan)
@@ -332,13 +337,13 @@ def test_all_forms_of_input_are_the_same_table(seed):
         clone(model).fit(table.astype(np.float32)),
     ]
     for fitted in forms:
-        np.testing.assert_allclose(fitted.predict(table), expected, atol=1e-3)
+        np.testing.assert_array_equal(fitted.predict(table), expected)
     listed = clone(model).fit_triples(*triples, items=names)
     framed = clone(model).fit_frame(frame, items=names)
     assert listed.item_ids_ == framed.item_ids_ == tuple(names)
     np.testing.assert_allclose(framed.item_bias_, listed.item_bias_)
     if np.diff(table.indptr).all():
-        np.testing.assert_allclose(listed.item_bias_, forms[0].item_bias_, atol=1e-6)
+        np.testing.assert_allclose(listed.item_bias_, forms[0].item_bias_, rtol=0, atol=1e-12)
 
 
 def test_of_two_ratings_the_later_counts():

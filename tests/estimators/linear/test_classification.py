@@ -11,6 +11,8 @@ from veilspan.losses.linear import SmoothedHinge
 from veilspan.solvers.linear.gradient_descent import GradientDescent
 
 EXACT = {"feature_range": (LOW, HIGH), "epsilon": math.inf, "solver": "gd"}
+#: Where both minimisers stop: scores, up to 22, differ by 5e-6 at most.
+STOPPED = 2e-5
 NAMES = np.array(["no", "perhaps", "yes"])
 
 
@@ -22,14 +24,14 @@ def test_without_noise_it_is_scikit_learns_logistic_regression(cuts, weight):
     ours = LogisticRegression(C=20.0, class_weight=weight, **EXACT).fit(x, y)
     plain = PlainLogistic(C=20.0, tol=1e-10, class_weight=weight, max_iter=5000).fit(scaled(x), y)
     np.testing.assert_allclose(
-        ours.decision_function(x), plain.decision_function(scaled(x)), atol=1e-4
+        ours.decision_function(x), plain.decision_function(scaled(x)), atol=STOPPED
     )
-    np.testing.assert_allclose(ours.predict_proba(x), plain.predict_proba(scaled(x)), atol=1e-4)
+    np.testing.assert_allclose(ours.predict_proba(x), plain.predict_proba(scaled(x)), atol=STOPPED)
     np.testing.assert_array_equal(ours.predict(x), plain.predict(scaled(x)))
     np.testing.assert_array_equal(ours.classes_, plain.classes_)
     assert ours.coef_.shape == plain.coef_.shape
     assert ours.intercept_.shape == plain.intercept_.shape
-    np.testing.assert_allclose(ours.coef_ * DIVISOR, plain.coef_, atol=1e-4)
+    np.testing.assert_allclose(ours.coef_ * DIVISOR, plain.coef_, atol=STOPPED)
     assert ours.score(x, y) == plain.score(scaled(x), y)
 
 
@@ -70,7 +72,7 @@ def test_without_noise_linear_svc_is_the_penalised_hinge(weight):
         return value, 10.0 * rows.T @ (factors * hinge.slope(u, signs)) + inside
 
     best = scipy_minimize(objective, np.zeros(5), jac=True, method="BFGS", options={"gtol": 1e-7})
-    np.testing.assert_allclose(ours.decision_function(x), rows @ best.x, atol=1e-3)
+    np.testing.assert_allclose(ours.decision_function(x), rows @ best.x, atol=STOPPED)
 
 
 def test_labels_of_any_kind_come_back():
@@ -175,7 +177,7 @@ def test_log_probabilities_do_not_overflow():
 @pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPrivateWarning")
 @pytest.mark.parametrize("kind", [LogisticRegression, LinearSVC])
 def test_private_accuracy(kind):
-    """Eight seeded fits on 5000 rows at epsilon 1: a simulation, so it repeats."""
+    """Eight seeded fits on 5000 rows at epsilon 1: a simulation, so it repeats; nothing is lost."""
     x, scores = table(5000)
     y = scores > 0.1
     best = (y == (scaled(x) @ [4.0, -2.0, 1.0, 0.0] > -0.1)).mean()
@@ -183,4 +185,4 @@ def test_private_accuracy(kind):
         kind(feature_range=(LOW, HIGH), solver="gd", random_state=seed).fit(x, y).score(x, y)
         for seed in range(8)
     ]
-    assert np.mean(found) > best - 0.03
+    assert np.mean(found) > best - 0.005

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from veilspan.curator.mapped_rows import KEPT_BYTES, map_rows
+from veilspan.curator.mapped_rows import KEPT_BYTES
 from veilspan.curator.rows import Block, Rows
 from veilspan.estimators.linear.feature_bounds import FeatureBounds, checked_ranges
 
@@ -128,9 +128,9 @@ def test_bad_ranges(given_range, message):
 def test_rows_are_mapped_once_if_small_and_block_by_block_if_not(make, monkeypatch):
     x = np.random.default_rng(0).normal(size=(9000, 3))
     row_map = bounds([-1] * 3, [1] * 3, None, "zero").map_for(3, make is not np.asarray)
-    whole = map_rows(Rows(make(x), np.arange(9000.0)), row_map, 4)
+    whole = Rows(make(x), np.arange(9000.0)).mapped(row_map, 4)
     monkeypatch.setattr("veilspan.curator.mapped_rows.KEPT_BYTES", 0)
-    lazy = map_rows(Rows(make(x), np.arange(9000.0)), row_map, 4)
+    lazy = Rows(make(x), np.arange(9000.0)).mapped(row_map, 4)
     assert type(whole) is Rows
     assert type(lazy) is not Rows
     assert 8 * x.size < KEPT_BYTES

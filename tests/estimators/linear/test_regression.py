@@ -17,6 +17,8 @@ from veilspan.privacy.budget import Budget
 
 EXACT = {**REGRESSION, "epsilon": math.inf, "solver": "gd"}
 MIDDLE, HALF = 5.0, 25.0
+#: Where both minimisers stop: predictions, up to 21, differ by 2e-7 at most.
+STOPPED = 2e-6
 
 
 def regression_table(n=400):
@@ -41,9 +43,9 @@ def test_without_noise_it_is_scikit_learns(ours, theirs):
     ours.fit(x, y)
     theirs.fit(scaled(x), (y - MIDDLE) / HALF)
     np.testing.assert_allclose(
-        ours.predict(x), MIDDLE + HALF * theirs.predict(scaled(x)), atol=1e-4
+        ours.predict(x), MIDDLE + HALF * theirs.predict(scaled(x)), atol=STOPPED
     )
-    np.testing.assert_allclose(ours.coef_ * DIVISOR / HALF, theirs.coef_, atol=1e-4)
+    np.testing.assert_allclose(ours.coef_ * DIVISOR / HALF, theirs.coef_, atol=STOPPED)
     assert ours.coef_.shape == theirs.coef_.shape
     assert isinstance(ours.intercept_, float)
 
@@ -54,7 +56,7 @@ def test_without_noise_huber_is_scikit_learns_at_its_scale():
     y[:20] += 12.0
     theirs = plain.HuberRegressor(alpha=0.0, tol=1e-9, max_iter=5000).fit(scaled(x), y)
     ours = HuberRegressor(threshold=1.35 * theirs.scale_, **EXACT).fit(x, y)
-    np.testing.assert_allclose(ours.predict(x), theirs.predict(scaled(x)), atol=1e-3)
+    np.testing.assert_allclose(ours.predict(x), theirs.predict(scaled(x)), atol=5e-5)
     squares = LinearRegression(**EXACT).fit(x, y)
     assert np.abs(squares.predict(x) - theirs.predict(scaled(x))).max() > 0.1
 
@@ -63,7 +65,7 @@ def test_without_an_intercept_targets_are_not_shifted():
     x, y = regression_table()
     ours = LinearRegression(**{**EXACT, "center": "zero"}, fit_intercept=False).fit(x, y)
     theirs = plain.LinearRegression(fit_intercept=False).fit(x, y)
-    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=STOPPED)
     assert ours.intercept_ == 0.0
 
 
@@ -116,11 +118,11 @@ def test_bad_parameters(kind, changes, message):
 
 @pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPrivateWarning")
 def test_private_accuracy():
-    """Eight seeded fits on 20,000 rows at epsilon 1: a simulation, so it repeats."""
+    """Eight seeded fits on 20,000 rows at epsilon 1: a simulation, so it repeats; 2e-5 is lost."""
     x, y = regression_table(20_000)
     best = plain.LinearRegression().fit(x, y).score(x, y)
     tight = {"feature_range": (LOW, HIGH), "target_range": (-20, 30), "solver": "gd"}
     found = [
         LinearRegression(**tight, random_state=seed).fit(x, y).score(x, y) for seed in range(8)
     ]
-    assert np.mean(found) > best - 0.05
+    assert np.mean(found) > best - 1e-3

@@ -23,6 +23,8 @@ from veilspan.geometry import (
 )
 from veilspan.geometry.errors import UnavailableOperationError
 
+#: The largest gradient that descents without noise may leave: they stop near 1e-13.
+STOPPED = 1e-11
 METRICS = ("affine-invariant", "bures-wasserstein", "log-euclidean")
 
 
@@ -47,12 +49,12 @@ def spread_points(m, count=40, length=0.5):
 @pytest.mark.parametrize("metric", METRICS)
 def test_log_normal_matrices(metric):
     m, points = SPD(11, metric=metric), make_spd(1000, 11).points
-    assert left_over(m, exact_mean(m, points), points) < 1e-9
+    assert left_over(m, exact_mean(m, points), points) < STOPPED
 
 
 def test_the_sample_mean_of_pairs_is_known():
     sample = make_spd(200, 5, paired=True)
-    assert SPD(5).dist(exact_mean(SPD(5), sample.points), sample.center) < 1e-8
+    assert SPD(5).dist(exact_mean(SPD(5), sample.points), sample.center) < STOPPED
 
 
 @pytest.mark.parametrize("name", WITH_LOG)
@@ -60,7 +62,7 @@ def test_every_manifold_with_a_logarithm(name):
     m, points = WITH_LOG[name], spread_points(WITH_LOG[name])
     mean = exact_mean(m, points)
     assert m.contains(mean)
-    assert left_over(m, mean, points) < 1e-9
+    assert left_over(m, mean, points) < STOPPED
 
 
 @pytest.mark.skipif(not PYTHON.exists(), reason="no oracle environment, see test_oracles.py")
@@ -100,7 +102,7 @@ def test_congruent_matrices_have_the_congruent_mean():
     turned = g @ points @ g.T
     turned = (turned + np.swapaxes(turned, 1, 2)) / 2
     expected = g @ exact_mean(SPD(4), points) @ g.T
-    assert SPD(4).dist(exact_mean(SPD(4), turned), expected) < 1e-8
+    assert SPD(4).dist(exact_mean(SPD(4), turned), expected) < STOPPED
 
 
 def test_the_two_models_of_hyperbolic_space_agree():
@@ -149,6 +151,7 @@ def test_all_forms_of_one_table_give_one_mean():
     exact = private(points)
     for same in (points.reshape(50, 9), points.tolist(), np.asfortranarray(points)):
         np.testing.assert_array_equal(private(same), exact)
+    # What float32 loses, 1e-7 a point, is below a step of the grid of answers.
     np.testing.assert_allclose(private(points.astype(np.float32)), exact, atol=1e-5)
     points.flags.writeable = False
     before = points.copy()

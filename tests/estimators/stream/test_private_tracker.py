@@ -75,7 +75,8 @@ def test_a_seed_gives_every_block_noise_of_its_own(simulate):
     first = tracker._private_.belief.moment
     tracker.partial_fit(np.zeros((BLOCK_SIZE, WIDTH)))
     second = 2 * tracker._private_.belief.moment - first
-    assert abs(np.corrcoef(first.ravel(), second.ravel())[0, 1]) < 0.9
+    # 78 normals, those off the diagonal twice: a correlation of 0.16 in the mean square; 0.30 here.
+    assert abs(np.corrcoef(first.ravel(), second.ravel())[0, 1]) < 0.7
 
 
 def test_a_block_that_was_not_private_spoils_the_stream():
@@ -93,7 +94,7 @@ def test_infinite_epsilon_is_the_same_method_without_noise():
     one, two = (make(epsilon=math.inf).fit(rows) for _ in range(2))
     np.testing.assert_array_equal(one.components_, two.components_)
     assert not one.privacy_.private
-    assert error(one, truth(0)) < 0.01
+    assert error(one, truth(0)) < 0.006  # 0.0042 of these rows
 
 
 def test_a_large_delta_is_warned_about():

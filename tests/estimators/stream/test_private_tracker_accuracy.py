@@ -1,4 +1,8 @@
-"""How well a private tracker follows."""
+"""How well a private tracker follows.
+
+Rows and noise are seeded: bounds are facts of those seeds, half as large again as what was measured
+or more, unless a docstring says what theory asks for.
+"""
 
 import math
 import warnings
@@ -25,7 +29,10 @@ def simulate():
 
 @pytest.mark.parametrize("noise", [0.1, 1.0])
 def test_more_blocks_are_better_than_one(noise, simulate):
-    """Sixteen blocks would halve the error twice by averaging alone; asked for is once."""
+    """Sixteen blocks would halve the error twice by averaging alone; asked for is once.
+
+    Measured: 0.07 of the error under little noise, 0.27 under much.
+    """
     errors, singles = [], []
     for seed in range(3):
         subspace, rng = truth(seed), np.random.default_rng([seed, 2])
@@ -46,11 +53,14 @@ def test_rows_near_the_subspace_are_worth_more_than_averaging(simulate):
     tracker = simulate(epsilon=1.0)
     first = error(tracker.partial_fit(draw(subspace, BLOCK_SIZE, rng, 0.02)), subspace)
     last = error(tracker.partial_fit(draw(subspace, 15 * BLOCK_SIZE, rng, 0.02)), subspace)
-    assert last < 0.1 * first
+    assert last < 0.03 * first  # 0.011
 
 
 def test_tilts_are_averaged(simulate):
-    """From 4 to 40 blocks the error falls by the root of 10 on average; asked for is half."""
+    """From 4 to 40 blocks the error falls by the root of 10 on average; asked for is half.
+
+    Measured: 0.27.
+    """
     early, late = [], []
     for seed in range(3):
         subspace, rng = truth(seed), np.random.default_rng([seed, 4])
@@ -71,7 +81,7 @@ def test_it_follows_a_subspace_that_drifts(simulate):
         tracker.partial_fit(draw(subspace, BLOCK_SIZE, rng))
         errors.append(error(tracker, subspace))
     gone = float(np.sin(principal_angles(start, subspace)).max())
-    assert np.mean(errors[10:]) < 0.25 * gone
+    assert np.mean(errors[10:]) < 0.06 * gone  # 0.033
 
 
 @pytest.mark.parametrize("noise", [0.1, 1.0])
@@ -82,7 +92,7 @@ def test_it_finds_a_subspace_that_jumps(noise, simulate):
     assert tracker.n_changes_ == 0
     tracker.partial_fit(draw(truth(1), 8 * BLOCK_SIZE, rng, noise))
     assert tracker.n_changes_ == 1
-    assert error(tracker, truth(1)) < 0.1
+    assert error(tracker, truth(1)) < 0.07  # 0.005 and 0.041
 
 
 def test_many_columns_need_no_square_matrix(simulate, monkeypatch):
@@ -97,14 +107,14 @@ def test_many_columns_need_no_square_matrix(simulate, monkeypatch):
     subspace, rng = truth(0, width=60, rank=3), np.random.default_rng(0)
     tracker = simulate(rank=3, block_size=3000)
     tracker.partial_fit(draw(subspace, 5 * 3000, rng, 1.0))
-    assert error(tracker, subspace) < 0.1  # from an arbitrary start
+    assert error(tracker, subspace) < 0.06  # 0.033, from an arbitrary start
 
 
 def test_gaps_are_filled_from_what_is_public(simulate):
     rng = np.random.default_rng(0)
     rows = draw(truth(0), 20 * BLOCK_SIZE, rng)
     rows[rng.random(rows.shape) < 0.4] = np.nan
-    assert error(simulate(epsilon=4.0).partial_fit(rows), truth(0)) < 0.05
+    assert error(simulate(epsilon=4.0).partial_fit(rows), truth(0)) < 0.02  # 0.011
 
 
 @pytest.mark.parametrize("noise", [0.1, 1.0])
@@ -114,7 +124,7 @@ def test_coordinates_go_on_without_a_break(noise, simulate):
     for _ in range(5):
         before = tracker.components_
         tracker.partial_fit(draw(truth(0), BLOCK_SIZE, rng, noise))
-        np.testing.assert_allclose(before @ tracker.components_.T, np.eye(RANK), atol=0.2)
+        np.testing.assert_allclose(before @ tracker.components_.T, np.eye(RANK), atol=0.01)  # 0.002
         np.testing.assert_allclose(
             tracker.components_ @ tracker.components_.T, np.eye(RANK), atol=1e-12
         )

@@ -147,10 +147,12 @@ def test_missing_entries_are_filled_in():
     tracker = SubspaceTracker(3, step="greedy").fit(planted(rng, truth, 1000, missing=0.3))
     rows = planted(rng, truth, 20)
     gaps = np.where(rng.random(rows.shape) < 0.5, np.nan, rows)
-    np.testing.assert_allclose(tracker.impute(gaps), rows, atol=1e-8)
+    # Greedy steps without noise end at rounding.
+    np.testing.assert_allclose(tracker.impute(gaps), rows, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(tracker.impute(rows), rows)
-    np.testing.assert_allclose(tracker.transform(gaps), tracker.transform(rows), atol=1e-8)
-    np.testing.assert_allclose(tracker.inverse_transform(tracker.transform(rows)), rows, atol=1e-8)
+    np.testing.assert_allclose(tracker.transform(gaps), tracker.transform(rows), rtol=0, atol=1e-12)
+    there_and_back = tracker.inverse_transform(tracker.transform(rows))
+    np.testing.assert_allclose(there_and_back, rows, rtol=0, atol=1e-12)
     assert np.all(tracker.transform(np.full((1, 40), np.nan)) == 0)
 
 
@@ -184,7 +186,7 @@ def test_forgetting_follows_a_drift():
         now = np.cos(t / 100) * truth + np.sin(t / 100) * aside
         rows = planted(rng, now, 10, 0.05)
         errors = [frobenius_discrepancy(x.partial_fit(rows).components_, now) for x in trackers]
-    assert errors[1] < 0.1
+    assert errors[1] < 0.04  # 0.022; without forgetting 2.3
     assert errors[1] < errors[0]
 
 

@@ -25,7 +25,7 @@ def test_without_noise_it_is_scikit_learns_pca(seed, d, n):
     k = min(len(plain.components_), n - 1)
     signs = np.sign(np.sum(ours.components_[:k] * plain.components_[:k], axis=1))
     np.testing.assert_allclose(
-        signs[:, None] * ours.components_[:k], plain.components_[:k], atol=1e-5
+        signs[:, None] * ours.components_[:k], plain.components_[:k], atol=1e-8
     )
     np.testing.assert_allclose(
         ours.explained_variance_[:k] * n / (n - 1), plain.explained_variance_[:k], rtol=1e-8
@@ -43,7 +43,10 @@ def test_the_private_centre_without_noise_is_the_mean():
 
 @simulated
 def test_accuracy_on_the_haystack():
-    """Mean error of 20 fits at (2000, 20, 2), epsilon 0.8: 0.042 in benchmarks/pca.py."""
+    """Mean error of 20 fits at (2000, 20, 2), epsilon 0.8: 0.042 in benchmarks/pca.py.
+
+    0.0414 of these seeds, with a standard error near 0.0015.
+    """
     errors = []
     for seed in range(20):
         data = make_haystack(2000, 20, 2, random_state=seed)
@@ -55,10 +58,13 @@ def test_accuracy_on_the_haystack():
 @simulated
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
 def test_noise_of_the_right_size_reaches_the_variances(neighbors):
-    """On a table of zeros the largest eigenvalue is that of the noise: about its edge."""
+    """On a table of zeros the largest eigenvalue is that of the noise: about its edge.
+
+    Tracy and Widom: 0.97 of the edge in the mean, standard deviation 0.03; here 1.004 and 0.968.
+    """
     x = np.zeros((1000, 100))
     fitted = PCA(1, epsilon=1.0, neighbors=neighbors, random_state=0).fit(x)
-    assert 0.8 < fitted.explained_variance_[0] / fitted.noise_edge_ < 1.1
+    assert 0.85 < fitted.explained_variance_[0] / fitted.noise_edge_ < 1.1
 
 
 def test_rows_above_the_bound_are_scaled_down():

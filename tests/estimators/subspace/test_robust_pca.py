@@ -13,6 +13,10 @@ from veilspan.solvers.subspace.recursive_spherical import RecursiveSpherical
 
 simulated = pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPrivateWarning")
 
+#: Errors are log10 of squared distances. They are facts of fixed seeds; what was measured stands
+#: beside each bound: at worst -4.9 for these two.
+WORST_NOISY, WORST_EXACT = -4.5, -4.5
+
 
 @pytest.fixture(scope="module")
 def data():
@@ -23,14 +27,16 @@ def data():
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_finds_the_subspace(solver, data):
     fitted = RobustPCA(2, epsilon=4.0, solver=solver, random_state=0).fit(data.rows)
-    assert log10_squared_angle_distance(data.subspace, fitted.components_) < -2.3
+    assert log10_squared_angle_distance(data.subspace, fitted.components_) < WORST_NOISY
     assert fitted.privacy_.verify()
 
 
+@simulated
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_runs_without_noise(solver, data):
-    fitted = RobustPCA(2, epsilon=math.inf, solver=solver).fit(data.rows)
-    assert log10_squared_angle_distance(data.subspace, fitted.components_) < -2.8
+    """Seeded all the same: some take samples, whose coins would be new in every run."""
+    fitted = RobustPCA(2, epsilon=math.inf, solver=solver, random_state=0).fit(data.rows)
+    assert log10_squared_angle_distance(data.subspace, fitted.components_) < WORST_EXACT
 
 
 def test_the_length_of_rows_does_not_count(data):
@@ -43,7 +49,7 @@ def test_zero_rows_count_as_rows_and_change_nothing_else(data):
     padded = np.vstack([data.rows, np.zeros((500, 10))])
     one, two = (RobustPCA(2, epsilon=math.inf).fit(x) for x in (data.rows, padded))
     assert two.spectrum_.sum() == pytest.approx(4000 / 4500)
-    assert squared_angle_distance(one.components_, two.components_) < 1e-3
+    assert squared_angle_distance(one.components_, two.components_) < 1e-10  # 2e-13: other scales
 
 
 def test_a_public_centre_is_subtracted(data):
@@ -52,7 +58,7 @@ def test_a_public_centre_is_subtracted(data):
     two = RobustPCA(2, epsilon=math.inf, center=shift).fit(data.rows + shift)
     assert squared_angle_distance(one.components_, two.components_) < 1e-12
     np.testing.assert_allclose(
-        two.transform(data.rows + shift), one.transform(data.rows), atol=1e-6
+        two.transform(data.rows + shift), one.transform(data.rows), atol=1e-12
     )
 
 
@@ -61,9 +67,9 @@ def test_pairs_find_an_affine_subspace_without_a_centre():
     data = make_haystack(20_000, 10, 2, inlier_share=0.8, noise=0.02)
     moved = data.rows + 5.0
     found = RobustPCA(2, epsilon=2.0, center="pairs", random_state=1).fit(moved)
-    assert log10_squared_angle_distance(data.subspace, found.components_) < -3
+    assert log10_squared_angle_distance(data.subspace, found.components_) < -5.5  # -6.1
     lost = RobustPCA(2, epsilon=2.0, random_state=1).fit(moved)
-    assert log10_squared_angle_distance(data.subspace, lost.components_) > -1
+    assert log10_squared_angle_distance(data.subspace, lost.components_) > -0.5  # 0.15
     assert found.plan(20_000, 10).n_rows == 10_000
 
 
@@ -85,8 +91,8 @@ def test_a_private_centre():
     data = make_haystack(20_000, 8, 2, inlier_share=0.9, noise=0.05)
     moved = data.rows + 0.5
     fitted = RobustPCA(2, epsilon=2.0, center="private", row_norm=3.0, random_state=0).fit(moved)
-    np.testing.assert_allclose(fitted.mean_, 0.5, atol=0.05)
-    assert log10_squared_angle_distance(data.subspace, fitted.components_) < -2.5
+    np.testing.assert_allclose(fitted.mean_, 0.5, rtol=0, atol=0.01)  # 0.003 off
+    assert log10_squared_angle_distance(data.subspace, fitted.components_) < -5.5  # -6.3
 
 
 def test_scores_tell_outliers(data):

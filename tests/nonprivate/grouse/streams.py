@@ -1,4 +1,4 @@
-"""Streams with known truth."""
+"""Streams with known truth, from fixed seeds: errors in this folder's tests are facts of them."""
 
 import numpy as np
 

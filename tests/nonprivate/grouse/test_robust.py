@@ -27,7 +27,7 @@ def test_wild_entries_do_little(kind, missing):
         update_block(basis, rows, step=NoisyStep(), robust=robust)
         errors[robust] = frobenius_discrepancy(basis, truth)
         assert departure(basis) < 1e-12
-    assert errors[kind] < 0.01 < 0.3 < errors[None]
+    assert errors[kind] < 0.01 < 1.5 < errors[None]  # 2.3 and 2.7
 
 
 def test_a_burst_of_wild_rows_is_ignored():
@@ -53,7 +53,7 @@ def test_huber_follows_a_burst_less_far():
         memory = update_block(basis, rows, step=NoisyStep(), robust=robust).memory
         update_block(basis, burst, step=NoisyStep(), memory=memory, robust=robust)
         errors.append(frobenius_discrepancy(basis, truth))
-    assert errors[1] < 0.05 * errors[0]
+    assert errors[1] < 0.01 * errors[0]  # 0.005
 
 
 @everyone
@@ -64,7 +64,7 @@ def test_a_subspace_that_has_moved_is_accepted_in_the_end(kind):
     memory = update_block(basis, planted(rng, truth, 400, 1e-3), **options).memory
     moved = random_basis(50, 3, rng)
     update_block(basis, planted(rng, moved, 600, 1e-3), memory=memory, **options)
-    assert frobenius_discrepancy(basis, moved) < 1e-3
+    assert frobenius_discrepancy(basis, moved) < 1e-4  # 2e-5
 
 
 @everyone
@@ -76,7 +76,7 @@ def test_without_wild_entries_little_is_lost(kind):
         basis = start.copy()
         update_block(basis, rows, step=NoisyStep(), robust=robust)
         errors.append(frobenius_discrepancy(basis, truth))
-    assert errors[1] < 1.5 * errors[0]
+    assert errors[1] < 1.1 * errors[0]  # 0.96
 
 
 def test_fits_against_linear_programming():
@@ -96,10 +96,10 @@ def test_fits_against_linear_programming():
         b_eq=values,
         bounds=[(None, None)] * d + [(0, None)] * (2 * n),
     )
-    assert np.abs(values - found @ frame).sum() < 1.02 * program.fun
+    assert np.abs(values - found @ frame).sum() < 1.001 * program.fun  # reweighting stops at 1.0003
     huber = _huber(frame, values, solve, 0.1)
     pull = frame @ np.clip(values - huber @ frame, -0.2, 0.2)
-    assert np.linalg.norm(pull) < 1e-4 * np.linalg.norm(huber)
+    assert np.linalg.norm(pull) < 1e-6 * np.linalg.norm(huber)
 
 
 @everyone

@@ -72,8 +72,9 @@ def test_the_query_keeps_its_contract(relation, weights, make_rows):
         make_rows=make_rows,
         steps=60,
     )
-    assert report.add_remove > 0.98
-    assert report.replace_one > 0.9
+    # What the search, whose seed is fixed, reaches of the declared bounds: 1 and at least 0.93.
+    assert report.add_remove > 0.999
+    assert report.replace_one > 0.92
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -159,7 +160,7 @@ def test_packing_keeps_norms_and_inverts(seed, size):
     packed = pack_squares(users)
     np.testing.assert_allclose(np.linalg.norm(packed, axis=1), np.sum(users**2, axis=1))
     outer = np.einsum("ia,ib->iab", users, users)
-    np.testing.assert_allclose(unpack(packed, size), outer, atol=1e-14)
+    np.testing.assert_allclose(unpack(packed, size), outer, rtol=0, atol=1e-14)
 
 
 def test_the_place_in_the_block_plays_no_part():

@@ -88,9 +88,10 @@ def test_queries_keep_their_contract(center, make_rows, norm):
         reference=slow_covariance(rule, norm, 5),
         make_rows=make_rows,
     )
-    assert statistics.replace_one > 0.75
-    assert covariance.add_remove > 0.98
-    assert covariance.replace_one > 0.98
+    # What the search, whose seed is fixed, reaches of the declared bounds: 0.94, 0.9996, 0.999.
+    assert statistics.replace_one > 0.9
+    assert covariance.add_remove > 0.998
+    assert covariance.replace_one > 0.998
 
 
 def test_the_sensitivity_of_the_statistics_is_met():
@@ -168,7 +169,7 @@ def test_many_long_rows_are_chosen_from_like_few(monkeypatch):
 def test_the_kept_ratings_are_centred_by_their_own_mean():
     table = sparse.csr_array(np.array([[1.0, 2.0, 3.0, 9.0], [4.0, 4.0, 4.0, 4.0]]))
     kept = RatingRule(1.0, 5.0, 4).keep(Block(table))
-    np.testing.assert_allclose(kept.steps[:4] * 4 / LEVELS, [-1.75, -0.75, 0.25, 2.25], atol=1e-4)
+    np.testing.assert_array_equal(kept.steps[:4] * 4 / LEVELS, [-1.75, -0.75, 0.25, 2.25])
     np.testing.assert_array_equal(kept.steps[4:], 0)
 
 
@@ -177,7 +178,7 @@ def test_stored_zeros_are_ratings_and_empty_rows_are_not():
     query = ItemStatistics(RatingRule(0.0, 5.0, 4), 10.0)
     sums, counts = query.weighted_sum(query.prepare(Block(table), None), np.ones(2), None)
     np.testing.assert_array_equal(counts, [0, 1, 1, 0])
-    np.testing.assert_allclose(sums, [0, -2.5, 2.5, 0], atol=1e-4)
+    np.testing.assert_array_equal(sums, [0, -2.5, 2.5, 0])
 
 
 @given(st.integers(0, 10**6), st.sampled_from([3, 40, 300]), st.sampled_from([0.01, 0.3, 1.0]))
@@ -211,4 +212,5 @@ def test_rounding_costs_nothing_that_matters():
     x = table.toarray()
     x = x - x.mean(axis=1, keepdims=True)
     x *= np.minimum(1, 6.0 / np.linalg.norm(x, axis=1, keepdims=True))
+    # Half a step of 6 / NORM_STEPS an entry, towards zero: 0.0066 here.
     assert np.linalg.norm(rounded - x.T @ x) < 0.01 * np.linalg.norm(x.T @ x)

@@ -41,8 +41,8 @@ def test_the_contract_of_queries(count):
     report = check_query(
         query, 3, points=points, reference=slow_signs, make_rows=rows_with([-1, 1, 9])
     )
-    assert report.add_remove > 0.98
-    assert report.replace_one > 0.98
+    assert report.add_remove > 0.999
+    assert report.replace_one > 0.999
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,8 @@ def test_sums_are_differences_of_right_predictions():
     x, y = rng.standard_normal((200, 3)), rng.integers(0, 4, 200)
     gains = clipped_block_sum(CandidateGains(Multinomial(4), 3), Block(x, y), MATRICES)
     right = np.array([np.sum((x @ theta).argmax(axis=1) == y) for theta in MATRICES])
-    np.testing.assert_allclose(gains, right - right.mean(), atol=2)  # few margins on the ramp
+    # Margins on the ramp, 1 % wide, count in part: 0.34 in all of this seed.
+    np.testing.assert_allclose(gains, right - right.mean(), rtol=0, atol=0.5)
 
 
 def test_one_candidate_is_no_choice():

@@ -21,8 +21,9 @@ def slow_touch(row, point):
 def test_the_touching_moment_keeps_the_contract_of_queries():
     points = ((FRAME[:, :2], 1.0), (FRAME[:, :2], 0.2), (FRAME[:, :1], 0.01))
     report = check_query(TouchingMoment(1.3), 5, points=points, reference=slow_touch)
-    assert report.add_remove > 0.98
-    assert report.replace_one > 0.9
+    # What the search, whose seed is fixed, reaches of the declared bounds: 1 and 0.9998.
+    assert report.add_remove > 0.999
+    assert report.replace_one > 0.999
 
 
 @given(
@@ -45,5 +46,5 @@ def test_a_row_of_the_subspace_is_completed_to_itself():
     gaps = row.copy()
     gaps[[1, 4]] = np.nan
     done = complete_rows(gaps[None], FRAME[:, :2], 1.0, 1e-12)
-    np.testing.assert_allclose(done[0], row, atol=1e-9)
+    np.testing.assert_allclose(done[0], row, rtol=0, atol=1e-9)
     np.testing.assert_array_equal(complete_rows(gaps[None], None, 1.0, 1.0)[0], np.nan_to_num(gaps))

@@ -54,10 +54,11 @@ def test_rounds_and_factors_follow_from_public_numbers():
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_structure_is_found(weights):
     solver = ALSCompletion(item_weights=weights, rounds=4)
+    # Facts of fixed seeds: 0.69 to 0.71 without noise, 0.68 to 0.70 at epsilon 5.
     error, alone = errors(solver, n_components=4)
     assert error < 0.72 * alone
     error, alone = errors(solver, 5.0, n_components=4)
-    assert error < 0.8 * alone
+    assert error < 0.72 * alone
 
 
 def test_without_noise_it_comes_near_plain_least_squares():
@@ -67,7 +68,7 @@ def test_without_noise_it_comes_near_plain_least_squares():
     model = fitted(ALSCompletion(rounds=6), data.train, n_components=2)
     found = model.predict(data.train)[held.row, held.col]
     limits = [math.sqrt(np.mean((p - held.data) ** 2)) for p in (found, twin)]
-    assert limits[0] < limits[1] + 0.01
+    assert limits[0] < limits[1]  # 0.546 and 0.554
 
 
 def test_thousands_of_items_in_little_memory():

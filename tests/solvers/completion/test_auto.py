@@ -136,8 +136,8 @@ def test_factors_are_learned_and_help():
         for share in (1.0, None)
     )
     assert bias.item_factors_.shape == (30, 0)
-    # Tastes of 0.8 and noise of 0.5: knowing the tastes saves much more than a tenth.
-    assert both.score(data.train, data.test) > 0.9 * bias.score(data.train, data.test)
+    # Tastes of 0.8 and noise of 0.5: knowing the tastes saves more than a quarter, 0.29 here.
+    assert both.score(data.train, data.test) > 0.75 * bias.score(data.train, data.test)
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
@@ -184,7 +184,7 @@ def test_counts_are_drawn_to_their_mean_by_their_noise():
     np.testing.assert_array_equal(NoisyStatistics(sums, counts, 1, 0.0).smooth_counts(), counts)
     # Noise far above the spread leaves next to nothing of the differences.
     drawn = NoisyStatistics(sums, counts, 1, 1e3).smooth_counts()
-    np.testing.assert_allclose(drawn, 100, atol=0.1)
+    np.testing.assert_allclose(drawn, 100, rtol=0, atol=0.01)  # 0.005
     assert NoisyStatistics(sums, -counts, 1, 1.0).smooth_counts().min() > 0
     assert NoisyStatistics(sums, -counts, 1, 1.0).ratings_per_item() == 0
 

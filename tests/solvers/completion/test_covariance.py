@@ -25,7 +25,9 @@ def test_the_diagonal_plays_no_part(rank):
     factors = rng.standard_normal((60, rank))
     matrix = factors @ factors.T + np.diag(rng.uniform(-500, 500, 60))
     values, vectors = decompose_off_diagonal(matrix, rank, 60)
-    np.testing.assert_allclose((vectors.T * values) @ vectors, factors @ factors.T, atol=1e-3)
+    np.testing.assert_allclose(
+        (vectors.T * values) @ vectors, factors @ factors.T, rtol=0, atol=1e-10
+    )
 
 
 def test_inflation_is_removed_as_the_spiked_model_says():
@@ -49,7 +51,8 @@ def test_pure_noise_has_no_factors():
     for _ in range(20):
         values, vectors = np.linalg.eigh(symmetric_noise(rng, 200, 3.0))
         kept.append(keep_factors_above_noise(values[::-1][:5], vectors.T[::-1][:5], 3.0).shape[1])
-    assert np.mean(kept) < 0.5  # the largest eigenvalue fluctuates around the edge
+    # The largest eigenvalue fluctuates around the edge: one factor in 20 tables of this seed.
+    assert np.mean(kept) <= 0.2
     assert keep_factors_above_noise(np.zeros(2), np.eye(2, 5), 0.0).shape == (5, 0)
     assert keep_factors_above_noise(np.array([-1.0]), np.eye(1, 5), 0.0).shape == (5, 0)
 

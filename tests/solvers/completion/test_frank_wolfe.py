@@ -40,13 +40,14 @@ def test_without_noise_it_is_frank_wolfe():
     found = fitted(solver, data.train).item_factors_
     found = found / np.linalg.norm(found, axis=0)
     cosines = np.abs(np.sum(found * twin.item_factors, axis=0))
-    assert cosines.min() > 1 - 1e-3
+    assert cosines.min() > 1 - 1e-4  # 6e-5
 
 
 @pytest.mark.parametrize("local", STEPS)
 def test_structure_is_found(local):
     error, alone = errors(FrankWolfeCompletion(local=local))
     # Steps of 2/(t + 1) swing around the optimum in the first rounds; users' own steps do not.
+    # Facts of fixed seeds: 0.72 to 0.83 are measured.
     assert error < (0.85 if local == "classic" else 0.78) * alone
     error, alone = errors(FrankWolfeCompletion(local=local), 2.0)
     assert error < 0.85 * alone
@@ -65,12 +66,16 @@ def test_directions_of_pure_noise_are_not_used():
         for k in range(1, 4)
     ]
     # The largest eigenvalue of noise fluctuates around its edge: it may pass now and then.
-    assert np.mean([factors.shape[1] for factors in kept]) < 3
+    assert np.mean([factors.shape[1] for factors in kept]) <= 1  # never for these seeds
     assert fitted(FrankWolfeCompletion(), table).item_factors_.shape == (30, 0)
 
 
 def test_inflation_is_that_of_the_spiked_model():
-    """A spike of 3 half-edges at n = 800: the law holds up to a few n^-1/2."""
+    """A spike of 3 half-edges at n = 800.
+
+    Its eigenvalue is normal with a deviation of 1.8 % after the correction, the squared cosine that
+    follows from it has 0.004; more than five of each. The vector's own is within n^-1/2 = 0.035.
+    """
     rng = np.random.default_rng(0)
     n, std = 800, 0.3
     spike = 3 * math.sqrt(n * std**2 / 2)
@@ -80,8 +85,8 @@ def test_inflation_is_that_of_the_spiked_model():
     values, vectors = np.linalg.eigh(noisy)
     clean, cosine = undo_inflation(float(values[-1]), std, n)
     assert clean == pytest.approx(spike, rel=0.1)
-    assert cosine == pytest.approx(1 - 1 / 9, abs=0.03)
-    assert vectors[0, -1] ** 2 == pytest.approx(cosine, abs=0.05)
+    assert cosine == pytest.approx(1 - 1 / 9, abs=0.022)
+    assert vectors[0, -1] ** 2 == pytest.approx(cosine, abs=0.035)
     assert undo_inflation(-1.0, 0.0, 5) == (0.0, 0.0)
     assert undo_inflation(2.0, 0.0, 5) == (2.0, 1.0)
 

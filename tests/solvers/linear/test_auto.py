@@ -163,7 +163,7 @@ def test_events_are_those_of_the_choice_and_cost_the_budget(neighbors):
 def test_decisions_say_what_and_why():
     shown = AutoLinear().prepare(problem(), Budget(1.0, 1e-6), "add-remove").decisions
     assert "ObjectivePerturbation" in shown["chosen solver"]
-    assert shown["noise of a mean gradient (nu)"] == pytest.approx(0.00189, rel=0.01)
+    assert shown["noise of a mean gradient (nu)"] == pytest.approx(0.00189, abs=5e-6)
     assert "warning" not in shown
     loud = AutoLinear().prepare(problem(rows=100), Budget(0.1, 1e-6), "add-remove").decisions
     assert f"above {LOUD:g}" in loud["warning"]
@@ -190,9 +190,9 @@ def test_too_much_noise_is_said_and_enough_rows_are_silent():
 
 
 @SIMULATED
-@pytest.mark.parametrize(("rows", "epsilon", "least"), [(2000, 1.0, 0.85), (60_000, 1.0, 0.93)])
+@pytest.mark.parametrize(("rows", "epsilon", "least"), [(2000, 1.0, 0.96), (60_000, 1.0, 0.96)])
 def test_it_learns(rows, epsilon, least):
-    """Half of what a broken default would lose: chance is 0.5, without noise it is 0.95."""
+    """A fact of this seed: 0.971 for both."""
     x, y = table(rows)
     assert model(epsilon=epsilon).fit(x, y).score(x, y) > least
 

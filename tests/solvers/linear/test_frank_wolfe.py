@@ -42,8 +42,9 @@ def test_without_noise_it_ends_at_the_minimum(penalty):
     found = run(FrankWolfe(), problem(penalty), X, SIGNS).theta
     best = run(GradientDescent(), problem(penalty), X, SIGNS).theta
     assert penalty.value(found) == 0
-    assert abs(risk(found) - risk(best)) < 1e-5
-    np.testing.assert_allclose(found, best, atol=1e-2)
+    # Facts of this table: 1e-8 in the risk, and so about its root in the point, 7e-4.
+    assert abs(risk(found) - risk(best)) < 1e-7
+    np.testing.assert_allclose(found, best, atol=2e-3)
 
 
 @SETS
@@ -58,10 +59,10 @@ def test_the_rate_is_that_of_the_theorem(penalty):
 def test_an_intercept_has_an_interval_of_its_own():
     solver = FrankWolfe(300, intercept_radius=0.2)
     found = run(solver, problem(L1Ball(2.0), intercept=True), X, np.ones(N)).theta
-    assert found[-1] == pytest.approx(0.2, abs=1e-3)  # all targets are 1: as large as can be
+    assert found[-1] == pytest.approx(0.2, abs=1e-9)  # all targets are 1: as large as can be
     free = run(FrankWolfe(1500), problem(L1Ball(2.0), intercept=True), X, SIGNS).theta
     best = run(GradientDescent(), problem(L1Ball(2.0), intercept=True), X, SIGNS).theta
-    assert abs(risk(free) - risk(best)) < 1e-4
+    assert abs(risk(free) - risk(best)) < 1e-6  # 7e-8
 
 
 @pytest.mark.parametrize("penalty", [L1Ball(3.0), L2Ball(3.0), Simplex(3.0), Box(-1.0, 2.0)])
@@ -110,7 +111,10 @@ def test_sparse_rows_give_the_same():
 
 
 def test_averaged_gradients_find_the_signal_under_noise():
-    """One feature of 300 tells all: over 10 seeds the loss falls 5 times as far below log 2."""
+    """One feature of 300 tells all: over 10 seeds the loss falls 5 times as far below log 2.
+
+    By 0.038 for these seeds; without averages by less than 0.005, if at all.
+    """
     rng = np.random.default_rng(0)
     x = rng.choice([-1.0, 1.0], (400, 300)) / math.sqrt(300)
     y = np.sign(x[:, 5])

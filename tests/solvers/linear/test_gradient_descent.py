@@ -18,6 +18,8 @@ from veilspan.solvers.linear.base import LinearProblem, Needs, fits, require, sh
 from veilspan.solvers.linear.by_name import SOLVERS, linear_solver
 from veilspan.solvers.linear.gradient_descent import GradientDescent, StochasticGradient
 
+#: Where minimisers without noise stop: coefficients, up to 2.4, differ by 4e-8 at most.
+STOPPED = 4e-7
 RELATIONS = ("replace-one", "add-remove")
 X, TRUTH = table()
 N, P = X.shape
@@ -47,7 +49,7 @@ def test_logistic_regression():
     found = run(GradientDescent(), problem(losses.Logistic(), penalties.L2(0.01), width=P - 1,
                                            intercept=False), rows, y)  # fmt: skip
     peer = LogisticRegression(C=1 / (0.01 * N), fit_intercept=False, tol=1e-12, max_iter=5000)
-    np.testing.assert_allclose(found.theta, peer.fit(rows, y).coef_[0], atol=1e-5)
+    np.testing.assert_allclose(found.theta, peer.fit(rows, y).coef_[0], atol=STOPPED)
     assert "gradient" in found.stopped
 
 
@@ -60,7 +62,7 @@ def test_multinomial_regression():
     found = run(GradientDescent(), problem(losses.Multinomial(3), penalties.L2(0.02), width=P - 1,
                                            intercept=False), rows, y)  # fmt: skip
     peer = LogisticRegression(C=1 / (0.02 * N), fit_intercept=False, tol=1e-12, max_iter=5000)
-    np.testing.assert_allclose(found.theta, peer.fit(rows, y).coef_.T, atol=1e-5)
+    np.testing.assert_allclose(found.theta, peer.fit(rows, y).coef_.T, atol=STOPPED)
 
 
 def linear_peers():
@@ -84,7 +86,7 @@ def test_least_squares(name):
     y = np.clip(rows @ [1.0, 0.0, -0.5, 0.02] + 0.05 * HEAVY, -1, 1)
     found = run(GradientDescent(), problem(losses.Squared(), penalty, width=P - 1,
                                            intercept=False), rows, y)  # fmt: skip
-    np.testing.assert_allclose(found.theta, peer.fit(rows, y).coef_, atol=1e-5)
+    np.testing.assert_allclose(found.theta, peer.fit(rows, y).coef_, atol=STOPPED)
     if name == "lasso":
         assert (found.theta == 0).any()
 
@@ -111,7 +113,7 @@ def test_every_loss_with_an_intercept_that_is_not_penalised(name, form):
 
     best = minimize(objective(loss, penalty, y), np.zeros(P), jac=gradient, method="L-BFGS-B",
                     options={"ftol": 1e-16, "gtol": 1e-11, "maxiter": 10_000})  # fmt: skip
-    np.testing.assert_allclose(found.theta, best.x, atol=1e-5)
+    np.testing.assert_allclose(found.theta, best.x, atol=STOPPED)
 
 
 def test_constraints():
@@ -134,7 +136,7 @@ def test_constraints():
             jac=lambda t: X.T @ loss.slope(X @ t, y) / N, **held,
             options={"ftol": 1e-15, "maxiter": 1000},
         )  # fmt: skip
-        np.testing.assert_allclose(found.theta, best.x, atol=1e-5)
+        np.testing.assert_allclose(found.theta, best.x, atol=STOPPED)
         assert penalty.value(found.theta[:-1]) == 0
 
 
@@ -190,8 +192,8 @@ def test_sampled_descent_ends_near_the_minimum():
     best = run(GradientDescent(), problem(losses.Logistic(), penalty), X, SIGNS).theta
     solver = StochasticGradient(epochs=60, batch_rate=0.2, step=1.0)
     found = run(solver, problem(losses.Logistic(), penalty), X, SIGNS, epsilon=np.inf)
-    # Without privacy nothing is clipped; what is left is the fluctuation of samples.
-    assert np.linalg.norm(found.theta - best) < 0.25 * np.linalg.norm(best)
+    # Without privacy nothing is clipped; what is left is the fluctuation of samples: 0.011.
+    assert np.linalg.norm(found.theta - best) < 0.03 * np.linalg.norm(best)
 
 
 @pytest.mark.parametrize("neighbors", RELATIONS)
@@ -208,7 +210,7 @@ def test_private_descent_learns_where_there_are_rows_enough(solver, noise, neigh
     exact = run(GradientDescent(), asked, x, y, neighbors=neighbors).theta
     private = run(solver, asked, x, y, 2.0, neighbors, noise=noise).theta
     agree = np.mean((x @ exact > 0) == (x @ private > 0))
-    assert agree > 0.95
+    assert agree > 0.985  # 0.994 to 0.997 of these seeds
 
 
 def test_a_gradient_of_noise_is_shortened():
@@ -216,7 +218,7 @@ def test_a_gradient_of_noise_is_shortened():
     asked = problem(losses.Logistic(), penalties.NoPenalty(), 2)
     solver = GradientDescent(steps=5, step=1.0, clip=0.1, output="last")
     found = run(solver, asked, X[:2], SIGNS[:2], epsilon=0.01)
-    assert np.linalg.norm(found.theta) <= 0.5
+    assert np.linalg.norm(found.theta) <= 0.5  # five steps of 0.1; chance makes it 0.11
     assert all(entry["gradient"] == pytest.approx(0.1) for entry in found.trace)
     np.testing.assert_array_equal(shorten(np.array([1e300, 1e300]), 1.0), 0)
 
@@ -349,9 +351,8 @@ def test_a_clip_that_is_skipped_is_caught(name, neighbors, monkeypatch):
 
 
 def test_a_plan_without_the_event_is_refused():
-    class Curator:
-        class plan:
-            events = (GaussianEvent("other"),)
+    class plan:
+        events = (GaussianEvent("other"),)
 
     with pytest.raises(ValueError, match="no event named 'step'"):
-        planned_event(Curator, "step")
+        planned_event(plan, "step")

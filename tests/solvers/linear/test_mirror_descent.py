@@ -19,6 +19,8 @@ from veilspan.solvers.linear.mirror_descent import AcceleratedMirror, EntropyGeo
 
 X, TRUTH = table()
 N, P = X.shape
+#: Where minimisers without noise stop: coefficients, up to 2, differ by 5e-8 at most.
+STOPPED = 5e-7
 SIGNS = np.where(X @ (4 * TRUTH) + np.random.default_rng(1).logistic(size=N) > 0, 1.0, -1.0)
 
 
@@ -41,7 +43,7 @@ def test_it_ends_at_the_minimum_over_a_ball(penalty, geometry, intercept):
     found = run(AcceleratedMirror(geometry=geometry), task, X, SIGNS).theta
     best = run(GradientDescent(), task, X, SIGNS).theta
     assert penalty.value(found[:-1] if intercept else found) == 0
-    np.testing.assert_allclose(found, best, atol=1e-4)
+    np.testing.assert_allclose(found, best, atol=STOPPED)
 
 
 def test_it_ends_at_the_minimum_of_a_penalised_loss():
@@ -50,7 +52,7 @@ def test_it_ends_at_the_minimum_of_a_penalised_loss():
 
     found = run(AcceleratedMirror(), problem(L2(0.02)), X, SIGNS)
     best = minimize(penalised, np.zeros(P), tol=1e-12).x
-    np.testing.assert_allclose(found.theta, best, atol=1e-4)
+    np.testing.assert_allclose(found.theta, best, atol=STOPPED)
     assert "no longer than" in found.stopped
 
 
@@ -61,7 +63,7 @@ def test_several_scores():
     best = run(GradientDescent(), task, X, classes).theta
     loss = [Multinomial(3).value(X @ theta, classes).mean() for theta in (found, best)]
     assert found.shape == (P, 3)
-    assert loss[0] - loss[1] < 1e-4
+    assert loss[0] - loss[1] < 1e-9  # 7e-12
 
 
 def test_sparse_rows_give_the_same():
@@ -75,7 +77,7 @@ def test_sparse_rows_give_the_same():
 def test_the_error_falls_with_the_square_of_the_steps(geometry):
     """Within 8 L B_w / (T + 1)^2 for every T, on a squared loss without strong convexity.
 
-    As many gradient steps of the same size end more than three times as far from the minimum.
+    As many gradient steps of the same size end more than a thousand times as far from the minimum.
     """
     rng = np.random.default_rng(0)
     x = rng.standard_normal((60, 80)) * 0.9 ** np.arange(80)
@@ -95,7 +97,7 @@ def test_the_error_falls_with_the_square_of_the_steps(geometry):
         assert found <= 4 * Squared().smoothness * far / (steps + 1) ** 2
     plain = run(GradientDescent(256, 0.5, 1e6, "last"), task, x, y).theta
     if geometry == "l2":
-        assert excess(plain) > 3 * found
+        assert excess(plain) > 500 * found  # 1,357 of this table
 
 
 # ---------------------------------------------------------------- the two steps on weights

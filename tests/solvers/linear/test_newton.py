@@ -16,6 +16,8 @@ from veilspan.solvers.linear.gradient_descent import GradientDescent
 from veilspan.solvers.linear.newton import PrivateNewton
 from veilspan.solvers.linear.sufficient_statistics import SufficientStatistics
 
+#: Where minimisers stop: coefficients, up to 6, differ by 2e-7 at most.
+STOPPED = 1e-6
 LOSSES = [Logistic(), SmoothedHinge(), Huber(), Squared()]
 
 
@@ -30,14 +32,14 @@ def test_without_noise_it_is_scikit_learns_logistic_regression():
     x, y = table()
     theta = fit(PrivateNewton(), Logistic(), x, 2.0 * y - 1, penalty=L2(0.01))
     model = LogisticRegression(C=1 / (0.01 * 300), fit_intercept=False, tol=1e-10, max_iter=5000)
-    np.testing.assert_allclose(theta, model.fit(x, y).coef_[0], atol=1e-5)
+    np.testing.assert_allclose(theta, model.fit(x, y).coef_[0], atol=STOPPED)
 
 
 def test_without_noise_it_is_scikit_learns_multinomial_regression():
     x, y = table(classes=3)
     theta = fit(PrivateNewton(), Multinomial(3), x, y, penalty=L2(0.01))
     model = LogisticRegression(C=1 / (0.01 * 300), fit_intercept=False, tol=1e-10, max_iter=5000)
-    np.testing.assert_allclose(theta.T, model.fit(x, y).coef_, atol=1e-5)
+    np.testing.assert_allclose(theta.T, model.fit(x, y).coef_, atol=STOPPED)
 
 
 @pytest.mark.parametrize("penalty", [L2(0.02), L1(0.01)], ids=["l2", "l1"])
@@ -48,7 +50,7 @@ def test_without_noise_it_ends_where_descent_ends(loss, penalty):
         fit(solver, loss, x, 2.0 * y - 1, penalty=penalty)
         for solver in (PrivateNewton(), GradientDescent())
     ]
-    np.testing.assert_allclose(*thetas, atol=2e-5)
+    np.testing.assert_allclose(*thetas, atol=STOPPED)
 
 
 def test_the_intercept_is_spared():
@@ -56,7 +58,7 @@ def test_the_intercept_is_spared():
     x = np.column_stack([x, np.ones(len(x))]) / np.sqrt(2)
     theta = fit(PrivateNewton(200), Logistic(), x, np.ones(len(x)), penalty=L2(5.0), intercept=True)
     assert theta[-1] > 5  # unbounded without a penalty: every row has the same class
-    assert np.linalg.norm(theta[:-1]) < 0.2
+    assert np.linalg.norm(theta[:-1]) < 1e-3  # the constant column says it all
 
 
 def test_sparse_rows_give_the_same_theta():
@@ -67,7 +69,7 @@ def test_sparse_rows_give_the_same_theta():
 
 
 def test_columns_of_unlike_scale_are_learned_where_descent_is_slow():
-    """A column 20 times shorter than the others decides (the best possible is 0.89)."""
+    """A column 20 times shorter than the others decides: 0.92 of these rows against 0.62."""
     rng = np.random.default_rng(0)
     x = unit_rows(rng, 20_000, 4) * [0.05, 1, 1, 1]
     y = np.where(rng.random(20_000) < 1 / (1 + np.exp(-200 * x[:, 0])), 1.0, -1.0)
@@ -75,7 +77,7 @@ def test_columns_of_unlike_scale_are_learned_where_descent_is_slow():
         np.mean((x @ fit(solver, Logistic(), x, y, epsilon=1.0)) * y > 0)
         for solver in (PrivateNewton(), GradientDescent(100))
     )
-    assert newton > descent + 0.05
+    assert newton > descent + 0.2
 
 
 @pytest.mark.parametrize("neighbors", BOTH)
@@ -92,7 +94,7 @@ def test_replay(loss, neighbors):
         assert report.ok, report.findings
         assert report.realised_mu <= Budget(1.0, 1e-6).mu * (1 + 1e-6)
         used.append(report.largest_use)
-    assert max(used) > 0.9
+    assert max(used) > 0.99
 
 
 class HalfTheSensitivity(SlopeGradient):

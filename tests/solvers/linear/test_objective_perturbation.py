@@ -77,7 +77,8 @@ def test_without_noise_it_is_the_minimum(loss):
         return np.sum(loss.value(x @ t, y)) + np.sum(t * t)
 
     reference = minimize(objective, np.zeros(theta.size), tol=1e-12).x.reshape(theta.shape)
-    np.testing.assert_allclose(theta, reference, atol=2e-4)
+    # The reference, without a gradient of its own, stops 8e-7 away.
+    np.testing.assert_allclose(theta, reference, atol=1e-5)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=NAMES)
@@ -87,6 +88,7 @@ def test_sparse_tables_are_the_same_tables(loss):
     solver = ObjectivePerturbation(lam=3.0, clip=0.4)
     dense = solver.run(*curator_for(x, y, loss, solver, epsilon=5.0)).theta
     same = solver.run(*curator_for(sparse.csr_array(x), y, loss, solver, epsilon=5.0)).theta
+    # Rounding of 1e-16 rarely crosses a step of the grid of 1e-6 that answers lie on.
     np.testing.assert_allclose(same, dense, atol=1e-6)
 
 
@@ -96,13 +98,13 @@ def test_the_plan_keeps_the_budget_and_the_tilt_is_felt(loss, neighbors):
     x, y = table(loss)
     solver = ObjectivePerturbation()
     curator, problem = curator_for(x, y, loss, solver, epsilon=2.0, neighbors=neighbors)
-    assert 1.9 < curator.plan.epsilon <= 2.0
+    assert 1.999 < curator.plan.epsilon <= 2.0
     theta = solver.run(curator, problem).theta
     assert theta.shape == problem.shape
     assert curator.spent == curator.plan.events
     exact = ObjectivePerturbation(lam=curator.plan.events[0].lam, clip=curator.plan.events[0].clip)
     clean = exact.run(*curator_for(x, y, loss, exact, neighbors=neighbors)).theta
-    assert 0.0 < np.linalg.norm(theta - clean) < 60
+    assert 0.0 < np.linalg.norm(theta - clean) < 12  # 0.03 to 7.9 of this seed
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])

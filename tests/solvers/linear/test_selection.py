@@ -37,7 +37,7 @@ def test_the_better_candidate_is_chosen(order, epsilon):
     # The second one starts at zero and cannot leave it: all its margins are zero.
     pair = (Candidate(GradientDescent(steps=30)), Candidate(GradientDescent(steps=30), L2(1e6)))
     theta = fit(PrivateSelection(pair[::order]), Logistic(), x, y, epsilon=epsilon)
-    assert np.mean((x @ theta) * y > 0) > 0.7
+    assert np.mean((x @ theta) * y > 0) > 0.88  # 0.894; the other has no prediction at all
 
 
 @pytest.mark.parametrize("neighbors", BOTH)
@@ -71,7 +71,7 @@ def test_a_regression_is_chosen_by_its_loss():
         Candidate(SufficientStatistics(), L2(1e-4)),
     )
     theta = fit(PrivateSelection(pair), Squared(), x, y * 0.5)
-    assert np.linalg.norm(theta) > 0.1
+    assert np.linalg.norm(theta) > 0.5  # 0.70; the other is 1e-5 long
 
 
 @pytest.mark.parametrize("neighbors", BOTH)

@@ -41,15 +41,15 @@ def test_without_noise_it_is_scikit_learns_model(penalty, reference):
     )
     # Rows are x / sqrt(2), so theta is sqrt(2) times the coefficients, and so is what it costs.
     reference.fit(x, y)
-    np.testing.assert_allclose(theta[:-1] / np.sqrt(2), reference.coef_, atol=1e-7)
-    assert theta[-1] / np.sqrt(2) == pytest.approx(reference.intercept_, abs=1e-7)
+    np.testing.assert_allclose(theta[:-1] / np.sqrt(2), reference.coef_, rtol=0, atol=1e-10)
+    assert theta[-1] / np.sqrt(2) == pytest.approx(reference.intercept_, abs=1e-10)
 
 
 def test_without_intercept_and_with_an_elastic_net():
     x, y = table()
     theta = fit(SufficientStatistics(), Squared(), x, y, penalty=ElasticNet(0.05, 0.5))
     reference = ReferenceNet(alpha=0.05, l1_ratio=0.5, fit_intercept=False, tol=1e-12).fit(x, y)
-    np.testing.assert_allclose(theta, reference.coef_, atol=1e-8)
+    np.testing.assert_allclose(theta, reference.coef_, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("penalty", [L1Ball(0.3), L2Ball(0.3)], ids=["l1", "l2"])
@@ -63,19 +63,19 @@ def test_constraints_are_kept_under_noise(penalty):
 def test_singular_columns_need_no_care():
     x, y = table()
     theta = fit(SufficientStatistics(), Squared(), np.column_stack([x, x]) / np.sqrt(2), y)
-    assert np.linalg.norm(theta) < 3
+    assert np.linalg.norm(theta) < 1  # 0.72, as without the copies
 
 
 @pytest.mark.parametrize("neighbors", BOTH)
 def test_many_rows_find_the_coefficients(neighbors):
-    """60,000 rows at epsilon 1: theta moves by 0.02 to 0.06; 0.15 is far out in its tails."""
+    """60,000 rows at epsilon 1: noise moves theta by 0.001 to 0.0035 in these ten fits."""
     x, y = table(60_000)
     exact = np.linalg.lstsq(x, y, rcond=None)[0]
     for seed in range(5):
         theta = fit(
             SufficientStatistics(), Squared(), x, y, epsilon=1.0, neighbors=neighbors, seed=seed
         )
-        assert np.linalg.norm(theta - exact) < 0.15
+        assert np.linalg.norm(theta - exact) < 0.006
 
 
 def test_few_rows_stay_near_zero():
@@ -85,7 +85,7 @@ def test_few_rows_stay_near_zero():
         np.linalg.norm(fit(SufficientStatistics(), Squared(), x, y, epsilon=0.1, seed=seed))
         for seed in range(20)
     ]
-    assert max(lengths) < 6
+    assert max(lengths) < 4  # 2.8 of these seeds
 
 
 @pytest.mark.parametrize("neighbors", BOTH)
@@ -99,7 +99,7 @@ def test_replay(neighbors):
         assert report.ok, report.findings
         assert report.realised_mu <= Budget(1.0, 1e-6).mu * (1 + 1e-6)
         used.append(report.largest_use)
-    assert max(used) > 0.8  # the pairs are hard enough to mean something
+    assert max(used) > 0.99  # the pairs are hard enough to mean something
 
 
 class LooksAtRows(SufficientStatistics):

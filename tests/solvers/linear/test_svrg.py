@@ -67,7 +67,7 @@ def test_without_noise_it_ends_at_the_minimum(kind):
     x, y = table()
     found, _, _ = run(kind(), x, y)
     best = minimize(objective, np.zeros(4), (x, y, 0.05), tol=1e-10).x
-    np.testing.assert_allclose(found.theta, best, atol=1e-4)
+    np.testing.assert_allclose(found.theta, best, atol=1e-7)  # both stop at 1e-8
     assert "no longer than" in found.stopped
 
 
@@ -117,7 +117,7 @@ def test_at_its_anchor_a_question_still_has_a_bound():
     solver = SVRGPlus(2, 2, 0.5, step=1e-12, **SHARE)
     _, _, tape = run(solver, x, y, 1.0, noise=5.0)
     bounds = [e.question.bound for e in tape.entries if e.question.event[0] == "step"]
-    assert min(bounds) == pytest.approx(LEAST_CHANGE * 0.3)
+    assert min(bounds) == pytest.approx(LEAST_CHANGE * 0.3, abs=0)
 
 
 def test_two_inner_steps_with_nearly_all_rows_are_gradient_descent():
@@ -129,7 +129,7 @@ def test_two_inner_steps_with_nearly_all_rows_are_gradient_descent():
         return theta + x.T @ (y / (1 + np.exp(y * (x @ theta)))) / len(y)
 
     first = step(np.zeros(4))
-    np.testing.assert_allclose(found.theta, (first + step(first)) / 2, atol=1e-9)
+    np.testing.assert_allclose(found.theta, (first + step(first)) / 2, rtol=0, atol=1e-13)
 
 
 @BOTH
@@ -160,14 +160,14 @@ def test_the_printed_noise_is_not_private():
     printed = math.sqrt(steps * math.log(1 / delta)) / n  # over G
     event = SampledGaussianEvent("step", 1 / n, printed, steps)
     assert epsilon_spent([event], delta, neighbors="add-remove") == pytest.approx(790, abs=1)
-    assert epsilon_spent([event], delta, neighbors="replace-one") > 100
+    assert epsilon_spent([event], delta, neighbors="replace-one") > 790
 
 
 @pytest.mark.parametrize(
     ("clip", "rate", "neighbors"), [(0.2, 0.1, "replace-one"), (1.0, 0.5, "add-remove")]
 )
 def test_the_share_of_the_anchors_is_nearly_the_best(clip, rate, neighbors):
-    """An inner step's noise variance is that of a search with the accountant, to 2%."""
+    """An inner step's noise variance is that of a search with the accountant, to 1e-5."""
     budget, scale = Budget(1.0, 1e-6), 2.0 if neighbors == "replace-one" else 1.0
     events = GaussianEvent("anchor", count=5), SampledGaussianEvent("step", rate, count=45)
 
@@ -178,7 +178,7 @@ def test_the_share_of_the_anchors_is_nearly_the_best(clip, rate, neighbors):
         return (scale * anchor.noise_multiplier) ** 2 + (clip * step.noise_multiplier / rate) ** 2
 
     best = variance(best_share(budget, events, neighbors, clip))
-    assert variance(quick_share(5, 45, clip)) < 1.02 * best
+    assert variance(quick_share(5, 45, clip)) < 1.0001 * best
 
 
 @pytest.mark.parametrize(

@@ -205,11 +205,14 @@ def test_a_loss_without_curvature_is_refused_before_anything_is_asked():
         planned(CalibratedDescent(), loss, 100)
 
 
-# ---------------------------------------------------------------- accuracy
+# ---------------------------------------------------------------- accuracy: facts of fixed seeds
 
 
 def test_a_loose_bound_costs_little():
-    """Medians of 7 runs: a ball 20 times as wide at most triples the squared error."""
+    """Medians of 7 runs: a ball 20 times as wide at most doubles the squared error.
+
+    5e-5 and 4e-5 are measured.
+    """
     rows = make_spd(4000, 3, random_state=0).points
     m, truth = SPD(3), None
     errors = []
@@ -219,8 +222,8 @@ def test_a_loose_bound_costs_little():
         truth = exact.point if truth is None else truth
         runs = [solved(FrechetLoss(m), rows, 1.0, s, ball=ball, clip=ball.radius) for s in range(7)]
         errors.append(np.median([m.dist(truth, found.point) ** 2 for found in runs]))
-    assert errors[0] < 0.01
-    assert errors[1] < 3 * errors[0]
+    assert errors[0] < 2e-4
+    assert errors[1] < 2 * errors[0]
 
 
 def test_it_finds_a_far_mean_in_hyperbolic_space():
@@ -232,7 +235,7 @@ def test_it_finds_a_far_mean_in_hyperbolic_space():
     truth = solved(FrechetLoss(m), rows, math.inf, 0, ball=ball, clip=ball.radius).point
     runs = [solved(FrechetLoss(m), rows, 1.0, s, ball=ball, clip=ball.radius) for s in range(7)]
     assert m.dist(m.reference_point, truth) > 2.5
-    assert np.median([m.dist(truth, found.point) for found in runs]) < 0.1
+    assert np.median([m.dist(truth, found.point) for found in runs]) < 0.03  # 0.009
 
 
 def test_the_opening_needs_no_start():
@@ -240,4 +243,4 @@ def test_the_opening_needs_no_start():
     rows = np.random.default_rng(0).standard_normal((4000, 30)) * np.r_[0.3, np.full(29, 0.05)]
     start = np.eye(30)[1]
     found = [solved(LeadingSubspace(Sphere(30)), rows, 1.0, s, start=start).point for s in range(7)]
-    assert np.median([abs(point[0]) for point in found]) > 0.98
+    assert np.median([abs(point[0]) for point in found]) > 0.998  # 0.9994

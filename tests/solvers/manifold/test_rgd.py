@@ -39,7 +39,7 @@ def test_without_noise_it_is_plain_descent(name):
     for k in range(4):
         gradient = -m.log(point, rows).mean(axis=0)
         point = m.exp(point, -0.5 / math.sqrt(k + 1) * gradient)
-    assert m.separation(result.point, point) < 1e-9
+    assert m.separation(result.point, point) < 1e-12
     assert spent == (GaussianEvent("step", 0.0, 4),)
     assert "4 planned steps" in result.stopped
 
@@ -122,7 +122,7 @@ def test_the_leading_eigenvector_is_found(solver):
     rows = rng(1).standard_normal((3000, 5)) * [0.8, 0.3, 0.2, 0.1, 0.1]
     start = np.ones(5) / math.sqrt(5)
     result, _, _ = run(solver, LeadingSubspace(Sphere(5), 3.0), rows, start, noise=2.0, bound=4.5)
-    assert abs(result.point[0]) > 0.99
+    assert abs(result.point[0]) > 0.99  # 0.9999 and, with samples, 0.995 of these seeds
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_sampling_noise_vanishes_near_the_anchor():
     solver = RSVRG(epochs=8, inner_steps=5, batch_rate=0.05, step=1.0, difference_clip=3.0, **SHARE)
     result, _, _ = run(solver, loss, rows, start, bound=8.0)
     leading = np.linalg.eigh(rows.T @ rows)[1][:, -1]
-    assert 1 - abs(result.point @ leading) < 1e-6
+    assert 1 - abs(result.point @ leading) < 1e-12  # rounding is left
 
 
 @pytest.mark.parametrize("restarts", [1, 3])
@@ -147,7 +147,7 @@ def test_the_share_of_nearly_full_batches_has_a_closed_form():
     events = (GaussianEvent("anchor", count=1), SampledGaussianEvent("step", 0.999, count=9))
     # Full batches of sensitivity 1 under add-remove: z_1 : z_2 = 1 : 3, D_1 = 0.25.
     expected = 1 / (1 + 3 * 0.25)
-    assert best_share(budget, events, "add-remove", clip) == pytest.approx(expected, rel=0.05)
+    assert best_share(budget, events, "add-remove", clip) == pytest.approx(expected, rel=1e-3)
 
 
 def test_without_privacy_no_share_is_searched():

@@ -36,7 +36,9 @@ def test_capping_shortens_what_is_longer_and_nothing_else(name, seed, length, bo
     if length <= bound * (1 - 1e-9):
         np.testing.assert_array_equal(short, u)
     elif length > bound:
-        np.testing.assert_allclose(short * length, u * bound, rtol=1e-8, atol=1e-8 * length * bound)
+        # Norms of tangent vectors are known to a few hundred roundings.
+        scale = length * bound
+        np.testing.assert_allclose(short * length, u * bound, rtol=0, atol=1e-12 * scale)
 
 
 @pytest.mark.parametrize("length", [1e160, 1e300, math.inf, math.nan])
@@ -47,8 +49,7 @@ def test_what_cannot_be_measured_is_no_step(name, length):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("error")
         short = cap_length(m, point, tangent(m, point, 1, 1.0) * length, 2.0)
-    assert np.isfinite(short).all()
-    assert float(m.norm(point, short)) <= 2.0 * (1 + 1e-9)
+    assert not np.any(short)
 
 
 @given(names, seeds, st.sampled_from([0.0, 1e-300, 1e-8, 1.0, 30.0, 1e3, 1e6, 1e100, 1e300]))

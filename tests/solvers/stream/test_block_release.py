@@ -35,7 +35,7 @@ def test_one_question_makes_a_new_belief_and_leaves_the_old_one():
     prepared = StreamRelease(2, 2.0).prepare(Belief(), BUDGET, "replace-one")
     plan = Plan(
         method="test", budget=BUDGET, neighbors="replace-one", n_rows=50, n_features=5,
-        events=prepared.all_events,
+        events=prepared.events,
     )  # fmt: skip
     curator = Curator(Rows(rows), plan, SeededNoise(0))
     found = prepared.run(curator).result.belief

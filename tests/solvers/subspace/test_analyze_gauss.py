@@ -36,7 +36,7 @@ def door(rows, prepared, neighbors, seed=0):
         neighbors=neighbors,
         n_rows=prepared.problem.n_rows,
         n_features=rows.shape[1],
-        events=prepared.all_events,
+        events=prepared.events,
         adaptive=prepared.adaptive,
     )
     return Curator(Rows(rows), plan, SeededNoise(seed))

@@ -66,7 +66,7 @@ def test_exact_inliers_are_recovered_without_noise(rank):
     data = make_haystack(600, 12, rank)
     solver = GeodesicGradientDescent(steps=150, halvings=20)
     result = private(solver, data.rows, rank, math.inf)
-    assert squared_distance(result.basis, data.subspace) < 1e-10
+    assert squared_distance(result.basis, data.subspace) < 1e-12  # at most 2e-14
     assert np.allclose(result.basis.T @ result.basis, np.eye(rank), atol=1e-13)
 
 
@@ -74,14 +74,17 @@ def test_a_smaller_guard_follows_the_kink_further():
     data = make_haystack(600, 12, 2)
     solver = GeodesicGradientDescent(steps=1200, guard=1e-14, step_schedule=PaperSteps())
     result = private(solver, data.rows, 2, math.inf)
-    assert squared_distance(result.basis, data.subspace) < 1e-13
+    assert squared_distance(result.basis, data.subspace) < 1e-15  # 7e-18
 
 
 @pytest.mark.parametrize(
     "options", [{}, {"average": True}, {"restarts": 2}, {"sampling_rate": 0.2, "steps": 60}]
 )
 def test_it_beats_its_start_under_noise(options):
-    """Medians of 5 seeds at a noise that stands for epsilon near 1 (2,000 rows)."""
+    """Medians of 5 seeds at a noise that stands for epsilon near 1 (2,000 rows).
+
+    The start is at -1.58; from -3.01 (two restarts of half the steps each) to -3.91 is reached.
+    """
     solver = GeodesicGradientDescent(**options)
     errors, starts = [], []
     noise = (12.0, 40.0) if solver.sampling_rate is None else (12.0, 8.0)
@@ -93,7 +96,7 @@ def test_it_beats_its_start_under_noise(options):
         still = GeodesicGradientDescent(steps=1, step_schedule=ConstantSteps(0.0))
         first = run(still, data.rows, 2, with_multiplier(still, noise[0]), seed=seed)
         starts.append(math.log10(squared_distance(first.basis, data.subspace)))
-    assert np.median(starts) > -2.6
+    assert np.median(starts) > -1.8
     assert np.median(errors) < -3.0
 
 

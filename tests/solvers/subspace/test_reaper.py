@@ -169,7 +169,10 @@ def test_the_events_name_every_release():
     ],
 )
 def test_exact_inliers_are_recovered_without_noise(solver, accuracy):
-    """Fixed schedules: the stated accuracy is what they reach, not what REAPER's optimum has."""
+    """Fixed schedules: the stated accuracy is what they reach, not what REAPER's optimum has.
+
+    5e-6, 9e-9 and 2e-15 are measured: at half of the bound or less, one digit finer fails.
+    """
     data = make_haystack(1000, 12, 2)
     result = private(solver, data.rows, 2, math.inf)
     assert squared_distance(result.basis, data.subspace) < accuracy
@@ -188,7 +191,7 @@ def test_it_beats_its_start_under_noise(geometry, sampling_rate):
         data = make_haystack(2000, 20, 2, noise=0.1, random_state=seed)
         result = run(solver, data.rows, 2, events, seed=seed)
         errors.append(squared_distance(result.basis, data.subspace))
-    assert np.log10(np.median(errors)) < -2.8  # the start alone reaches about -2.3
+    assert np.log10(np.median(errors)) < -3.0  # -3.18 to -3.37; the start alone about -2.3
 
 
 def test_the_trace_and_the_rank_are_public():

@@ -79,7 +79,7 @@ def test_accuracy(kind, share, noise, epsilon, bound):
 def test_without_noise_structured_outliers_are_survived():
     data = make_haystack(5000, 15, 2, inlier_share=0.6, noise=0.02, outliers="cone")
     result, curator = run(data, 2, math.inf)
-    assert error(data, result) < -4.5
+    assert error(data, result) < -6  # -6.37
     assert all(event.noise_multiplier == 0 for event in curator.spent)
 
 
@@ -121,7 +121,7 @@ def test_a_tiny_budget_goes_to_the_start():
 def test_any_rank_up_to_the_width(r):
     data = make_haystack(300, 4, min(r, 3))
     result, _ = run(data, r, 2.0)
-    np.testing.assert_allclose(result.basis.T @ result.basis, np.eye(r), atol=1e-10)
+    np.testing.assert_allclose(result.basis.T @ result.basis, np.eye(r), atol=1e-13)
 
 
 def test_the_rank_is_read_off_the_spectrum():
@@ -139,7 +139,7 @@ def test_results_are_finite_for_hopeless_tables(seed):
     data = type("Table", (), {"rows": rows})
     result, _ = run(data, 2, float(rng.choice([0.01, 1.0, 100.0, math.inf])), seed=seed)
     assert np.isfinite(result.basis).all()
-    np.testing.assert_allclose(result.basis.T @ result.basis, np.eye(2), atol=1e-8)
+    np.testing.assert_allclose(result.basis.T @ result.basis, np.eye(2), atol=1e-13)
 
 
 # The plan.

@@ -25,14 +25,29 @@ _RESERVED = {
     "delta": "--delta",
     "neighbors": "--neighbors",
     "ledger": "--ledger and --dataset",
+    "schema": "--schema",
 }
 
 
 def find_kind(name: str) -> Kind:
     """The kind of that name, or an error that lists all."""
     if name not in KINDS:
-        raise typer.BadParameter(f"unknown kind {name!r}; known are {', '.join(KINDS)}.")
+        known = ", ".join(KINDS)
+        raise typer.BadParameter(f"unknown kind {name!r}; known are {known}.{_suggest(name)}")
     return KINDS[name]
+
+
+def _suggest(name: str) -> str:
+    """`` Did you mean ...?`` for a kind that is close, or the name of its class in Python."""
+    import difflib
+
+    spelled = {kind.estimator.lower(): command for command, kind in KINDS.items()}
+    spelled |= {command: command for command in KINDS}
+    word = name.lower().replace("_", "-")
+    close = difflib.get_close_matches(word, spelled, n=1) or [
+        known for known in spelled if word and known.startswith(word)
+    ]
+    return f" Did you mean {spelled[close[0]]}?" if close else ""
 
 
 def list_kinds(reads: str) -> str:
@@ -48,6 +63,7 @@ def complete_kind(incomplete: str) -> list[str]:
 def read_parameters(kind: Kind, given: Sequence[str]) -> dict[str, Any]:
     """``name=value`` texts as parameters; values are Python literals, else text."""
     from veilspan.cli.arguments.manifolds import MEAN_WORDS
+    from veilspan.tables.problems import suggest
 
     names = kind.load_class()._get_param_names()  # type: ignore[attr-defined]
     known = MEAN_WORDS if kind.reads == "points" else names
@@ -60,8 +76,11 @@ def read_parameters(kind: Kind, given: Sequence[str]) -> dict[str, Any]:
         if name in _RESERVED:
             raise ValueError(f"{name} is set by {_RESERVED[name]}, not by --param.")
         if name not in known:
-            free = ", ".join(n for n in known if n not in _RESERVED)
-            raise ValueError(f"{kind.estimator} has no parameter {name!r}; it has {free}.")
+            free = [n for n in known if n not in _RESERVED]
+            raise ValueError(
+                f"{kind.estimator} has no parameter {name!r}; it has {', '.join(free)}."
+                f"{suggest(name, free)}"
+            )
         read = _read_classes if name == "classes" else _read_literal
         parameters[name] = read(value.strip())
     return parameters

@@ -40,12 +40,25 @@ Epsilon = Annotated[
 ]
 Delta = Annotated[float, typer.Option(help="Privacy budget delta, far below 1/rows.")]
 Neighbors = Annotated[str, typer.Option(help="replace-one or add-remove.")]
+#: The same where a schema may say it.
+MaybeNeighbors = Annotated[
+    str | None,
+    typer.Option(
+        "--neighbors", help="replace-one (by default) or add-remove; a schema says it itself."
+    ),
+]
 Parameters = Annotated[
     list[str] | None,
     typer.Option("--param", "-p", help="A parameter, name=value; may be repeated."),
 ]
 Release = Annotated[Path, typer.Argument(help="Folder that fit wrote.")]
-DataFile = Annotated[str, typer.Argument(help="A .csv, .tsv, .parquet, .npy or .npz file.")]
+DataFile = Annotated[
+    str,
+    typer.Argument(
+        help="A .csv, .tsv, .parquet, .npy or .npz file; by a schema also .arrow or .feather, - "
+        "(CSV from the standard input), or postgresql://host/database with --table."
+    ),
+]
 Columns = Annotated[str | None, typer.Option(help="Columns to use, with commas; all by default.")]
 Separator = Annotated[str | None, typer.Option(help="Between the cells of a CSV file.")]
 Header = Annotated[
@@ -56,5 +69,19 @@ Header = Annotated[
         "told. Names are public: they go into the release.",
     ),
 ]
+Encoding = Annotated[
+    str | None, typer.Option(help="Of a CSV file: utf-8 (by default), latin-1, cp1252, ...")
+]
+SchemaFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--schema", help="TOML file of what is public of each column; veilspan schema init."
+    ),
+]
+SchemaPath = Annotated[Path, typer.Argument(help="A schema: a TOML file.")]
+SchemaOut = Annotated[Path, typer.Option("--out", help="The .toml file to write.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
+TableName = Annotated[str | None, typer.Option(help="Table of a postgresql:// database.")]
+OutputTable = Annotated[Path, typer.Option("--out", help="A .csv, .npy or .parquet file.")]
 KeyFile = Annotated[Path | None, typer.Option("--key", help="Key file that seals the release.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON only.")]

@@ -46,6 +46,8 @@ class CsvFile:
     declared : bool
         Whether names may be quoted whatever the columns hold: the user said that the first line
         holds them, or they are numbers.
+    encoding : str
+        How letters are stored.
     """
 
     path: Path
@@ -53,24 +55,32 @@ class CsvFile:
     names: tuple[str, ...]
     has_header: bool
     declared: bool
+    encoding: str = "utf-8"
 
     @classmethod
     def open(
-        cls, path: Path, separator: str | None = None, *, header: bool | None = None
+        cls,
+        path: Path,
+        separator: str | None = None,
+        *,
+        header: bool | None = None,
+        encoding: str | None = None,
     ) -> CsvFile:
         """Read the first line; ``header`` says whether it names the columns."""
+        encoding = _check_encoding(encoding)
         if separator is None:
             separator = "\t" if path.suffix == ".tsv" else ","
         if len(separator) != 1:
             raise ValueError("--separator is one character; for a tab name the file .tsv.")
-        first = next(_read_lines(path, separator), None)
+        first = next(_read_lines(path, separator, encoding), None)
         if first is None:
             raise ValueError(f"{path.name} is empty.")
         if len(first) == 1:
             _check_separator(path, separator, first[0])
         named = _is_header(path, first) if header is None else header
         if not named:
-            return cls(path, separator, tuple(map(str, range(len(first)))), False, True)
+            numbers = tuple(map(str, range(len(first))))
+            return cls(path, separator, numbers, False, True, encoding)
         names = tuple(cell.strip() for cell in first)
         if any(len(name.splitlines()) > 1 for name in names):
             # A quote that stays open runs on into the rows below, and would publish them.
@@ -88,7 +98,7 @@ class CsvFile:
                 "marks of missing values): say --header if it names the columns, --no-header if it "
                 "is a row."
             )
-        return cls(path, separator, names, True, header is True)
+        return cls(path, separator, names, True, header is True, encoding)
 
     def _find_places(self, names: Sequence[str]) -> list[int]:
         number = {name: place for place, name in enumerate(self.names)}
@@ -124,7 +134,9 @@ class CsvFile:
         (place,) = self._find_places([name])
         cells = [line[place].strip() for line in self._read_records()]
         if "" in cells:
-            raise ValueError(f"{self.path.name} has empty cells in {name}: fill or drop them.")
+            raise ValueError(
+                f"{self.path.name} has empty cells in {name}: {point_to_schema(self.path.name)}."
+            )
         return cells
 
     def read_labels(self, name: str) -> np.ndarray:
@@ -138,7 +150,7 @@ class CsvFile:
 
     def _read_records(self) -> Iterator[list[str]]:
         """Lines below the names, each with a cell for every column."""
-        lines = _read_lines(self.path, self.separator)
+        lines = _read_lines(self.path, self.separator, self.encoding)
         if self.has_header:
             next(lines)
         for line in lines:
@@ -161,19 +173,16 @@ class CsvFile:
                 elif not _is_number(cell):
                     text.add(place)
         if not any_number:  # the first line may be a row as well: its cells are not quoted
-            return (
-                f"{self.path.name} holds no numbers: leave texts out by --columns, and turn "
-                "categories into numbers (a column of 0 and 1 for each) first."
-            )
+            return f"{self.path.name} holds no numbers: {point_to_schema(self.path.name)}."
         if text:
             return (
-                f"{self.path.name} holds text, not numbers, in {self._point_at(text)}: leave "
-                "ids out by --columns, and turn categories into numbers (a column of 0 and 1 for "
-                "each) first."
+                f"{self.path.name} holds text, not numbers, in {self._point_at(text)}: "
+                f"{point_to_schema(self.path.name)}; or leave them out by --columns."
             )
         if gaps:
             return (
-                f"{self.path.name} has empty cells in {self._join_names(gaps)}: fill or drop them."
+                f"{self.path.name} has empty cells in {self._join_names(gaps)}: "
+                f"{point_to_schema(self.path.name)}."
             )
         return f"{self.path.name} could not be read as a table of numbers."
 
@@ -190,22 +199,46 @@ class CsvFile:
         return ", ".join(shown) + (", ..." if len(places) > len(shown) else "")
 
 
+def point_to_schema(data: str) -> str:
+    """The way out for a file that is no plain table of numbers, in the words of an error."""
+    return (
+        "texts, categories, dates and gaps are read by a schema, which says what is public of each "
+        f"column (veilspan schema init {data} --out schema.toml, then --schema schema.toml)"
+    )
+
+
+def _check_encoding(encoding: str | None) -> str:
+    """The name of a known encoding; UTF-8 if nothing was said."""
+    from veilspan.tables.file_format import ENCODINGS
+
+    spelled = "utf-8" if encoding is None else encoding.strip().lower().replace("_", "-")
+    if spelled not in ENCODINGS:
+        known = ", ".join(dict.fromkeys(ENCODINGS.values()))
+        raise ValueError(f"unknown --encoding {encoding!r}; known are {known}.")
+    return ENCODINGS[spelled]
+
+
 @contextmanager
-def _open_text(path: Path) -> Iterator[TextIO]:
+def _open_text(path: Path, encoding: str) -> Iterator[TextIO]:
     failed = False
+    codec = "utf-8-sig" if encoding == "utf-8" else encoding  # a mark at the start is no letter
     try:
-        with open(path, encoding="utf-8-sig", newline="") as stream:
+        with open(path, encoding=codec, newline="") as stream:
             yield stream
     except UnicodeDecodeError:
         failed = True
     if failed:  # out here: the original holds bytes of the file
-        raise ValueError(f"{path.name} is not UTF-8 text.")
+        wanted = "UTF-8" if encoding == "utf-8" else encoding
+        raise ValueError(
+            f"{path.name} is not {wanted} text: say how its letters are stored, --encoding latin-1 "
+            "or --encoding cp1252 (Windows), say."
+        )
 
 
-def _read_lines(path: Path, separator: str) -> Iterator[list[str]]:
+def _read_lines(path: Path, separator: str, encoding: str) -> Iterator[list[str]]:
     """Lines as cells; blank lines are left out."""
     broken = False
-    with _open_text(path) as stream:
+    with _open_text(path, encoding) as stream:
         try:
             yield from (line for line in csv.reader(stream, delimiter=separator) if line)
         except csv.Error:
@@ -215,13 +248,25 @@ def _read_lines(path: Path, separator: str) -> Iterator[list[str]]:
 
 
 def _check_separator(path: Path, separator: str, first: str) -> None:
+    name = find_other_separator(first)
+    if name is not None:
+        raise ValueError(
+            f"{path.name} has one column only, and its first line looks separated otherwise: "
+            f"try {name}."
+        )
+
+
+def find_other_separator(first: str) -> str | None:
+    """What to say for a first line of one cell that looks separated in another way."""
     for other in (";", "\t", "|", ","):
-        if other != separator and other in first:
-            name = "a tab (name the file .tsv)" if other == "\t" else f"--separator '{other}'"
-            raise ValueError(
-                f"{path.name} has one column only, and its first line looks separated otherwise: "
-                f"try {name}."
-            )
+        if other in first:
+            return "a tab (name the file .tsv)" if other == "\t" else f"--separator '{other}'"
+    return None
+
+
+def may_be_row(first: Sequence[str]) -> bool:
+    """Whether the cells of a first line may be values of a row, rather than names."""
+    return any(not cell or _is_number(cell) or _may_be_value(cell) for cell in first)
 
 
 def _is_header(path: Path, first: Sequence[str]) -> bool:

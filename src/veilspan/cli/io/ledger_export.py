@@ -31,6 +31,8 @@ _CSV_FIELDS = (
     "key",
     "about",
     "mac",
+    "unit",
+    "schema",
 )
 
 
@@ -84,9 +86,15 @@ def _format_csv(entries: Sequence[Entry]) -> str:
         record = entry_to_dict(entry)
         content = record["content"] if isinstance(record["content"], dict) else {}
         terms = content.get("terms") or content.get("statement") or content
-        row = {**terms, **record}
+        row = {**terms, **record, "schema": _schema_digest(terms)}
         writer.writerow({name: _escape_cell(row.get(name)) for name in _CSV_FIELDS})
     return stream.getvalue()
+
+
+def _schema_digest(said: Any) -> Any:
+    """The digest of the schema that a charge or a statement names; None if it names none."""
+    schema = said.get("schema") if isinstance(said, dict) else None
+    return schema.get("digest") if isinstance(schema, dict) else None
 
 
 def _escape_cell(value: Any) -> Any:

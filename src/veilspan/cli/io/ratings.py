@@ -35,6 +35,7 @@ def read_ratings(
     columns: str | None = None,
     separator: str | None = None,
     header: bool | None = None,
+    encoding: str | None = None,
 ) -> tuple[list[Hashable], list[Hashable], np.ndarray]:
     """Users, items and ratings of a CSV file.
 
@@ -50,13 +51,15 @@ def read_ratings(
         Between cells.
     header : bool, optional
         Whether the first line names the columns.
+    encoding : str, optional
+        How letters are stored; UTF-8 by default.
     """
     path = Path(data)
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {data}.")
     if path.suffix not in (".csv", ".tsv"):
         raise ValueError("ratings come as a .csv or .tsv file with the columns user, item, rating.")
-    file = CsvFile.open(path, separator, header=header)
+    file = CsvFile.open(path, separator, header=header, encoding=encoding)
     user, item, rating = _choose_columns(file, columns)
     values = file.read_numbers([rating])[:, 0]
     if not np.isfinite(values).all():

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from veilspan.cli.io.csv_file import CsvFile
+from veilspan.cli.io.csv_file import CsvFile, point_to_schema
 
 SUFFIXES = (".csv", ".tsv", ".parquet", ".npy", ".npz")
 
@@ -42,6 +42,7 @@ def read_table(
     target: str | None = None,
     separator: str | None = None,
     header: bool | None = None,
+    encoding: str | None = None,
 ) -> Table:
     """Read a table of numbers.
 
@@ -59,6 +60,8 @@ def read_table(
         Of a CSV file; a comma by default, a tab for ``.tsv``.
     header : bool, optional
         Whether the first line of a CSV file names its columns; see :class:`CsvFile`.
+    encoding : str, optional
+        Of a CSV file; UTF-8 by default.
     """
     place = Path(path)
     if any(letter in path for letter in "*?[") and not place.exists():
@@ -72,9 +75,12 @@ def read_table(
     if place.stat().st_size == 0:
         raise ValueError(f"{place.name} is empty.")
     if place.suffix in (".csv", ".tsv"):
-        return _read_csv(place, columns, target, CsvFile.open(place, separator, header=header))
+        file = CsvFile.open(place, separator, header=header, encoding=encoding)
+        return _read_csv(place, columns, target, file)
     if header is not None:
         raise ValueError(f"--header and --no-header are for CSV files, which {place.name} is not.")
+    if encoding is not None:
+        raise ValueError(f"--encoding is for CSV files, which {place.name} is not.")
     if place.suffix == ".parquet":
         return _read_parquet(place, columns, target)
     return _read_arrays(place, columns, target)
@@ -90,14 +96,23 @@ def choose_columns(
 ) -> list[str]:
     """Names of the columns to read: those asked for, or all but the target.
 
-    Without ``quote`` an error lists no names: the line that should hold them may be a row.
+    Without ``quote`` an error lists no names, for the line that should hold them may be a row;
+    unless some of those asked for are among them, which shows that it is none.
     """
     there = set(names)
-    missing = [name for name in [*(columns or ()), *([target] if target else ())]
-               if name not in there]  # fmt: skip
+    asked = [*(columns or ()), *([target] if target else ())]
+    missing = [name for name in asked if name not in there]
     if missing:
-        known = f"it has {join_names(names)}" if quote else f"its first line has {len(names)} names"
-        raise ValueError(f"{where} has no column {', '.join(map(repr, missing))}; {known}.")
+        told = ", ".join(map(repr, missing))
+        if not quote and len(missing) == len(asked):
+            raise ValueError(
+                f"{where} has no column {told}; its first line has {len(names)} names, and "
+                "--header allows to list them."
+            )
+        from veilspan.tables.problems import suggest
+
+        hints = "".join(suggest(name, names) for name in missing[:3])
+        raise ValueError(f"{where} has no column {told}; it has {join_names(names)}.{hints}")
     if columns is not None and len(set(columns)) < len(columns):
         raise ValueError("--columns names a column twice.")
     if columns is not None and target in columns:
@@ -128,8 +143,8 @@ def _check_finite(rows: np.ndarray, names: Sequence[str], where: str) -> None:
     bad = [name for name, good in zip(names, np.isfinite(rows).all(axis=0)) if not good]
     if bad:
         raise ValueError(
-            f"{where} holds NaN or infinite numbers in {join_names(bad)}: fill or drop them by a "
-            "rule that is public, or leave the columns out by --columns."
+            f"{where} holds NaN or infinite numbers in {join_names(bad)}: "
+            f"{point_to_schema(where)}; or leave them out by --columns."
         )
 
 
@@ -226,7 +241,9 @@ def _read_parquet(path: Path, columns: Sequence[str] | None, target: str | None)
     _refuse_text(text, path.name)
     gaps = [name for name in (*chosen, *([target] if target else [])) if table[name].null_count]
     if gaps:
-        raise ValueError(f"{path.name} has empty cells in {join_names(gaps)}: fill or drop them.")
+        raise ValueError(
+            f"{path.name} has empty cells in {join_names(gaps)}: {point_to_schema(path.name)}."
+        )
     rows = np.column_stack([table[name].to_numpy() for name in chosen])
     _check_finite(rows, chosen, path.name)
     return Table(rows, None if target is None else table[target].to_numpy(), tuple(chosen))
@@ -235,8 +252,8 @@ def _read_parquet(path: Path, columns: Sequence[str] | None, target: str | None)
 def _refuse_text(names: Sequence[str], where: str) -> None:
     if names:
         raise ValueError(
-            f"{where} holds text, not numbers, in {join_names(names)}: leave ids out by --columns, "
-            "and turn categories into numbers (a column of 0 and 1 for each) first."
+            f"{where} holds text, not numbers, in {join_names(names)}: {point_to_schema(where)}; "
+            "or leave them out by --columns."
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,11 +13,12 @@ from veilspan.cli.arguments.estimators import list_kinds
 
 @dataclass(frozen=True)
 class Sample:
-    """A table with names, and a sentence on what is true of it."""
+    """A table with names, a sentence on what is true of it, and a schema where it is of texts."""
 
     names: Sequence[str]
-    columns: Sequence[np.ndarray]
+    columns: Sequence[Any]
     truth: str
+    schema: str | None = None
 
 
 @dataclass(frozen=True)
@@ -130,8 +132,25 @@ def _make_genes(rows: int, columns: int, components: int, seed: int) -> Sample:
     return Sample(*_name_columns(data.counts), truth)
 
 
+def _make_ward(rows: int, columns: int, components: int, seed: int) -> Sample:
+    from veilspan.datasets import make_ward
+
+    ward = make_ward(rows, random_state=seed)
+    if columns != len(ward.names):
+        raise ValueError(f"ward has {len(ward.names)} columns: leave --columns out.")
+    truth = "who is old, smokes or has much creatinine comes back"
+    return Sample(ward.names, ward.cells, truth, ward.schema_toml)
+
+
 #: Tables by their names on the command line.
 GENERATORS = {
+    "ward": Generator(
+        "an ordinary hospital table: ids, dates, texts, gaps; with its schema",
+        "labels",
+        "--schema ward.toml",
+        9,
+        _make_ward,
+    ),
     "haystack": Generator(
         "rows near a subspace among outliers", "rows", "-p n_components=2", 20, _make_haystack
     ),

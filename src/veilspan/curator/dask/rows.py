@@ -51,10 +51,15 @@ CHANGED = (
 class DaskRows:
     """A checked table on a cluster, and how its rows are seen: as they are, mapped, in pairs."""
 
-    def __init__(self, table: DaskTable, targets: DaskTargets | None = None) -> None:
+    def __init__(
+        self,
+        table: DaskTable,
+        targets: DaskTargets | None = None,
+        present: DaskTargets | None = None,
+    ) -> None:
         if table.shape[0] < 2:
             raise ValueError("X must have at least 2 rows.")
-        inputs = [list(pair) for pair in zip(table.parts, *_or_none(targets))]
+        inputs = [list(pair) for pair in zip(table.parts, *_or_none(targets, present))]
         self._is_kept = table.fits()
         self._groups = _groups_of_kept(inputs) if self._is_kept else _one_by_one(inputs)
         self._sizes = table.sizes
@@ -128,10 +133,11 @@ class DaskRows:
 class Part:
     """Some rows with their targets, as they lie on a worker; says nothing when printed."""
 
-    def __init__(self, x: Any, y: Any = None) -> None:
+    def __init__(self, x: Any, y: Any = None, present: Any = None) -> None:
         self.x = x
         self.y = None if y is None else np.asarray(y, dtype=np.float64)
-        if self.y is not None and len(self.y) != x.shape[0]:
+        self.present = None if present is None else np.asarray(present, dtype=bool)
+        if any(part is not None and len(part) != x.shape[0] for part in (self.y, self.present)):
             raise ClusterError(CHANGED)
         self._last: tuple[str, Rows | None] = ("", None)
 
@@ -141,7 +147,7 @@ class Part:
             raise ClusterError(CHANGED)
         name, rows = self._last
         if name != look.name:
-            rows = look(self.x, self.y)
+            rows = look(self.x, self.y, self.present)
             self._last = (look.name, rows)
         return rows
 
@@ -152,7 +158,8 @@ class Part:
     def __sizeof__(self) -> int:
         """Bytes, by which Dask decides what is too much."""
         arrays = [self.x] if isinstance(self.x, np.ndarray) else _arrays_of(self.x)
-        return 100 + sum(int(a.nbytes) for a in [*arrays, self.y] if a is not None)
+        arrays = [*arrays, *(part for part in (self.y, self.present) if part is not None)]
+        return 100 + sum(int(array.nbytes) for array in arrays)
 
     def __repr__(self) -> str:
         return "part of a table"
@@ -183,17 +190,20 @@ class Look:
         pairs = None if self.pairs is None else (self.pairs[number],)
         return Look(self.row_map, self.n_features, pairs, self.keep, self.name, size)
 
-    def __call__(self, x: Any, y: np.ndarray | None) -> Rows | None:
+    def __call__(
+        self, x: Any, y: np.ndarray | None, present: np.ndarray | None = None
+    ) -> Rows | None:
         """The rows of a part; ``None`` where there are none."""
         least = 1 if self.pairs is None else 2
         if x.shape[0] < least:
             return None
-        rows = Rows.checked_before(x, y)
+        rows = Rows.checked_before(x, y, present)
         if self.pairs is not None:
             rows = rows.paired(np.random.default_rng(self.pairs[0]), least=2)
         if self.row_map is not None:
-            mapped = MappedRows(rows, self.row_map, self.n_features)
-            rows = mapped.materialise() if self.keep and mapped.n_rows > 1 else mapped
+            if self.keep and rows.n_rows > 1:
+                return rows.map_now(self.row_map)
+            return MappedRows(rows, self.row_map, self.n_features)
         return rows
 
 
@@ -203,9 +213,9 @@ class OfInputs:
     def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
         self.function, self.arguments = function, arguments
 
-    def __call__(self, x: Any, y: Any = None) -> Any:
+    def __call__(self, x: Any, y: Any = None, present: Any = None) -> Any:
         """Make a part of its arrays, on the worker, and apply the function to it."""
-        return self.function([Part(x, y)], *self.arguments)
+        return self.function([Part(x, y, present)], *self.arguments)
 
 
 class DaskExecutor:
@@ -219,15 +229,25 @@ class DaskExecutor:
         """Number of parts; under add-remove, where a row more may be a part more, its maximum."""
         return self._rows.n_parts if neighbors == "replace-one" else MOST_PARTS
 
+    def block_rows(self, query: RowQuery, point: Any) -> int:
+        """Rows per block, the same in all parts."""
+        return block_rows(query, point, self.n_features, sparse=self._rows.is_sparse)
+
     def rounding_slack(
-        self, query: RowQuery, point: Any, neighbors: Neighbors, *, sampled: bool = False
+        self,
+        query: RowQuery,
+        point: Any,
+        neighbors: Neighbors,
+        *,
+        sampled: bool = False,
+        rows_per_block: int | None = None,
     ) -> float:
         """What float64 arithmetic may add to the sensitivity: see the top of this file."""
         rows = self._rows.n_rows if neighbors == "replace-one" else MAX_ROWS
         return float_slack(
             rows,
             query.bound,
-            block_rows(query, point, self.n_features, sparse=self._rows.is_sparse),
+            rows_per_block or self.block_rows(query, point),
             GROUP,
             roundoff=query.roundoff(self.n_features, point),
             moved_rows=rows,
@@ -235,11 +255,19 @@ class DaskExecutor:
         )
 
     def clipped_sum(
-        self, query: RowQuery, point: Any, space: AnswerSpace, sampling: Sampling | None = None
+        self,
+        query: RowQuery,
+        point: Any,
+        space: AnswerSpace,
+        sampling: Sampling | None = None,
+        rows_per_block: int | None = None,
     ) -> np.ndarray:
         """Sum of all clipped contributions, in the coordinates of ``space``."""
         of_part = None if sampling is None else sampling.of_part
-        return np.asarray(self._rows.total(clipped_parts, query, point, space, of_part=of_part))
+        stride = rows_per_block or self.block_rows(query, point)
+        return np.asarray(
+            self._rows.total(clipped_parts, query, point, space, stride, of_part=of_part)
+        )
 
     def total(
         self, part: Callable[[Block], np.ndarray], rows_per_block: int, group: int
@@ -255,13 +283,14 @@ def clipped_parts(
     query: RowQuery,
     point: Any,
     space: AnswerSpace,
+    rows_per_block: int,
 ) -> np.ndarray:
     """The task of an answer: the clipped sum of some parts."""
     total = np.zeros(space.coordinates)
     for part, look, sampling in zip(parts, looks, samplings):
         rows = part.look_through(look)
         if rows is not None:
-            total += MemoryExecutor(rows).clipped_sum(query, point, space, sampling)
+            total += MemoryExecutor(rows).clipped_sum(query, point, space, sampling, rows_per_block)
     return total
 
 
@@ -282,8 +311,11 @@ def total_parts(
     return total
 
 
-def _or_none(targets: DaskTargets | None) -> list[list[Any]]:
-    return [] if targets is None else [targets.parts]
+def _or_none(targets: DaskTargets | None, present: DaskTargets | None) -> list[list[Any]]:
+    """Parts of what goes with the rows, in the order in which ``Part`` takes them."""
+    if present is None:
+        return [] if targets is None else [targets.parts]
+    return [[None] * len(present.parts) if targets is None else targets.parts, present.parts]
 
 
 def _one_by_one(inputs: list[list[Any]]) -> list[tuple[list[int], list[Any]]]:

@@ -18,8 +18,15 @@ from veilspan.estimators.completion.ratings_input import (
     frame_columns,
     triples_to_ratings,
 )
+from veilspan.estimators.completion.ratings_with_schema import (
+    item_names,
+    place_users,
+    rating_range_of,
+    read_users,
+)
 from veilspan.estimators.dask_input import lazy_for_dask
-from veilspan.estimators.parameters import PrivacyParameters
+from veilspan.estimators.parameters import TableParameters
+from veilspan.estimators.schema_input import check_same_schema, refuse_said_twice, schema_of
 from veilspan.estimators.validation import (
     check_count,
     check_learned_count,
@@ -29,6 +36,7 @@ from veilspan.estimators.validation import (
 from veilspan.metrics.ranking import rmse
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.neighbors import Neighbors
+from veilspan.privacy.noise import noise_source
 from veilspan.privacy.plan import Plan
 from veilspan.queries.completion.rating_rows import MOST_ITEMS, RatingRule
 from veilspan.solvers.base import Outcome, Prepared
@@ -49,7 +57,7 @@ PUBLIC_ITEMS = "the list of items and the rating range are public"
 
 
 @dataclass(eq=False, repr=False)
-class MatrixCompletion(PrivacyParameters, PrivateEstimator):
+class MatrixCompletion(TableParameters, PrivateEstimator):
     r"""Recommendations under user-level joint differential privacy.
 
     A model has two halves. The *global* half, ``item_bias_`` and ``item_factors_``, is learned from
@@ -67,7 +75,7 @@ class MatrixCompletion(PrivacyParameters, PrivateEstimator):
         that it rises above its noise), ``"covariance"`` (both, always), ``"frank-wolfe"``,
         ``"svd"``, ``"als"``, or an instance with settings of its own.
     rating_range : (float, float)
-        Public lowest and highest rating; ratings outside are clipped.
+        Public lowest and highest rating; ratings outside are clipped. A schema says it.
     max_ratings_per_user : int
         At most so many ratings of a user enter the global half, chosen at random (secure
         randomness); all of them serve her own predictions.
@@ -122,11 +130,12 @@ class MatrixCompletion(PrivacyParameters, PrivateEstimator):
 
     _assumptions: ClassVar[tuple[str, ...]] = (JOINT, PUBLIC_ITEMS)
     _unit: ClassVar[str] = "one user: all of her ratings"
+    _protects: ClassVar[str] = "user"
     _solver_label: ClassVar[str] = " ({0.solver.name})"
 
     solver: str | CompletionSolver = "auto"
     _: KW_ONLY
-    rating_range: tuple[float, float]
+    rating_range: tuple[float, float] | None = None
     max_ratings_per_user: int = 80
     n_components: int | None = None
     center: str = "user"
@@ -141,10 +150,16 @@ class MatrixCompletion(PrivacyParameters, PrivateEstimator):
         R : CSR matrix or array of shape (n_users, n_items)
             One row per user. In sparse input every stored entry is a rating, zeros included; in
             dense input NaN says "not rated". Of an item stored twice in a row the last counts.
-            CSR input in order is not copied.
+            CSR input in order is not copied. With a ``schema`` a long table of any kind, a line a
+            rating, whose columns have the roles user, item and rating.
         y : None
             Ignored.
         """
+        if self.schema is not None:
+            schema = schema_of(self)
+            refuse_lazy(R)
+            coins = noise_source(self.random_state).coins("places")
+            return self._fit_table(place_users(schema, R, coins), item_names(schema))
         return self._fit_table(as_ratings(R), None)
 
     def fit_triples(self, user: Any, item: Any, rating: Any, items: Any = None) -> Self:
@@ -160,6 +175,8 @@ class MatrixCompletion(PrivacyParameters, PrivateEstimator):
             that list is public knowledge.
         """
         refuse_lazy(user, item, rating)
+        if self.schema is not None:
+            raise ValueError("with a schema, fit takes the table as it is: fit(table).")
         return self._fit_table(*triples_to_ratings(user, item, rating, items))
 
     def fit_frame(
@@ -180,7 +197,11 @@ class MatrixCompletion(PrivacyParameters, PrivateEstimator):
             )
         # Before the fit, so that a stored release is given out with the items it was learned for.
         self.item_ids_ = tuple(range(items)) if item_ids is None else item_ids
-        return super().fit(table)
+        return self._learn(validate_table(self, table, lazy=True, **self._input_options))
+
+    def _width_of(self, schema: Any) -> int:
+        """A column for each item: a long table has three columns, however many items."""
+        return len(item_names(schema))
 
     def _prepare(
         self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
@@ -208,7 +229,7 @@ class MatrixCompletion(PrivacyParameters, PrivateEstimator):
         self.ridge_ = result.ridge
 
     def _problem(self, n_rows: int | None, n_features: int) -> CompletionProblem:
-        low, high = _check_range(self.rating_range)
+        low, high = self._range_of_ratings()
         if self.center not in ("user", "middle"):
             raise ValueError(f'center must be "user" or "middle"; got {self.center!r}.')
         if n_features > MOST_ITEMS:
@@ -224,6 +245,13 @@ class MatrixCompletion(PrivacyParameters, PrivateEstimator):
             ),
         )
 
+    def _range_of_ratings(self) -> tuple[float, float]:
+        """Lowest and highest rating, as the user or the schema says."""
+        if self.schema is None:
+            return _check_range(self.rating_range)
+        refuse_said_twice(self, "rating_range")
+        return _check_range(rating_range_of(self.schema))
+
     # Using it: the local half.
 
     def local_predictor(self) -> LocalPredictor:
@@ -233,7 +261,7 @@ class MatrixCompletion(PrivacyParameters, PrivateEstimator):
             item_bias=self.item_bias_.astype(np.float32).astype(np.float64),
             item_factors=self.item_factors_.astype(np.float32).astype(np.float64),
             item_ids=self.item_ids_,
-            rating_range=_check_range(self.rating_range),
+            rating_range=self._range_of_ratings(),
             ridge=self.ridge_,
             privacy=self.privacy_.to_dict(),
         )
@@ -246,6 +274,7 @@ class MatrixCompletion(PrivacyParameters, PrivateEstimator):
         ----------
         R : CSR matrix or array of shape (n_users, n_items)
             Any users' ratings, as in :meth:`fit`; they need not have been in the training table.
+            Users of a long table come in the order in which they first appear.
 
         Returns
         -------
@@ -254,9 +283,15 @@ class MatrixCompletion(PrivacyParameters, PrivateEstimator):
             on row i of ``R``.
         """
         check_is_fitted(self)
+        if self.schema is not None:
+            check_same_schema(self, schema_of(self))
+            R = read_users(self.schema, R)[0]
         table = validate_table(
             self, as_ratings(R), reset=False, accept_sparse="csr", dtype="numeric"
         )
+        return self._predict_rows(table)
+
+    def _predict_rows(self, table: Any) -> np.ndarray:
         ratings = table.data.astype(np.float64)
         return self.local_predictor().predict_rows(table.indptr, table.indices, ratings)
 
@@ -271,6 +306,10 @@ class MatrixCompletion(PrivacyParameters, PrivateEstimator):
             Held-out ratings of the same users.
         """
         refuse_lazy(R, R_test)
+        if self.schema is not None:
+            R, ids = read_users(self.schema, R)
+            R_test = read_users(self.schema, R_test, ids)[0][: R.shape[0]]
+            return -rmse(self._predict_rows(R), R_test)
         return -rmse(self.predict(R), as_ratings(R_test))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -21,6 +21,12 @@ from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.linear.feature_bounds import FeatureBounds
 from veilspan.estimators.linear.feature_scaling import FeatureScaling, prepare_with_ranges
 from veilspan.estimators.linear.parameters import LinearParameters
+from veilspan.estimators.schema_input import (
+    SchemaTable,
+    encode_own,
+    refuse_said_twice,
+    schema_of,
+)
 from veilspan.estimators.validation import check_count, validate_table
 from veilspan.losses.linear import LinearLoss
 from veilspan.losses.penalties import NoPenalty, Penalty
@@ -49,6 +55,7 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
     """
 
     _solver_label: ClassVar[str] = " ({0.name})"
+    _needs_targets: ClassVar[bool] = True
     #: What ``validate_data`` is asked to accept as targets.
     _y_options: ClassVar[dict[str, Any]] = {}
 
@@ -84,14 +91,19 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
             ``sample_weight`` is not offered (a ``TypeError`` says why).
         """
         _refuse(refused, type(self).__name__)
-        options = {**self._input_options, **self._y_options}
-        table, targets = validate_table(self, X, lazy=True, y=y, **options)
+        schema = None if self.schema is None else schema_of(self)
+        targets = None
+        if schema is None:
+            options = {**self._input_options, **self._y_options}
+            X, targets = validate_table(self, X, lazy=True, y=y, **options)
         before = vars(self).get("classes_")
         try:
+            if schema is not None:
+                return self._learn(self._open_labelled(schema, X, y))
             encoded = self._encode(targets)
-            if isinstance(table, DaskTable):
-                table.check(encoded)
-            return self._learn(table, encoded)
+            if isinstance(X, DaskTable):
+                X.check(encoded)
+            return self._learn(X, encoded)
         except BaseException:
             # Labels that no statement speaks of are not kept, nor new ones beside an old fit.
             self.__dict__.pop("classes_", None)
@@ -99,58 +111,78 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
                 self.classes_ = before
             raise
 
+    def _open_labelled(self, schema: Any, X: Any, y: Any) -> SchemaTable:
+        """A table with its target column."""
+        if y is not None:
+            raise ValueError(
+                "y comes from the schema's target column: pass the table alone, fit(table)."
+            )
+        if schema.target is None:
+            raise ValueError(
+                f"{type(self).__name__} needs a target: give one column of the schema "
+                f'{schema.name!r} the role "target".'
+            )
+        return self._open(schema, X, self._schema_targets(schema))
+
+    @abstractmethod
+    def _schema_targets(self, schema: Any) -> Callable[[np.ndarray], np.ndarray]:
+        """A public map of the schema's targets to those of the loss; refuse the wrong kind."""
+
     # Planning: public facts only.
 
     def _prepare(
         self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
     ) -> LinearPrepared:
-        bounds = self._bounds()
-        public_map = bounds.check(type(self).__name__, n_features)
-        solver, loss = self._solver(), self._loss()
         columns = n_features + bool(self.fit_intercept)
-
-        def prepare(part: Budget) -> LinearPrepared:
-            return solver.prepare(self._problem(loss, part, n_rows, columns), part, neighbors)
-
-        if self.bounds is None:
-            stage = FeatureScaling(bounds, columns, public_map=public_map)
-            prepared = replace(prepare(budget), stages=(stage,))
+        problem = self._problem(budget, n_rows, columns)
+        if self.selection is not None:
+            solver = _selection(self.selection, self.clip)
         else:
-            prepared = prepare_with_ranges(bounds, columns, budget, neighbors, prepare)
-        problem = prepared.problem
-        shown = {"loss": loss.name, "penalty": problem.penalty.name, **prepared.decisions}
-        return replace(prepared, decisions=shown)
-
-    def _bounds(self) -> FeatureBounds:
+            solver = linear_solver(self.solver)
+            if self.clip is not None:
+                solver = solver.with_clip(check_scale(self.clip, "clip"))
         constant = 0.0
         if self.fit_intercept:
             constant = check_scale(self.intercept_scaling, "intercept_scaling")
-        return FeatureBounds(self.feature_range, self.row_norm, self.center, constant, self.bounds)
+        bounds = FeatureBounds(
+            self.feature_range, self.row_norm, self.center, constant, self.bounds
+        )
+        if self.schema is not None:
+            # Encoded rows lie around zero and the schema knows the longest of them.
+            refuse_said_twice(self, "feature_range", "bounds", "center")
+            share = 1.0 if self.row_norm is None else check_scale(self.row_norm, "row_norm")
+            bounds = FeatureBounds(None, share * self.schema.row_norm, None, constant)
+        public_map = bounds.check(type(self).__name__, n_features)
+        if self.bounds is None:
+            stage = FeatureScaling(bounds, columns, public_map=public_map)
+            prepared = replace(solver.prepare(problem, budget, neighbors), stages=(stage,))
+        else:
 
-    def _problem(
-        self, loss: LinearLoss, budget: Budget, n_rows: int | None, columns: int
-    ) -> LinearProblem:
+            def prepare(part: Budget) -> LinearPrepared:
+                # A penalty may be chosen by the budget, of which the solver gets a part.
+                return solver.prepare(self._problem(part, n_rows, columns), part, neighbors)
+
+            prepared = prepare_with_ranges(bounds, columns, budget, neighbors, prepare)
+        problem = prepared.problem
+        shown = {"loss": problem.loss.name, "penalty": problem.penalty.name, **prepared.decisions}
+        return replace(prepared, decisions=shown)
+
+    def _problem(self, budget: Budget, n_rows: int | None, columns: int) -> LinearProblem:
+        """What is minimised, from public facts."""
         expected = self.expected_rows
+        if expected is None and self.schema is not None:
+            expected = self.schema.expected
         if expected is not None:
             expected = check_count(expected, "expected_rows", 2**53)
         rows = n_rows if n_rows is not None else expected
         return LinearProblem(
-            loss=loss,
+            loss=self._loss(),
             penalty=self._penalty(budget, rows, columns),
             n_features=columns,
             n_rows=n_rows,
             expected_rows=None if n_rows is not None else expected,
             intercept=bool(self.fit_intercept),
         )
-
-    def _solver(self) -> LinearSolver:
-        """The solver of the name, with the clip that was asked for."""
-        if self.selection is not None:
-            return _selection(self.selection, self.clip)
-        solver = linear_solver(self.solver)
-        if self.clip is None:
-            return solver
-        return solver.with_clip(check_scale(self.clip, "clip"))
 
     # Keeping what was learned.
 
@@ -166,22 +198,58 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
+        if self.schema is not None:
+            return self._scores_of_encoded(encode_own(self, X).x)
         table = validate_table(self, X, reset=False, accept_sparse="csr", dtype="numeric")
+        return self._scores_of_encoded(table)
+
+    def _scores_of_encoded(self, table: Any) -> np.ndarray:
         return np.asarray(table @ self.coef_.T + self.intercept_)
 
+    @property
+    def coefficients_(self) -> Any:
+        """``coef_`` by name, in the columns and units of the table; a schema is needed.
+
+        A :class:`~veilspan.tables.named_table.NamedTable`: what a step of each column (its unit, a
+        doubling on a log scale, a year of dates, belonging to a category) adds to the score.
+        """
+        check_is_fitted(self)
+        if self.schema is None:
+            raise AttributeError(
+                "coefficients_ are in the units of a schema, and there is none: use coef_."
+            )
+        from veilspan.tables.user_units import make_coefficients
+
+        return make_coefficients(self.schema, self.coef_, self._names_of_scores())
+
+    def _names_of_scores(self) -> tuple[str, ...]:
+        """What each row of ``coef_`` predicts."""
+        return (str(self.schema.target.name),)
+
+    def _own_scores_and_targets(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Scores of own rows, their encoded targets and weights; rows without a target left out."""
+        if y is not None:
+            raise ValueError(
+                "y comes from the schema's target column: pass the table alone, score(table)."
+            )
+        check_is_fitted(self)
+        encoded = encode_own(self, X, target=True)
+        known = encoded.present
+        if not known.any():
+            raise ValueError("no row of the table has a target: there is nothing to compare with.")
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return self._scores_of_encoded(encoded.x[known]), encoded.y[known], weights
+
     def _rests_on(self) -> tuple[str, ...]:
+        if self.schema is not None:
+            return self._assumptions
         return (*self._assumptions, PUBLIC_BOUNDS if self.bounds is None else PRIVATE_BOUNDS)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
 
-
-def strength_per_row(value: float | None, rows: int | None, name: str) -> float | None:
-    """A penalty on the sum of losses as one on their mean, ``value / rows``; None stays None."""
-    if value is None:
-        return None
+def strength_per_row(value: float, rows: int | None, name: str) -> float:
+    """A penalty on the sum of losses as one on their mean, ``value / rows``."""
     if rows is None:
         raise ValueError(
             f"{name} weighs the penalty against a sum over all rows, whose number is private under "

@@ -9,7 +9,7 @@ import numpy as np
 
 from veilspan._scales import check_scale
 from veilspan.estimators.dask_input import lazy_for_dask
-from veilspan.estimators.linear.base import own_penalty, strength_per_row
+from veilspan.estimators.linear.base import own_penalty
 from veilspan.estimators.linear.classifier import LinearClassifier
 from veilspan.losses.linear import LinearLoss, Logistic, Multinomial, SmoothedHinge
 from veilspan.losses.penalties import L1, ElasticNet, Penalty
@@ -84,9 +84,8 @@ class LogisticRegression(LinearClassifier):
         scores = scores - scores.max(axis=1, keepdims=True)
         return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
 
-    def _loss(self) -> LinearLoss:
-        count = self._n_classes()
-        return self._weighted(Logistic() if count == 2 else Multinomial(count))
+    def _plain_loss(self, n_classes: int) -> LinearLoss:
+        return Logistic() if n_classes == 2 else Multinomial(n_classes)
 
     def _penalty(self, budget: Budget, rows: int | None, n_columns: int) -> Penalty:
         if not isinstance(self.penalty, str):
@@ -97,9 +96,9 @@ class LogisticRegression(LinearClassifier):
             raise ValueError(
                 f'penalty must be "l2", "l1", "elasticnet" or None; got {self.penalty!r}.'
             )
-        lam = strength_per_row(self._inverse_c(), rows, "C")
-        if lam is None:
+        if self.C is None:
             raise ValueError(f'penalty="{self.penalty}" needs C=...: its strength is 1/C.')
+        lam = self._strength(self.C, rows)
         return L1(lam) if self.penalty == "l1" else ElasticNet(lam, self.l1_ratio)
 
 
@@ -146,9 +145,9 @@ class LinearSVC(LinearClassifier):
 
     hinge_width: float = 0.5
 
-    def _loss(self) -> LinearLoss:
-        self._check_class_count(self._n_classes())
-        return self._weighted(SmoothedHinge(check_scale(self.hinge_width, "hinge_width")))
+    def _plain_loss(self, n_classes: int) -> LinearLoss:
+        self._check_class_count(n_classes)
+        return SmoothedHinge(check_scale(self.hinge_width, "hinge_width"))
 
     def _penalty(self, budget: Budget, rows: int | None, n_columns: int) -> Penalty:
         return self._l2(rows)

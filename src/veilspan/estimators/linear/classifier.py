@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,11 @@ from veilspan._scales import check_scale
 from veilspan.curator.dask.table import DaskTargets
 from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.linear.base import LinearEstimator, strength_per_row
+from veilspan.estimators.schema_input import (
+    numbers_of_classes,
+    refuse_said_twice,
+    signs_of_classes,
+)
 from veilspan.estimators.validation import refuse_lazy_score
 from veilspan.losses.class_weights import ClassWeighted
 from veilspan.losses.linear import LinearLoss
@@ -74,21 +80,34 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
     @lazy_for_dask(lambda model: None, lambda model: model.classes_.dtype)
     def predict(self, X: Any) -> np.ndarray:
         """Most likely class of each row."""
-        scores = self.decision_function(X)
-        number = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[number]
+        return self.classes_[self._numbers_of_scores(self._scores(X))]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def _names_of_scores(self) -> tuple[str, ...]:
+        labels = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
+        return tuple(f"{self.schema.target.name}={label}" for label in labels)
+
+    def _numbers_of_scores(self, scores: np.ndarray) -> np.ndarray:
+        """Number of the most likely class, from scores of shape (n, 1) or (n, classes)."""
+        if scores.shape[1] == 1:
+            return (scores[:, 0] > 0).astype(np.intp)
+        return np.asarray(scores.argmax(axis=1))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Share of rows whose class is predicted; nothing is spent.
 
         Parameters
         ----------
         X, y : array-like or CSR matrix of shape (n_samples, n_features), array-like
-            Any rows and their labels, in memory.
+            Any rows and their labels, in memory. With a schema the table alone: labels are its
+            target column, and rows without one are left out.
         sample_weight : array-like of shape (n_samples,), optional
             How much each row counts.
         """
         refuse_lazy_score(X, y, sample_weight)
+        if self.schema is not None:
+            scores, numbers, weights = self._own_scores_and_targets(X, y, sample_weight)
+            right = self._numbers_of_scores(scores) == numbers.astype(np.intp)
+            return float(np.average(right, weights=weights))
         return float(super().score(X, y, sample_weight))
 
     def _encode(self, y: Any) -> Any:
@@ -104,6 +123,22 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
             return y.mapped(_codes, self.classes_)
         return _codes(y, self.classes_)
 
+    def _schema_targets(self, schema: Any) -> Callable[[np.ndarray], np.ndarray]:
+        self.classes_ = self._schema_classes(schema)
+        self._check_class_count(len(self.classes_))
+        return signs_of_classes if len(self.classes_) == 2 else numbers_of_classes
+
+    def _schema_classes(self, schema: Any) -> np.ndarray:
+        """Labels of the schema's target; a target that has none is refused."""
+        refuse_said_twice(self, "classes")
+        if schema.classes is None:
+            raise ValueError(
+                f"{type(self).__name__} predicts classes; the schema's target "
+                f"{schema.target.name!r} holds numbers. Use a regression, or declare it as a "
+                "category or boolean."
+            )
+        return _sorted_labels(schema.classes)
+
     def _decode(self, coefficients: np.ndarray, constant: np.ndarray) -> None:
         self.coef_ = np.atleast_2d(coefficients.T).copy()
         self.intercept_ = np.atleast_1d(constant).astype(np.float64)
@@ -111,14 +146,21 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
     def _check_class_count(self, count: int) -> None:
         """Refuse more classes than the method has; by default none."""
 
-    def _n_classes(self) -> int:
-        """Public number of classes; two until labels have been seen."""
-        if self.classes is not None:
-            return len(_sorted_labels(self.classes))
-        return len(getattr(self, "classes_", (0, 1)))
+    @abstractmethod
+    def _plain_loss(self, n_classes: int) -> LinearLoss:
+        """Loss of a scaled row before class weights."""
 
-    def _weighted(self, loss: LinearLoss) -> LinearLoss:
-        """The loss times public class weights, if there are any."""
+    def _loss(self) -> LinearLoss:
+        """The loss of the model times public class weights, if there are any."""
+        known: Any
+        if self.schema is not None:
+            known = self._schema_classes(self.schema)
+        elif self.classes is not None:
+            known = _sorted_labels(self.classes)
+        else:
+            known = getattr(self, "classes_", None)
+        # Before labels have been seen a plan takes them for two.
+        loss = self._plain_loss(2 if known is None else len(known))
         if self.class_weight is None:
             return loss
         if not isinstance(self.class_weight, Mapping):
@@ -126,7 +168,6 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
                 'class_weight must be a dict from labels to public numbers. "balanced" would '
                 "count the classes, and counts are private."
             )
-        known = self.classes if self.classes is not None else getattr(self, "classes_", None)
         if known is None:
             raise ValueError("class_weight needs classes=... before labels have been seen.")
         labels = _sorted_labels(known).tolist()
@@ -136,15 +177,17 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
         return ClassWeighted(loss, tuple(check_scale(w, "class_weight") for w in weights))
 
     def _rests_on(self) -> tuple[str, ...]:
+        if self.schema is not None:
+            return super()._rests_on()
         labels = SEEN_LABELS if self.classes is None else GIVEN_LABELS
         return (*super()._rests_on(), labels)
 
     def _l2(self, rows: int | None) -> Penalty:
-        lam = strength_per_row(self._inverse_c(), rows, "C")
-        return NoPenalty() if lam is None else L2(lam)
+        return NoPenalty() if self.C is None else L2(self._strength(self.C, rows))
 
-    def _inverse_c(self) -> float | None:
-        return None if self.C is None else 1.0 / check_scale(self.C, "C")
+    def _strength(self, c: float, rows: int | None) -> float:
+        """Strength 1/C beside a sum of losses, as one beside their mean."""
+        return strength_per_row(1.0 / check_scale(c, "C"), rows, "C")
 
 
 def _seen_labels(y: Any) -> np.ndarray:

@@ -24,51 +24,8 @@ from typing import Any
 import numpy as np
 
 from veilspan._scales import check_location, check_scale, check_width
-from veilspan.curator.row_maps import row_map
 from veilspan.queries.linear.row_scaling import RowScaling
 from veilspan.solvers.linear.private_ranges import ColumnRanges
-
-
-@dataclass(frozen=True, eq=False)
-class FeatureMap:
-    """Clip to the ranges, then scale into the unit ball.
-
-    Attributes
-    ----------
-    scaling : RowScaling
-        Into the unit ball.
-    low, high : array of shape (d,) or None
-        What features are clipped to first.
-    """
-
-    scaling: RowScaling
-    low: np.ndarray | None = None
-    high: np.ndarray | None = None
-
-    @row_map
-    def __call__(self, block: Any) -> Any:
-        """A block of rows inside the unit ball."""
-        if block.is_sparse and not block.x.has_canonical_format:
-            # An entry stored twice is the sum of both: only that is clipped and measured.
-            x = block.x.copy()
-            x.sum_duplicates()
-            block = replace(block, x=x)
-        if self.low is None or self.high is None:
-            return self.scaling(block)
-        return self.scaling(replace(block, x=_clipped(block.x, self.low, self.high)))
-
-    def user_coefficients(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients of shape (d,) or (d, k), and intercept, for rows in their own units.
-
-        Columns that the map makes zero (a range of one point) get the coefficient 0: there is
-        nothing but noise in theirs.
-        """
-        if self.low is not None and self.high is not None:
-            middle = 0.0 if self.scaling.center is None else self.scaling.center
-            empty = (self.low == middle) & (self.high == middle)
-            theta = theta.copy()
-            theta[: empty.size][empty] = 0.0
-        return self.scaling.user_coefficients(theta)
 
 
 @dataclass(frozen=True)
@@ -95,7 +52,7 @@ class FeatureBounds:
     intercept_scaling: float
     bounds: str | None = None
 
-    def check(self, owner: str, n_features: int) -> FeatureMap | None:
+    def check(self, owner: str, n_features: int) -> RowScaling | None:
         """Refuse missing or impossible bounds, with the sentence to add.
 
         Returns the map that public bounds give a dense table (or any, at ``center="zero"``).
@@ -125,45 +82,28 @@ class FeatureBounds:
         """The same with ranges that were released."""
         return replace(self, feature_range=(ranges.low, ranges.high))
 
-    def map_for(self, n_features: int, sparse: bool) -> FeatureMap:
+    def map_for(self, n_features: int, sparse: bool) -> RowScaling:
         """The map for tables of this many columns."""
         if self.center == "midpoint" and sparse:
             raise ValueError(
                 'center="midpoint" would fill the zeros of a sparse table: say center="zero", or '
                 "pass a dense one."
             )
-        if self.feature_range is None:
-            scaling = unit_scaling(None, 1.0, float(self.row_norm or 1.0), self.intercept_scaling)
-            return FeatureMap(scaling)
-        low, high = checked_ranges(self.feature_range, n_features)
-        keep_zeros = sparse or self.center == "zero"
-        return range_map(low, high, self.row_norm, self.intercept_scaling, keep_zeros)
-
-
-def range_map(
-    low: np.ndarray,
-    high: np.ndarray,
-    row_norm: float | None,
-    intercept_scaling: float,
-    keep_zeros: bool,
-) -> FeatureMap:
-    """The map of ranges; the length of a scaled row is at most sqrt(d) unless less is said."""
-    length = math.sqrt(low.size) if row_norm is None else float(row_norm)
-    if keep_zeros:
-        low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
-        center, scale = None, np.maximum(-low, high)
-    else:
-        center, scale = low / 2 + high / 2, high / 2 - low / 2
-    scale = np.where(scale > 0, scale, 1.0)
-    return FeatureMap(unit_scaling(center, scale, length, intercept_scaling), low, high)
-
-
-def unit_scaling(
-    center: np.ndarray | None, scale: Any, length: float, intercept_scaling: float
-) -> RowScaling:
-    """Rows of scaled length at most ``length``, with their constant column, in the unit ball."""
-    constant = intercept_scaling * length
-    return RowScaling(center, scale, math.hypot(length, constant), constant)
+        low = high = center = None
+        scale: Any = 1.0
+        length = 1.0 if self.row_norm is None else float(self.row_norm)
+        if self.feature_range is not None:
+            low, high = checked_ranges(self.feature_range, n_features)
+            if self.row_norm is None:
+                length = math.sqrt(n_features)
+            if sparse or self.center == "zero":
+                low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
+                scale = np.maximum(-low, high)
+            else:
+                center, scale = low / 2 + high / 2, high / 2 - low / 2
+            scale = np.where(scale > 0, scale, 1.0)
+        constant = self.intercept_scaling * length
+        return RowScaling(center, scale, math.hypot(length, constant), constant, low, high)
 
 
 def checked_ranges(feature_range: Any, n_features: int) -> tuple[np.ndarray, np.ndarray]:
@@ -181,12 +121,3 @@ def checked_ranges(feature_range: Any, n_features: int) -> tuple[np.ndarray, np.
         raise ValueError("feature_range must not have a low end above its high end.")
     check_width(low, high, "feature_range")
     return low, high
-
-
-def _clipped(x: Any, low: np.ndarray, high: np.ndarray) -> Any:
-    """Entries within their ranges; of a sparse block the stored ones, zero being inside."""
-    if isinstance(x, np.ndarray):
-        return np.clip(x, low, high)
-    clipped = x.copy()
-    clipped.data = np.clip(x.data, low[x.indices], high[x.indices])
-    return clipped

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from veilspan.curator.curator import Curator
-from veilspan.estimators.linear.feature_bounds import FeatureBounds, FeatureMap
+from veilspan.estimators.linear.feature_bounds import FeatureBounds
 from veilspan.privacy.accounting import epsilon_spent
 from veilspan.privacy.budget import LEAST_EPSILON, Budget
 from veilspan.privacy.events import Event, with_noise
 from veilspan.privacy.neighbors import Neighbors
+from veilspan.queries.linear.row_scaling import RowScaling
 from veilspan.solvers.linear.base import LinearPrepared
 from veilspan.solvers.linear.private_ranges import private_ranges, ranges_event
 
@@ -33,16 +34,16 @@ class FeatureScaling:
         Columns of the scaled rows, the constant one of the intercept included.
     events : tuple of events
         Releases of ranges; none with public bounds.
-    public_map : FeatureMap or None
+    public_map : RowScaling or None
         The map of public bounds for dense tables.
     """
 
     bounds: FeatureBounds
     n_columns: int
     events: tuple[Event, ...] = ()
-    public_map: FeatureMap | None = None
+    public_map: RowScaling | None = None
 
-    def find_map(self, curator: Curator) -> FeatureMap:
+    def find_map(self, curator: Curator) -> RowScaling:
         """The map by public bounds, or by ranges that are asked for now."""
         if self.events:
             bounds = self.bounds.with_ranges(private_ranges(curator))

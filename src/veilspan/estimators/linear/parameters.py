@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from veilspan.estimators.parameters import PrivacyParameters
+from veilspan.estimators.parameters import TableParameters
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class LinearParameters(PrivacyParameters):
+class LinearParameters(TableParameters):
     r"""Parameters that all private linear models have.
 
     Parameters
@@ -43,6 +43,9 @@ class LinearParameters(PrivacyParameters):
         that pays). ``solver`` plays no part then.
     expected_rows : int, optional
         Under add-remove, a public guess of the number of rows by which defaults are chosen.
+    schema : Schema, optional
+        What is public of the table (:class:`veilspan.Schema`); target, classes and bounds follow
+        from it. ``row_norm`` is then a share of the longest row that the schema allows.
     epsilon, delta, neighbors, noise, random_state, ledger
         See :class:`~veilspan.estimators.parameters.PrivacyParameters`.
     """

@@ -7,17 +7,21 @@ the scaled rows; ``coef_`` and ``intercept_`` are in the units of y and the feat
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 
 from veilspan._scales import check_location, check_scale, check_width
 from veilspan.curator.dask.table import DaskTargets
 from veilspan.curator.row_maps import row_map
 from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.linear.base import LinearEstimator, noise_threshold, strength_per_row
+from veilspan.estimators.schema_input import refuse_said_twice
 from veilspan.estimators.validation import refuse_lazy_score
 from veilspan.losses.linear import Huber, LinearLoss, Squared
 from veilspan.losses.penalties import L1, L2, NoPenalty, Penalty
@@ -60,25 +64,46 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
         """
         return self._scores(X)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Coefficient of determination R^2 of the predictions; nothing is spent.
 
         Parameters
         ----------
         X, y : array-like or CSR matrix of shape (n_samples, n_features), array-like
-            Any rows and their targets, in memory.
+            Any rows and their targets, in memory. With a schema the table alone: targets are its
+            target column, and rows without one are left out.
         sample_weight : array-like of shape (n_samples,), optional
             How much each row counts.
         """
         refuse_lazy_score(X, y, sample_weight)
+        if self.schema is not None:
+            scores, targets, weights = self._own_scores_and_targets(X, y, sample_weight)
+            return float(r2_score(targets, scores, sample_weight=weights))
         return float(super().score(X, y, sample_weight))
 
     def _encode(self, y: Any) -> Any:
         middle, half = self._target_scale()
-        low, high = _checked_target_range(self.target_range, type(self).__name__)
+        low, high = self._range_of_targets()
         if isinstance(y, DaskTargets):
             return y.mapped(_checked_scaled, low, high, middle, half)
         return _scaled(y, low, high, middle, half)
+
+    def _schema_targets(self, schema: Any) -> Callable[[np.ndarray], np.ndarray]:
+        low, high = self._range_of_targets()
+        middle, half = self._target_scale()
+        return partial(_scaled, low=low, high=high, middle=middle, half=half)
+
+    def _range_of_targets(self) -> tuple[float, float]:
+        """Lowest and highest target, as the user or the schema says."""
+        if self.schema is None:
+            return _checked_target_range(self.target_range, type(self).__name__)
+        refuse_said_twice(self, "target_range")
+        if self.schema.target_range is None:
+            raise ValueError(
+                f"{type(self).__name__} predicts numbers; the schema has no target that holds "
+                'numbers. Use a classifier, or give a number the role "target".'
+            )
+        return _checked_target_range(self.schema.target_range, type(self).__name__)
 
     def _decode(self, coefficients: np.ndarray, constant: np.ndarray) -> None:
         middle, half = self._target_scale()
@@ -87,7 +112,7 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
 
     def _target_scale(self) -> tuple[float, float]:
         """Middle and half width; without an intercept zero and the larger end."""
-        low, high = _checked_target_range(self.target_range, type(self).__name__)
+        low, high = self._range_of_targets()
         if not self.fit_intercept:
             return 0.0, max(abs(low), abs(high))
         return low / 2 + high / 2, high / 2 - low / 2
@@ -157,8 +182,8 @@ class Ridge(LinearRegressor):
     alpha: float | None = field(default=None, kw_only=False)
 
     def _penalty(self, budget: Budget, rows: int | None, n_columns: int) -> Penalty:
-        lam = strength_per_row(_strength(self.alpha), rows, "alpha")
-        return NoPenalty() if lam is None else L2(lam)
+        alpha = _strength(self.alpha)
+        return NoPenalty() if alpha is None else L2(strength_per_row(alpha, rows, "alpha"))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -246,15 +271,15 @@ class HuberRegressor(LinearRegressor):
     alpha: float | None = None
 
     def _loss(self) -> LinearLoss:
-        low, high = _checked_target_range(self.target_range, type(self).__name__)
+        low, high = self._range_of_targets()
         width = 0.1 * (high - low)
         if self.threshold is not None:
             width = check_scale(self.threshold, "threshold")
         return Huber(width / self._target_scale()[1])
 
     def _penalty(self, budget: Budget, rows: int | None, n_columns: int) -> Penalty:
-        lam = strength_per_row(_strength(self.alpha), rows, "alpha")
-        return NoPenalty() if lam is None else L2(lam)
+        alpha = _strength(self.alpha)
+        return NoPenalty() if alpha is None else L2(strength_per_row(alpha, rows, "alpha"))
 
 
 def _strength(alpha: Any) -> float | None:

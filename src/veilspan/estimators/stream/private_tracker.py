@@ -53,10 +53,11 @@ import numpy as np
 
 from veilspan._scales import check_scale
 from veilspan.curator.silence import quiet
-from veilspan.estimators.base import PrivateEstimator
+from veilspan.estimators.base import PrivateEstimator, check_privacy_parameters
 from veilspan.estimators.charging import open_charge
+from veilspan.estimators.schema_input import SCHEMA_FACTS
 from veilspan.estimators.stream.private_stream import PrivateStream, publish
-from veilspan.estimators.validation import check_count, check_privacy_parameters
+from veilspan.estimators.validation import check_count
 from veilspan.ledger.claims import ending_claims
 from veilspan.ledger.session import dataset_of
 from veilspan.privacy.budget import Budget
@@ -65,6 +66,7 @@ from veilspan.privacy.events import with_count
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.noise import noise_source
 from veilspan.privacy.plan import Plan
+from veilspan.privacy.schema_record import SchemaRecord
 from veilspan.privacy.statement import PrivacyStatement
 from veilspan.queries.stream.touching_moment import complete_rows
 from veilspan.solvers.base import Outcome, Prepared
@@ -183,6 +185,7 @@ def stream_plan(tracker: Any, n_features: int) -> Plan:
             "blocks of one person": most,
             "releases": "one after every block, without end",
         },
+        schema=None if tracker.schema is None else SchemaRecord.of(tracker.schema),
     )
 
 
@@ -239,6 +242,8 @@ def _make_release(tracker: Any) -> StreamRelease:
     if isinstance(kept, bool) or not isinstance(kept, (int, float)) or not 0 <= kept <= 1:
         raise ValueError(f"forgetting must be None or lie in [0, 1]; got {tracker.forgetting!r}.")
     row_norm = check_scale(tracker.row_norm, "row_norm")
+    if tracker.schema is not None:
+        row_norm *= tracker.schema.row_norm
     return StreamRelease(
         tracker.n_components,
         row_norm,
@@ -289,11 +294,13 @@ def _state_promise(stream: PrivateStream, block: PrivacyStatement) -> PrivacySta
     spoiled = before is not None and not before.private
     return replace(
         block,
+        schema=None if plan.schema is None else plan.schema.to_dict(),
         epsilon=plan.epsilon,
         events=plan.events,
         unit=f"all rows of one person: at most one in a block, in at most {most} block(s)",
         assumptions=(
             *block.assumptions,
+            *(() if plan.schema is None else (SCHEMA_FACTS,)),
             f"each person has at most one row in a block and appears in at most {most} block(s)",
             f"blocks are {plan.n_rows:,} rows by their place in the stream, which is public; "
             "events are those of one person's worst case, not of the whole stream",

@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from veilspan.estimators.parameters import PrivacyParameters
+from veilspan.estimators.parameters import TableParameters
+from veilspan.estimators.schema_input import encode_own, schema_of
 from veilspan.estimators.stream.tracker_state import StoredState, check_may_go_without_epsilon
 from veilspan.estimators.validation import check_count, own_numbers, refuse_lazy, validate_table
 from veilspan.nonprivate.grouse import loops
@@ -26,7 +27,7 @@ LARGEST_ENTRY = 1e140
 
 @dataclass(eq=False, repr=False)
 class SubspaceTracker(
-    PrivacyParameters,
+    TableParameters,
     StoredState,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -159,10 +160,21 @@ class SubspaceTracker(
         self._publish()
         return self
 
-    def plan(self, n_features: int) -> Plan:
-        """What one person's worst case costs in private mode: a dry run without data."""
+    def plan(self, n_features: int | None = None) -> Plan:
+        """What one person's worst case costs in private mode: a dry run without data.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns; a schema says it.
+        """
         from veilspan.estimators.stream.private_tracker import stream_plan
 
+        schema = schema_of(self)
+        if schema is not None:
+            n_features = len(schema.columns_out)
+        if n_features is None:
+            raise ValueError("a plan needs the number of columns: say n_features=...")
         return stream_plan(self, n_features)
 
     def _options(self) -> StreamOptions:
@@ -257,6 +269,12 @@ class SubspaceTracker(
         return np.where(np.isnan(rows).all(axis=1), np.nan, np.minimum(ratios, 1))
 
     def _table(self, X: Any, *, reset: bool) -> np.ndarray:
+        schema = schema_of(self)
+        if schema is not None:
+            refuse_lazy(X)
+            rows: np.ndarray = encode_own(self, X).x
+            self.n_features_in_ = rows.shape[1]
+            return rows
         rows = validate_table(
             self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite="allow-nan"
         )

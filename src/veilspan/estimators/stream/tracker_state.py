@@ -10,11 +10,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from veilspan._passwords import without_password
 from veilspan._version import __version__
 from veilspan.estimators.charging import LedgerParameter, refuse_without_epsilon
 from veilspan.estimators.publishing import Reported
 from veilspan.ledger.dataset import Dataset
-from veilspan.ledger.stores.passwords import without_password
 from veilspan.nonprivate.grouse import loops, steps
 from veilspan.nonprivate.grouse.files import StateFileError, read_state, write_state
 from veilspan.nonprivate.grouse.stream import Stream

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from veilspan._scales import check_scale
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.dask_input import lazy_for_dask
-from veilspan.estimators.parameters import PrivacyParameters
+from veilspan.estimators.parameters import TableParameters
+from veilspan.estimators.schema_input import encode_own
 from veilspan.estimators.validation import (
     check_count,
     check_learned_count,
@@ -26,7 +27,7 @@ LARGEST_WIDTH = 20_000
 
 
 class SubspaceEstimator(
-    PrivacyParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator
+    TableParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator
 ):
     """An estimator of orthonormal ``components_`` around a ``mean_``."""
 
@@ -59,7 +60,25 @@ class SubspaceEstimator(
 
     def _own_rows(self, X: Any) -> Any:
         check_is_fitted(self)
+        if self.schema is not None:
+            return encode_own(self, X).x
         return validate_table(self, X, reset=False, accept_sparse="csr", dtype="numeric")
+
+    @property
+    def loadings_(self) -> Any:
+        """The components in the columns and units of the table; a schema is needed.
+
+        A :class:`~veilspan.tables.named_table.NamedTable`: how far each column moves with each
+        component, in the user's units (on a log scale by which factor; shares for categories).
+        """
+        check_is_fitted(self)
+        if self.schema is None:
+            raise AttributeError(
+                "loadings_ are in the units of a schema, and there is none: use components_."
+            )
+        from veilspan.tables.user_units import make_loadings
+
+        return make_loadings(self.schema, self.components_)
 
     @property
     def _n_features_out(self) -> int:
@@ -77,30 +96,27 @@ class SubspaceEstimator(
 
     def _problem(self, n_rows: int | None, n_features: int) -> SubspaceProblem:
         """Check the parameters, and say what is to be learned."""
+        row_norm = self._row_bound()
         wanted = self.n_components
         if wanted is not None:
             wanted = check_count(wanted, "n_components", n_features)
-        center = self._public_center(n_features)
-        row_norm = check_scale(self.row_norm, "row_norm")
+        center = None
+        if isinstance(self.center, str) and self.center not in self._center_words:
+            words = " or ".join(f'"{word}"' for word in self._center_words)
+            raise ValueError(f"center must be None, a public vector, {words}; got {self.center!r}.")
+        if self.center is not None and not isinstance(self.center, str):
+            center = check_public_vector(self.center, "center", n_features)
         if n_features > LARGEST_WIDTH:
             raise ValueError(
                 f"{type(self).__name__} releases an n_features x n_features matrix; {n_features} "
                 f"columns are more than {LARGEST_WIDTH}. Reduce them first by a public projection."
             )
-        private_center = row_norm if self._center_is("private") else None
-        return SubspaceProblem(n_rows, n_features, wanted, center, private_center)
+        private = isinstance(self.center, str) and self.center == "private"
+        if self.schema is not None and self.center is None:
+            private = True  # columns of a table are hardly ever around zero
+        return SubspaceProblem(n_rows, n_features, wanted, center, row_norm if private else None)
 
-    def _center_is(self, word: str) -> bool:
-        return isinstance(self.center, str) and self.center == word
-
-    def _public_center(self, n_features: int) -> np.ndarray | None:
-        if self.center is None:
-            return None
-        if isinstance(self.center, str):
-            if self.center not in self._center_words:
-                words = " or ".join(f'"{word}"' for word in self._center_words)
-                raise ValueError(
-                    f"center must be None, a public vector, {words}; got {self.center!r}."
-                )
-            return None
-        return check_public_vector(self.center, "center", n_features)
+    def _row_bound(self) -> float:
+        """Public bound on the length of a row; of an encoded one the schema knows the largest."""
+        row_norm = check_scale(self.row_norm, "row_norm")
+        return row_norm if self.schema is None else row_norm * self.schema.row_norm

@@ -86,7 +86,7 @@ class PCA(SubspaceEstimator):
         self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
     ) -> Prepared[SubspaceProblem, PrincipalComponents]:
         problem = self._problem(n_rows, n_features)
-        return AnalyzeGauss(self.row_norm).prepare(problem, budget, neighbors)
+        return AnalyzeGauss(self._row_bound()).prepare(problem, budget, neighbors)
 
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         found: PrincipalComponents = outcome.result

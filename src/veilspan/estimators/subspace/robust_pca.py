@@ -123,16 +123,18 @@ class RobustPCA(SubspaceEstimator):
             if n_rows < 4:
                 raise ValueError('center="pairs" needs at least 4 rows.')
             n_rows //= 2
+        solver = subspace_solver(self.solver)
         problem = self._problem(n_rows, n_features)
-        prepared = self._prepare_solver(problem, budget, neighbors)
+        if self.noise_std is None:
+            prepared = solver.prepare(problem, budget, neighbors)
+        else:
+            prepared = self._prepare_with_noise(solver, problem, budget)
         return replace(prepared, paired=True) if paired else prepared
 
-    def _prepare_solver(
-        self, problem: SubspaceProblem, budget: Budget, neighbors: Neighbors
+    def _prepare_with_noise(
+        self, solver: Any, problem: SubspaceProblem, budget: Budget
     ) -> Prepared[SubspaceProblem, SubspaceResult]:
-        solver = subspace_solver(self.solver)
-        if self.noise_std is None:
-            return solver.prepare(problem, budget, neighbors)
+        """The solver with the noise that was given, and what that noise comes to."""
         std = check_scale(self.noise_std, "noise_std")
         full = problem.n_rows is not None and problem.private_center is None
         if not (isinstance(solver, SubspaceDescent) and full):
@@ -140,17 +142,11 @@ class RobustPCA(SubspaceEstimator):
                 "noise_std is for the solvers of the paper (ggd, sggd, reaper-...) under "
                 "replace-one, without a private centre."
             )
-        return solver.prepare_with_noise(problem, budget, std)
-
-    def _planned_budget(
-        self, budget: Budget, prepared: Prepared[SubspaceProblem, SubspaceResult]
-    ) -> Budget:
-        """The budget that was given, or what a noise that was given comes to."""
-        if self.noise_std is None:
-            return budget
+        prepared = solver.prepare_with_noise(problem, budget, std)
         spent = epsilon_spent(prepared.events, budget.delta, neighbors="replace-one")
         # A trifle more, for the rounding of another machine; 0 if delta alone covers it all.
-        return Budget(max(spent * (1 + 1e-9), LEAST_EPSILON), budget.delta)
+        stated = Budget(max(spent * (1 + 1e-9), LEAST_EPSILON), budget.delta)
+        return replace(prepared, stated=stated)
 
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         found: SubspaceResult = outcome.result

@@ -212,14 +212,14 @@ def hide_password(url: str) -> str:
     """Return a path, or a URL without its password, such that it may be printed."""
     if "://" not in url:
         return printable(url)
-    from veilspan.ledger.stores.passwords import without_password
+    from veilspan._passwords import without_password
 
     return printable(without_password(url))
 
 
 def resolve_location(location: Any) -> str:
     """Return an absolute path or a checked URL, so that other processes mean the same ledger."""
-    from veilspan.ledger.stores.passwords import are_pairs, is_unclear
+    from veilspan._passwords import are_pairs, is_unclear
 
     text = str(location)
     if "://" in text:

@@ -89,6 +89,7 @@ def _sums(book: Book, entries: list[Entry]) -> list[str]:
     problems = []
     allowed: dict[str, tuple[int, ...]] = {}
     spent: dict[str, list[int]] = {}
+    units: dict[str, str | None] = {}
     counts: Counter[tuple[str, str]] = Counter()
     for entry in entries:
         try:
@@ -100,6 +101,7 @@ def _sums(book: Book, entries: list[Entry]) -> list[str]:
                 epsilon = content["terms"]["epsilon"]
                 allowed[entry.dataset] = tuple(content["allowed"])
                 spent[entry.dataset] = [0] * MOST_RULES
+                units[entry.dataset] = content["terms"].get("unit")
                 # Another machine's floats may differ in the last units, never by a millionth.
                 again = [rule.allowance(epsilon) for rule in rules]
                 if any(
@@ -113,6 +115,9 @@ def _sums(book: Book, entries: list[Entry]) -> list[str]:
                 counts[entry.dataset, "tests"] += bool(content["test"])
                 if sums != content["spent"]:
                     problems.append(f"entry {entry.seq} does not add up.")
+                unit = units[entry.dataset]  # None: opened before units were recorded
+                if unit is not None and content.get("unit", unit) != unit:
+                    problems.append(f"entry {entry.seq} protects another unit than its account.")
             elif entry.kind == RELEASE:
                 counts[entry.dataset, "released"] += 1
             counted = {name: (content or {}).get(name) for name in _COUNTED.get(entry.kind, ())}

@@ -17,8 +17,27 @@ from veilspan.ledger.filters import CAP, MOST_RULES
 from veilspan.ledger.names import spellings
 from veilspan.ledger.records import CHARGE, RELEASE, Account, Entry
 
-#: Version of the tables below. A store migrates older ones and refuses newer ones.
-SCHEMA = 1
+#: Version of the format: of the tables, and of what entries must be understood before anything is
+#: charged. Whoever writes to an older ledger migrates it first; a newer one is refused.
+#:
+#: 2. Accounts have a unit and a dataset, which earlier versions would not hold a charge to; more
+#:    kinds of entries.
+SCHEMA = 2
+#: The oldest format that readers take as it stands, so that a ledger that this user may not write
+#: to can be read, and that looking at one does not shut out who still has an earlier version.
+READABLE = 1
+#: What an entry can be. The last four are allowed for what is to come: schemas in a ledger, and
+#: requests that somebody else approves or refuses.
+KINDS = (
+    "ledger",
+    "dataset",
+    "charge",
+    "release",
+    "schema",
+    "request",
+    "approval",
+    "refusal",
+)
 
 _COLUMNS = "seq, dataset, kind, time, key, about, body, mac"
 _COLUMNS_OF_E = ", ".join(f"e.{column}" for column in _COLUMNS.split(", "))
@@ -172,6 +191,11 @@ class Book(ABC):
         return bool(self.execute(_SPEND, (*doubled, dataset, *costs)).rowcount == 1)
 
 
+def list_kinds() -> str:
+    """Kinds of entries as SQL lists them, for the tables of a store."""
+    return ", ".join(f"'{kind}'" for kind in KINDS)
+
+
 class Store(ABC):
     """A database that holds a ledger and hands out one transaction at a time."""
 
@@ -181,7 +205,10 @@ class Store(ABC):
 
     @abstractmethod
     def writing(self) -> AbstractContextManager[Book]:
-        """An exclusive transaction, durable when it ends. Makes the tables if there are none."""
+        """An exclusive transaction, durable when it ends.
+
+        Makes the tables if there are none, and migrates those of an earlier format.
+        """
 
     @abstractmethod
     def reading(self) -> AbstractContextManager[Book]:

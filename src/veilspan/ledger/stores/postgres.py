@@ -20,9 +20,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from veilspan._passwords import without_password
 from veilspan.ledger.errors import LedgerError
-from veilspan.ledger.stores.base import SCHEMA, Book, Store
-from veilspan.ledger.stores.passwords import without_password
+from veilspan.ledger.stores.base import READABLE, SCHEMA, Book, Store
 from veilspan.ledger.stores.postgres_tables import MIGRATIONS, SCHEMA_NAME, TABLES
 
 #: Seconds to wait for another writer, and for the server to answer a new connection.
@@ -83,12 +83,12 @@ class PostgresStore(Store):
         """One writer at a time, from the lock to the commit."""
         with self._transaction(_BEGIN_WRITING) as connection:
             connection.execute(f"SELECT pg_advisory_xact_lock({_ADVISORY})".encode())
-            _make_or_migrate_tables(connection, _version(connection, self.url))
+            _make_or_migrate_tables(connection, _version(connection, self.url), self.url)
             yield PostgresBook(connection)
 
     @contextmanager
     def reading(self) -> Iterator[Book]:
-        """A snapshot of one moment; tables of an older format are migrated first."""
+        """A snapshot of one moment; tables that are too old to be read are migrated first."""
         with self._transaction(_BEGIN_READING) as connection:
             version = _version(connection, self.url)
             if version == 0:
@@ -96,7 +96,7 @@ class PostgresStore(Store):
                     f"there is no ledger at {without_password(self.url)}: it is made with its "
                     "first dataset."
                 )
-            if version == SCHEMA:
+            if version >= READABLE:
                 yield PostgresBook(connection)
                 return
         with self.writing() as book:  # migrates
@@ -165,15 +165,26 @@ def _version(connection: Any, url: str) -> int:
     return version
 
 
-def _make_or_migrate_tables(connection: Any, version: int) -> None:
+def _make_or_migrate_tables(connection: Any, version: int, url: str) -> None:
     """Bring the tables to this version, in the transaction that is going to write to them."""
+    import psycopg
+
     if version == SCHEMA:
         return
     steps = (MIGRATIONS[old] for old in range(version, SCHEMA)) if version else (TABLES,)
-    for statement in (statement for step in steps for statement in step):
-        connection.execute(statement.encode())
-    connection.execute(b"DELETE FROM format")
-    connection.execute(b"INSERT INTO format (version) VALUES (%s)", (SCHEMA,))
+    try:
+        for statement in (statement for step in steps for statement in step):
+            connection.execute(statement.encode())
+        connection.execute(b"DELETE FROM format")
+        connection.execute(b"INSERT INTO format (version) VALUES (%s)", (SCHEMA,))
+    except psycopg.errors.InsufficientPrivilege:
+        if version == 0:
+            raise
+        raise LedgerError(
+            f"the ledger {without_password(url)} was written by an earlier version (format "
+            f"{version}; this one writes {SCHEMA}), and this user may read it but not change its "
+            "tables. Their owner does so once, by veilspan ledger upgrade."
+        ) from None
 
 
 def _begin(url: str, begin: str) -> Any:

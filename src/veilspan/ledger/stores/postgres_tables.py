@@ -6,6 +6,7 @@ Triggers refuse whatever would change or remove an entry, whoever asks for it by
 from __future__ import annotations
 
 from veilspan.ledger.filters import MOST_RULES
+from veilspan.ledger.stores.base import list_kinds
 
 SCHEMA_NAME = "veilspan_ledger"
 
@@ -24,10 +25,10 @@ _ONLY_ADDED = [
 TABLES = (
     f"CREATE SCHEMA IF NOT EXISTS {SCHEMA_NAME}",
     "CREATE TABLE format (version INTEGER NOT NULL)",
-    """CREATE TABLE entries (
+    f"""CREATE TABLE entries (
         seq BIGINT PRIMARY KEY,
         dataset TEXT NOT NULL,
-        kind TEXT NOT NULL CHECK (kind IN ('ledger', 'dataset', 'charge', 'release')),
+        kind TEXT NOT NULL CHECK (kind IN ({list_kinds()})),
         time TEXT NOT NULL,
         key TEXT,
         about BIGINT REFERENCES entries (seq),
@@ -49,5 +50,11 @@ TABLES = (
     ),
 )
 
-#: Statements that lead from a version of the tables to the next. The first version has none before.
-MIGRATIONS: dict[int, tuple[str, ...]] = {}
+#: Statements that lead from a version of the tables to the next. Format 1 had an unnamed check of
+#: kinds, which the server has named by table and column.
+MIGRATIONS: dict[int, tuple[str, ...]] = {
+    1: (
+        "ALTER TABLE entries DROP CONSTRAINT entries_kind_check, "
+        f"ADD CONSTRAINT entries_kind_check CHECK (kind IN ({list_kinds()}))",
+    ),
+}

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from veilspan.ledger.errors import LedgerError
-from veilspan.ledger.stores.base import SCHEMA, Book, Store
+from veilspan.ledger.stores.base import READABLE, SCHEMA, Book, Store
 from veilspan.ledger.stores.byte_locks import hold_byte
 from veilspan.ledger.stores.one_path import Identity, is_unchanged, locate
 from veilspan.ledger.stores.sqlite_tables import MIGRATIONS, TABLES
@@ -69,13 +69,30 @@ class SQLiteStore(Store):
     @contextmanager
     def writing(self) -> Iterator[Book]:
         """One writer at a time: waits for others at its start, and is on the disk at its end."""
-        with self._transaction("BEGIN IMMEDIATE") as (connection, version):
-            _make_or_migrate_tables(connection, version)
-            yield SQLiteBook(connection)
+        while True:
+            with self._transaction("BEGIN IMMEDIATE") as (connection, version):
+                if version in (0, SCHEMA):
+                    if version == 0:
+                        _make_tables(connection)
+                    yield SQLiteBook(connection)
+                    return
+            self._migrate()
+
+    def _migrate(self) -> None:
+        """Bring the tables to this version, in a transaction of its own: all of it or nothing.
+
+        Whoever else had the same in mind and came first has done it.
+        """
+        with self._transaction("BEGIN IMMEDIATE", rebuilding=True) as (connection, version):
+            if version == 0:  # put in its place just now: an empty file, to be made a ledger
+                return
+            for old in range(version, SCHEMA):
+                _execute_all(connection, MIGRATIONS[old])
+            connection.execute(f"PRAGMA user_version = {SCHEMA}")
 
     @contextmanager
     def reading(self) -> Iterator[Book]:
-        """A snapshot of one moment; tables of an older format are migrated first."""
+        """A snapshot of one moment; tables that are too old to be read are migrated first."""
         if not _holds_something(self.path):
             raise LedgerError(
                 f"there is no ledger at {self.path}: it is made with its first dataset."
@@ -83,7 +100,7 @@ class SQLiteStore(Store):
         with self._transaction("BEGIN") as (connection, version):
             if version == 0:
                 raise LedgerError(f"there is no ledger at {self.path}, which is a database.")
-            if version == SCHEMA:
+            if version >= READABLE:
                 yield SQLiteBook(connection)
                 return
         with self.writing() as book:  # migrates
@@ -97,11 +114,20 @@ class SQLiteStore(Store):
         return hold_byte(os.path.realpath(self.path), what)
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[tuple[sqlite3.Connection, int]]:
-        """A connection inside a transaction, and the format of the tables."""
+    def _transaction(
+        self, begin: str, *, rebuilding: bool = False
+    ) -> Iterator[tuple[sqlite3.Connection, int]]:
+        """A connection inside a transaction, and the format of the tables.
+
+        If tables are to be rebuilt, foreign keys are not enforced: dropping the old table would
+        count as removing what others refer to. That can only be said before a transaction begins,
+        and such a connection is not used again.
+        """
         with _sentences(self.path):
             expected, connection = _take(self.path)
             try:
+                if rebuilding:
+                    connection.execute("PRAGMA foreign_keys = OFF")
                 version = retry_while_busy(lambda: _begin(connection, begin, self.path))
                 # Now that nobody else writes: a name that was made while we waited is seen as well.
                 if not is_unchanged(expected):
@@ -114,6 +140,9 @@ class SQLiteStore(Store):
                 # Whatever state it is in: closing undoes what was not committed.
                 connection.close()
                 raise
+            if rebuilding:
+                connection.close()
+                return
             with _LOCK:
                 _IDLE.setdefault(self.path, []).append((expected, connection))
 
@@ -148,13 +177,14 @@ def _holds_something(path: str) -> bool:
         return False
 
 
-def _make_or_migrate_tables(connection: sqlite3.Connection, version: int) -> None:
-    if version == SCHEMA:
-        return
-    steps = [MIGRATIONS[old] for old in range(version, SCHEMA)] if version else [TABLES]
-    for statement in _statements("".join(steps)):
-        connection.execute(statement)
+def _make_tables(connection: sqlite3.Connection) -> None:
+    _execute_all(connection, TABLES)
     connection.execute(f"PRAGMA user_version = {SCHEMA}")
+
+
+def _execute_all(connection: sqlite3.Connection, script: str) -> None:
+    for statement in _statements(script):
+        connection.execute(statement)
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -6,23 +6,32 @@ Triggers refuse whatever would change or remove an entry, whoever asks for it by
 from __future__ import annotations
 
 from veilspan.ledger.filters import MOST_RULES
+from veilspan.ledger.stores.base import list_kinds
 
 _UNITS = ",\n".join(
     f"allowed{j} INTEGER NOT NULL, spent{j} INTEGER NOT NULL CHECK (spent{j} >= 0)"
     for j in range(MOST_RULES)
 )
 _WITHIN = " OR ".join(f"spent{j} <= allowed{j}" for j in range(MOST_RULES))
-_TABLES = f"""
-CREATE TABLE entries (
+
+
+def _entries(name: str) -> str:
+    """The table of entries under a name of its own, which a migration gives it for a while."""
+    return f"""
+CREATE TABLE {name} (
     seq INTEGER PRIMARY KEY,
     dataset TEXT NOT NULL,
-    kind TEXT NOT NULL CHECK (kind IN ('ledger', 'dataset', 'charge', 'release')),
+    kind TEXT NOT NULL CHECK (kind IN ({list_kinds()})),
     time TEXT NOT NULL,
     key TEXT,
     about INTEGER REFERENCES entries (seq),
     body TEXT NOT NULL,
     mac TEXT NOT NULL
 ) STRICT;
+"""
+
+
+_OTHERS = f"""
 CREATE TABLE accounts (
     dataset TEXT PRIMARY KEY,
     {_UNITS},
@@ -32,25 +41,43 @@ CREATE TABLE payloads (
     seq INTEGER PRIMARY KEY REFERENCES entries (seq),
     data BLOB NOT NULL
 ) STRICT;
+"""
+_INDICES = """
 CREATE INDEX entries_by_dataset ON entries (dataset, kind, seq);
 CREATE UNIQUE INDEX one_dataset ON entries (dataset) WHERE kind = 'dataset';
 CREATE UNIQUE INDEX one_charge_a_key ON entries (dataset, key) WHERE kind = 'charge';
 CREATE UNIQUE INDEX one_release_a_charge ON entries (about) WHERE kind = 'release';
 """
-_APPEND_ONLY = "\n".join(
-    f"CREATE TRIGGER {table}_{verb} BEFORE {verb} ON {table} BEGIN "
-    f"SELECT RAISE(ABORT, '{table} are only ever added'); END;"
-    for table, verb in [
-        ("entries", "UPDATE"),
-        ("entries", "DELETE"),
-        ("payloads", "UPDATE"),
-        ("payloads", "DELETE"),
-        ("accounts", "DELETE"),
-    ]
-)
+_APPEND_ONLY = {
+    table: "".join(
+        f"CREATE TRIGGER {table}_{verb} BEFORE {verb} ON {table} BEGIN "
+        f"SELECT RAISE(ABORT, '{table} are only ever added'); END;\n"
+        for verb in verbs
+    )
+    for table, verbs in (
+        ("entries", ("UPDATE", "DELETE")),
+        ("payloads", ("UPDATE", "DELETE")),
+        ("accounts", ("DELETE",)),
+    )
+}
 
 #: Statements that make the tables, each ending a line by a semicolon.
-TABLES = _TABLES + _APPEND_ONLY
+TABLES = _entries("entries") + _OTHERS + _INDICES + "".join(_APPEND_ONLY.values())
 
-#: From each earlier format to the next: statements, each ending a line by a semicolon.
-MIGRATIONS: dict[int, str] = {}
+# SQLite cannot change a check: the table is made anew and its rows are copied as they are, seals
+# included (https://www.sqlite.org/lang_altertable.html, "Making Other Kinds Of Table Schema
+# Changes"). Indices and triggers go with the old table. Releases, which may be large, refer to the
+# entries by name and stay where they are.
+_MORE_KINDS = f"""
+{_entries("entries_of_format_2")}
+INSERT INTO entries_of_format_2 (seq, dataset, kind, time, key, about, body, mac)
+    SELECT seq, dataset, kind, time, key, about, body, mac FROM entries ORDER BY seq;
+DROP TABLE entries;
+ALTER TABLE entries_of_format_2 RENAME TO entries;
+{_INDICES}
+{_APPEND_ONLY["entries"]}
+"""
+
+#: From each earlier format to the next: statements, each ending a line by a semicolon. They run
+#: while foreign keys are not enforced.
+MIGRATIONS: dict[int, str] = {1: _MORE_KINDS}

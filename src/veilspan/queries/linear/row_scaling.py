@@ -1,6 +1,6 @@
 r"""Rows of a linear model inside the unit ball, by a public map of each row on its own.
 
-A row x becomes
+A row x, clipped to public ranges where there are any, becomes
 
     v / max(|v|, R),      v = ((x - center) / scale, intercept),      R = ``row_norm``,
 
@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 
 from veilspan._scales import check_derived_scale, check_location
-from veilspan.curator.row_maps import row_map
-from veilspan.curator.rows import Block
-from veilspan.queries.moments import squared_norms
+from veilspan.curator.row_maps import row_dots, row_map
+from veilspan.curator.rows import Block, sparse_squares
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +36,16 @@ class RowScaling:
         R: length from which scaled rows, constant included, are shortened.
     intercept : float
         The constant that is appended as the last column; 0 appends none.
+    low, high : array of shape (p,) or None
+        What features are clipped to first; both or neither.
     """
 
     center: np.ndarray | None = None
     scale: float | np.ndarray = 1.0
     row_norm: float = 1.0
     intercept: float = 0.0
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         scale = np.asarray(self.scale, dtype=np.float64)
@@ -69,8 +72,15 @@ class RowScaling:
     def user_coefficients(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients and intercept for raw rows, of a theta of shape (p',) or (p', k).
 
-        For rows that are not shortened, <scaled row, theta> = <x, coefficients> + intercept.
+        For rows that are neither clipped nor shortened,
+        <scaled row, theta> = <x, coefficients> + intercept. Columns that the map makes zero (a
+        range of one point) get the coefficient 0: there is nothing but noise in theirs.
         """
+        if self.low is not None and self.high is not None:
+            middle = 0.0 if self.center is None else self.center
+            empty = (self.low == middle) & (self.high == middle)
+            theta = theta.copy()
+            theta[: empty.size][empty] = 0.0
         weights = theta[:-1] if self.intercept > 0 else theta
         scale = np.broadcast_to(np.asarray(self.scale, dtype=np.float64), weights.shape[:1])
         coefficients = (weights.T / (scale * self.row_norm)).T
@@ -82,6 +92,8 @@ class RowScaling:
         return coefficients, np.asarray(constant)
 
     def _dense(self, x: np.ndarray) -> np.ndarray:
+        if self.low is not None and self.high is not None:
+            x = np.clip(x, self.low, self.high)
         if self.center is not None:
             x = x - self.center
         rows = np.empty((x.shape[0], self.width(x.shape[1])))
@@ -91,7 +103,8 @@ class RowScaling:
             np.divide(x, self.scale, out=rows[:, : x.shape[1]])
         if self.intercept > 0:
             rows[:, -1] = self.intercept
-        rows *= self._shortening(rows)[:, None]
+        # A row whose squared length is beyond float64 becomes 0.
+        rows *= (1.0 / np.maximum(np.sqrt(row_dots(rows, rows)), self.row_norm))[:, None]
         return rows
 
     def _sparse(self, x: Any) -> Any:
@@ -101,13 +114,13 @@ class RowScaling:
             raise ValueError("sparse rows need center=None: a centre would fill their zeros.")
         scale = np.broadcast_to(np.asarray(self.scale, dtype=np.float64), x.shape[1:])
         rows = sparse.csr_array(x, copy=True, dtype=np.float64)
+        rows.sum_duplicates()  # an entry stored twice is the sum of both: that is clipped
+        if self.low is not None and self.high is not None:  # zero, not stored, is inside
+            rows.data = np.clip(rows.data, self.low[rows.indices], self.high[rows.indices])
         rows.data /= scale[rows.indices]
         if self.intercept > 0:
             constant = np.full((x.shape[0], 1), self.intercept)
             rows = sparse.csr_array(sparse.hstack([rows, constant], format="csr"))
-        rows.data *= np.repeat(self._shortening(rows), np.diff(rows.indptr))
+        factors = 1.0 / np.maximum(np.sqrt(sparse_squares(rows)), self.row_norm)
+        rows.data *= np.repeat(factors, np.diff(rows.indptr))
         return rows
-
-    def _shortening(self, rows: Any) -> np.ndarray:
-        """1 / max(|v|, R); 0 for a row whose squared length is beyond float64."""
-        return np.asarray(1.0 / np.maximum(np.sqrt(squared_norms(rows)), self.row_norm))

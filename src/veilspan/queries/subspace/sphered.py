@@ -39,7 +39,9 @@ class Rays:
 @row_map
 def to_rays(block: Block, center: np.ndarray | None) -> Rays:
     """Rows minus a public centre, as directions."""
-    x = block.dense() if center is None else block.dense() - center
+    x = block.dense() if block.is_sparse else block.x
+    if center is not None:
+        x = x - center
     squares = row_dots(x, x)
     odd = ~((squares > 1e-250) & (squares < 1e250))
     if odd.any():

@@ -127,7 +127,7 @@ class ALSCompletion:
         query = self.step_query(problem, curator.plan.neighbors, rank)
         importance = found.counts**-self.exponent
         factors = np.random.default_rng(self.seed).standard_normal((problem.n_items, rank))
-        rounds = planned_event(curator, ROUND).count
+        rounds = planned_event(curator.plan, ROUND).count
         for _ in range(rounds):
             point = ItemPoint(found.bias, _scale_to_prior(factors, problem), importance)
             answer = curator.answer(query, tuple(point), event=ROUND)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 from veilspan.solvers.base import NamedSolver, find_solver
 from veilspan.solvers.completion.base import CompletionSolver
 
@@ -14,6 +18,7 @@ SOLVERS: dict[str, NamedSolver] = {
 }
 
 
-def completion_solver(solver: str | CompletionSolver) -> CompletionSolver:
-    """The solver of a name, or the one that was given."""
-    return find_solver(solver, SOLVERS, "CovarianceCompletion()")  # type: ignore[no-any-return]
+#: The solver of a name, or the one that was given.
+completion_solver: Callable[[Any], CompletionSolver] = partial(
+    find_solver, named=SOLVERS, example="CovarianceCompletion()"
+)

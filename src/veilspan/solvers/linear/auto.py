@@ -79,18 +79,6 @@ class LinearChoice:
     reason: str
     nu: float | None
 
-    @property
-    def warning(self) -> str | None:
-        """What to tell whoever asked for more than the budget can give."""
-        if self.nu is None or self.nu <= LOUD:
-            return None
-        return (
-            f"the noise of one released mean gradient is {self.nu:.2g} of its largest possible "
-            f"length (above {LOUD:g}): with so few rows for this epsilon and number of "
-            "coefficients little can be learned. More rows, a larger epsilon or fewer features "
-            "would help."
-        )
-
 
 @dataclass(frozen=True)
 class AutoLinear(Clips):
@@ -151,14 +139,17 @@ class AutoLinear(Clips):
         chosen = self.choose(problem, budget, neighbors)
         if self.clip is not None:  # the user's own solver then, but for its name
             return chosen.solver.with_clip(self.clip).prepare(problem, budget, neighbors)
-        solver = chosen.solver
-        shown: dict[str, Any] = {"chosen solver": repr(solver), "because": chosen.reason}
+        prepared, warning = chosen.solver.prepare(problem, budget, neighbors), None
+        shown: dict[str, Any] = {"chosen solver": repr(chosen.solver), "because": chosen.reason}
         if chosen.nu:
             shown["noise of a mean gradient (nu)"] = float(f"{chosen.nu:.3g}")
-        warning = chosen.warning
-        if warning is not None:
-            shown["warning"] = warning
-        prepared = solver.prepare(problem, budget, neighbors)
+        if chosen.nu is not None and chosen.nu > LOUD:
+            shown["warning"] = warning = (
+                f"the noise of one released mean gradient is {chosen.nu:.2g} of its largest "
+                f"possible length (above {LOUD:g}): with so few rows for this epsilon and number "
+                "of coefficients little can be learned. More rows, a larger epsilon or fewer "
+                "features would help."
+            )
         return replace(prepared, decisions=shown, asked=self.name, warning=warning)
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from veilspan.solvers.base import NamedSolver, find_solver
@@ -21,7 +23,7 @@ SOLVERS = {
 }
 
 
-def linear_solver(solver: Any) -> LinearSolver:
-    """The solver of a name, with its default settings, or the one that was given."""
-    found: LinearSolver = find_solver(solver, SOLVERS, "GradientDescent()", "with_clip")
-    return found
+#: The solver of a name, with its default settings, or the one that was given.
+linear_solver: Callable[[Any], LinearSolver] = partial(
+    find_solver, named=SOLVERS, example="GradientDescent()", needs=("with_clip",)
+)

@@ -110,7 +110,7 @@ class FrankWolfe(Clips):
         """From the middle of the set, or the point of it nearest to zero."""
         budget, steps, rows = (
             curator.plan.budget,
-            planned_event(curator, STEP).count,
+            planned_event(curator.plan, STEP).count,
             count_rows(curator),
         )
         bound = clip_bound(problem.loss, budget, self.clip)

@@ -82,9 +82,9 @@ class GradientDescent(Clips):
     tolerance: float | None = None
 
     def __post_init__(self) -> None:
+        check_descent_settings(self.step, self.clip, self.output)
         if self.steps is not None:
             check_steps(self.steps, "steps")
-        check_descent_settings(self.step, self.clip, self.output)
         if self.tolerance is not None and not self.tolerance >= 0:
             raise ValueError(f"tolerance must be >= 0; got {self.tolerance}.")
 
@@ -107,15 +107,16 @@ class GradientDescent(Clips):
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Descend from zero (or the point nearest to it that the penalty allows)."""
-        budget, steps = curator.plan.budget, planned_event(curator, STEP).count
-        bound = clip_bound(problem.loss, budget, self.clip)
-        query, size = SlopeGradient(problem.loss, bound), self._step(problem, budget)
+        plan = curator.plan
+        budget, steps = plan.budget, planned_event(plan, STEP).count
+        rows = problem.n_rows or count_rows(curator)
+        size, bound = self._step(problem, budget), clip_bound(problem.loss, budget, self.clip)
         tolerance = self.tolerance
         if tolerance is None:
             tolerance = 0.0 if budget.is_private else EXACT_TOLERANCE
         path = Iterates(curator, self.output or default_output(budget), steps)
         pace = Acceleration(self.step is None and not budget.is_private)
-        rows = count_rows(curator)
+        query = SlopeGradient(problem.loss, bound)
         theta = ahead = problem.prox(np.zeros(problem.shape), size)
         trace: list[dict[str, Any]] = []
         stopped = f"all {steps} planned steps were taken"
@@ -197,7 +198,7 @@ class StochasticGradient(Clips):
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Descend from zero (or the point nearest to it that the penalty allows)."""
-        steps = planned_event(curator, STEP).count
+        steps = planned_event(curator.plan, STEP).count
         bound = clip_bound(problem.loss, curator.plan.budget, self.clip)
         query = SlopeGradient(problem.loss, bound)
         size = self.step or 2.0 / problem.loss.smoothness * (1.0 - self.momentum)

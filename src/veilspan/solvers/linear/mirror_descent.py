@@ -252,7 +252,7 @@ class AcceleratedMirror(Clips):
         """Couple the two descents by one noisy gradient a step."""
         budget, steps, rows = (
             curator.plan.budget,
-            planned_event(curator, STEP).count,
+            planned_event(curator.plan, STEP).count,
             count_rows(curator),
         )
         bound = clip_bound(problem.loss, budget, self.clip)

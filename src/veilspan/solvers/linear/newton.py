@@ -115,7 +115,7 @@ class PrivateNewton(Clips):
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Release the curvature, then step from zero."""
-        private, steps = curator.plan.budget.is_private, planned_event(curator, STEP).count
+        private, steps = curator.plan.budget.is_private, planned_event(curator.plan, STEP).count
         bound = self.bound(problem.loss, private)
         rows = count_rows(curator)
         curvature = self._curvature(curator, problem, bound, rows)
@@ -151,7 +151,7 @@ class PrivateNewton(Clips):
         """Released bound on the Hessian of the mean loss, lifted out of the noise."""
         gram = curator.answer(SecondMoment(1.0), event=GRAM)
         size, largest = problem.n_features, problem.loss.smoothness
-        step_std = planned_event(curator, STEP).noise_multiplier * SlopeGradient(
+        step_std = planned_event(curator.plan, STEP).noise_multiplier * SlopeGradient(
             problem.loss, bound
         ).sensitivity(curator.plan.neighbors)
         floor = max(

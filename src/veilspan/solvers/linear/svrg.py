@@ -150,7 +150,7 @@ class SVRG(Clips):
         """Descend from zero, epoch by epoch."""
         budget, epochs, rows = (
             curator.plan.budget,
-            planned_event(curator, ANCHOR).count,
+            planned_event(curator.plan, ANCHOR).count,
             count_rows(curator),
         )
         bound, size = clip_bound(problem.loss, budget, self.clip), self._step(problem, budget)

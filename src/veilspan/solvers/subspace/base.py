@@ -119,7 +119,7 @@ def find_rows_and_center(
     curator: Curator, problem: SubspaceProblem
 ) -> tuple[float, np.ndarray | None]:
     """Number of rows (at least 1) and centre of a problem: what is public, or what is asked for."""
-    n_rows = count_rows(curator)
+    n_rows = problem.n_rows or count_rows(curator)
     if problem.private_center is None:
         return n_rows, problem.center
     return n_rows, curator.answer(RowSum(problem.private_center), event=MEAN).value / n_rows
@@ -156,15 +156,9 @@ class Start:
         return leading_eigenvectors(self.moment, n_components)[1].T
 
 
-def ask_start(
-    curator: Curator,
-    n_rows: float,
-    center: np.ndarray | None,
-    *,
-    noise_multiplier: float | None = None,
-) -> Start:
-    """Release the mean of x x^T over unit rows, charged to the event ``"start"``."""
-    answer = curator.answer(SphericalMoment(center), event=START, noise_multiplier=noise_multiplier)
+def ask_start(curator: Curator, n_rows: float, center: np.ndarray | None) -> Start:
+    """Release the mean of x x^T over unit rows, charged to the planned event ``"start"``."""
+    answer = curator.answer(SphericalMoment(center), event=START)
     return Start(answer.value / n_rows, answer.noise_std / n_rows)
 
 

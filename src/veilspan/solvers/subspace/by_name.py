@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from veilspan.solvers.base import NamedSolver, Solver, find_solver
@@ -27,9 +29,7 @@ SOLVERS = {
 }
 
 
-def subspace_solver(solver: Any) -> Solver[SubspaceProblem, SubspaceResult]:
-    """Return the solver of a name, or the one that was given."""
-    found: Solver[SubspaceProblem, SubspaceResult] = find_solver(
-        solver, SOLVERS, "RecursiveSpherical()"
-    )
-    return found
+#: The solver of a name, or the one that was given.
+subspace_solver: Callable[[Any], Solver[SubspaceProblem, SubspaceResult]] = partial(
+    find_solver, named=SOLVERS, example="RecursiveSpherical()"
+)

@@ -17,24 +17,27 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.subspace.sphered import SphericalMoment
+from veilspan.queries.subspace.whitened_blocks import WhitenedBlocks
 from veilspan.solvers.base import Prepared
 from veilspan.solvers.subspace.adaptive_run import AdaptiveRun
 from veilspan.solvers.subspace.base import (
+    START,
     Start,
     SubspaceProblem,
     SubspaceResult,
-    ask_start,
     build_result,
     calibrate_with_center,
     choose_rank,
 )
 from veilspan.solvers.subspace.refinement import Refinement, deflate, first_estimate
-from veilspan.solvers.subspace.refinement_plan import MOST_PLANNED_STEPS, plan_start
+from veilspan.solvers.subspace.refinement_plan import MOST_PLANNED_STEPS, Model, plan_start
 from veilspan.solvers.subspace.robust_pick import (
     LOUDEST_PICK,
     is_nearer,
@@ -107,56 +110,38 @@ class RecursiveSpherical:
     def run(self, curator: Curator, problem: SubspaceProblem) -> SubspaceResult:
         """Start, choose among the start's directions, refine until nothing is left."""
         run = AdaptiveRun(curator, problem)
-        refinement = Refinement(
-            run,
-            scale=self.scale,
-            max_steps=self.max_steps,
-            preferred_steps=self.preferred_steps,
-        )
         # The plan needs a rank before any answer can tell it: a small one.
         guess = problem.n_components or max(1, min(5, run.n_features // 4))
-        share, steps = self._plan_start(run, refinement, guess)
+        blocks, moment = WhitenedBlocks(run.neighbors, run.center), SphericalMoment(run.center)
+        # n mu times the noise on an off-diagonal entry of the start, and on an entry of B
+        start_noise = moment.sensitivity(run.neighbors) / math.sqrt(2)
+        tilt_noise = blocks.sensitivity(run.neighbors) / blocks.weights[1]
+        model = Model(run.n_rows, max(run.n_features - guess, 1), tilt_noise, self.scale)
+        share, steps = WITHOUT_NOISE
+        if run.private:
+            share, steps = plan_start(
+                model,
+                start_noise,
+                math.sqrt(run.total),
+                n_features=run.n_features,
+                n_components=guess,
+                inlier_share=self.inlier_share,
+                tau=self.residual,
+                most=MOST_PLANNED_STEPS,
+                preferred=self.preferred_steps,
+            )
         pick_mu2 = self._pick_budget(run, share, guess)
         run.left -= pick_mu2  # set aside: a topped-up start must not use it
-        start = _ask_until_near(run, run.total * share - pick_mu2)
+        start = _ask_until_near(run, moment, run.total * share - pick_mu2)
         run.left += pick_mu2
         r = problem.n_components or choose_rank(start)
-        basis, leading = start.basis(r), r
-        if pick_mu2 > 0 and r + self.extra_directions < run.n_features:
-            picked = pick_directions(
-                run,
-                start,
-                r,
-                extra=self.extra_directions,
-                steps=self.pick_steps,
-                mu2=(1 - self.compare_share) * pick_mu2,
-            )
-            if is_nearer(run, picked, basis, self.compare_share * pick_mu2):
-                basis, leading = picked, r + self.extra_directions
+        basis, leading = self._choose_directions(run, start, r, pick_mu2)
         if r < run.n_features:
+            refinement = Refinement(run, blocks, model, self.max_steps, self.preferred_steps)
             estimate = first_estimate(run, start, basis, leading, self.residual)
             basis = refinement.refine(estimate, steps)
         stopped = "the budget is spent as planned"
         return build_result(start, basis, run.center, stopped, run.trace)
-
-    def _plan_start(
-        self, run: AdaptiveRun, refinement: Refinement, n_components: int
-    ) -> tuple[float, int]:
-        """Share of the start, robust pick included, and how many refinements follow."""
-        if not run.private:
-            return WITHOUT_NOISE
-        return plan_start(
-            refinement.model(n_components),
-            # n mu times the noise on an off-diagonal entry of the start
-            SphericalMoment().sensitivity(run.neighbors) / math.sqrt(2),
-            math.sqrt(run.total),
-            n_features=run.n_features,
-            n_components=n_components,
-            inlier_share=self.inlier_share,
-            tau=self.residual,
-            most=MOST_PLANNED_STEPS,
-            preferred=self.preferred_steps,
-        )
 
     def _pick_budget(self, run: AdaptiveRun, share: float, n_components: int) -> float:
         """Mu^2 of the robust pick; 0 where the noise of the start or of its own would drown it."""
@@ -167,11 +152,29 @@ class RecursiveSpherical:
         noise = pick_noise(run.neighbors, run.n_rows, size, self.pick_steps, mu2)
         return mu2 if noise < LOUDEST_PICK * self.inlier_share / n_components else 0.0
 
+    def _choose_directions(
+        self, run: AdaptiveRun, start: Start, r: int, pick_mu2: float
+    ) -> tuple[np.ndarray, int]:
+        """Start's own directions or robustly picked ones, and among how many they were picked."""
+        basis = start.basis(r)
+        if pick_mu2 > 0 and r + self.extra_directions < run.n_features:
+            picked = pick_directions(
+                run,
+                start,
+                r,
+                extra=self.extra_directions,
+                steps=self.pick_steps,
+                mu2=(1 - self.compare_share) * pick_mu2,
+            )
+            if is_nearer(run, picked, basis, self.compare_share * pick_mu2):
+                return picked, r + self.extra_directions
+        return basis, r
 
-def _ask_until_near(run: AdaptiveRun, mu2: float) -> Start:
+
+def _ask_until_near(run: AdaptiveRun, moment: SphericalMoment, mu2: float) -> Start:
     """Release the spherical moment; release it again while the angle looks large."""
-    start = ask_start(run.curator, run.n_rows, run.center, noise_multiplier=run.spend(mu2))
-    spent = mu2
+    answer = run.ask(moment, None, event=START, mu2=mu2)
+    start, spent = Start(answer.value / run.n_rows, answer.noise_std / run.n_rows), mu2
     for _ in range(MOST_TOP_UPS):
         angle2 = _predicted_angle2(start, run.n_components or choose_rank(start))
         if angle2 <= LARGEST_ANGLE2 or run.left == 0:
@@ -179,8 +182,8 @@ def _ask_until_near(run: AdaptiveRun, mu2: float) -> Start:
         more = min(run.left, spent * max(angle2 / WANTED_ANGLE2 - 1, LEAST_TOP_UP))
         if run.left - more < WORTH_KEEPING * run.left:
             more = run.left
-        again = ask_start(run.curator, run.n_rows, run.center, noise_multiplier=run.spend(more))
-        mixed = (spent * start.moment + more * again.moment) / (spent + more)
+        again = run.ask(moment, None, event=START, mu2=more).value / run.n_rows
+        mixed = (spent * start.moment + more * again) / (spent + more)
         spent += more
         noise = start.noise_std * math.sqrt((spent - more) / spent)
         start = Start(mixed, noise)

@@ -85,31 +85,27 @@ class PooledBlock:
         return PooledBlock((old * self.mean + weight * block) / total, total)
 
 
+@dataclass(frozen=True)
 class Refinement:
     """The last part of a run: it spends what is left, and plans anew after every step.
 
-    Parameters
+    Attributes
     ----------
     run : AdaptiveRun
         What is asked and what it is paid from.
-    scale : float
-        c in s = c sqrt(R^2 + tau^2), for the plan.
+    query : WhitenedBlocks
+        What each step asks.
+    model : Model
+        What the plan takes for the errors of a step.
     max_steps, preferred_steps : int
         Steps at most, and where the plan does not mind.
     """
 
-    def __init__(
-        self, run: AdaptiveRun, *, scale: float, max_steps: int, preferred_steps: int
-    ) -> None:
-        self.run, self.scale = run, scale
-        self.max_steps, self.preferred_steps = max_steps, preferred_steps
-        self.query = WhitenedBlocks(run.neighbors, run.center)
-
-    def model(self, n_components: int) -> Model:
-        """What the plan takes for the errors of a step."""
-        entry = self.query.sensitivity(self.run.neighbors) / self.query.weights[1]
-        outside = max(self.run.n_features - n_components, 1)
-        return Model(self.run.n_rows, outside, entry, self.scale)
+    run: AdaptiveRun
+    query: WhitenedBlocks
+    model: Model
+    max_steps: int
+    preferred_steps: int
 
     def refine(self, estimate: SubspaceEstimate, planned: int) -> np.ndarray:
         """Tilt the subspace until nothing is left of the budget; the basis that it ends with.
@@ -135,8 +131,9 @@ class Refinement:
         return estimate.basis
 
     def _steps_left(self, estimate: SubspaceEstimate, done: int) -> int:
+        d, r = estimate.basis.shape
         steps, _ = choose_number_of_steps(
-            self.model(estimate.basis.shape[1]),
+            replace(self.model, n_outside=max(d - r, 1)),
             estimate.variance,
             estimate.residual.tau2,
             self.run.left,

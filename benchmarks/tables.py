@@ -1,0 +1,274 @@
+"""What a schema costs: reading and encoding tables beside bare pyarrow and beside plain arrays.
+
+    python benchmarks/tables.py [--rows 500000] [--repeats 5] [--quick]
+
+A CSV file of 20 mixed columns without quotes is read, encoded by its schema and summed to a Gram
+matrix; bare pyarrow does the same reads and casts of the same file, and keeps nothing. Numbers in
+memory are encoded and handed to the curator, beside the plain table with a query or two: what a fit
+of either does. The standard-library reader is timed by the number of columns, where the time of a
+cell must not grow.
+"""
+
+import argparse
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv
+from threadpoolctl import threadpool_limits
+
+from _report import best_times, met, note, ratio, save, say, seconds, show
+from veilspan.curator.memory import MemoryExecutor
+from veilspan.curator.rows import Block, Rows
+from veilspan.queries.moments import SecondMoment
+from veilspan.tables.encoding import Encoder, encode_batches, encode_table
+from veilspan.tables.schema import Schema
+from veilspan.tables.sources import csv_file
+from veilspan.tables.sources.csv_file import CsvFile
+from veilspan.tables.sources.csv_lines import parse_lines
+from veilspan.tables.sources.open_table import as_source
+
+NUMBERS, LABELS, FLAGS, DAYS = 10, 6, 2, 2
+WARDS = tuple("ABCDE")
+CSV_TARGET, MEMORY_TARGET, LINEAR_TARGET = 1.3, 1.1, 1.5
+WIDTHS = (20, 200, 2000)
+CELLS = 600_000
+OURS, BARE, BARE_GRAM, PLAIN = "with a schema", "pyarrow", "pyarrow, Gram", "plain"
+
+
+def mixed_schema() -> Schema:
+    """Ten numbers, six categories, two booleans, two dates."""
+    source = 'source = "generated"\n'
+    wards = ", ".join(f'"{ward}"' for ward in WARDS)
+    parts = ['veilspan_schema = 1\nname = "mixed"\n']
+    parts += [
+        f'[columns.n{i}]\ntype = "number"\nrange = [0, 200]\n{source}' for i in range(NUMBERS)
+    ]
+    parts += [
+        f'[columns.k{i}]\ntype = "category"\ncategories = [{wards}]\nother = true\n{source}'
+        for i in range(LABELS)
+    ]
+    parts += [f'[columns.b{i}]\ntype = "boolean"\n{source}' for i in range(FLAGS)]
+    parts += [
+        f'[columns.d{i}]\ntype = "date"\nrange = [2020-01-01, 2025-12-31]\n{source}'
+        for i in range(DAYS)
+    ]
+    return Schema.from_toml("".join(parts))
+
+
+def write_mixed(path: Path, n: int) -> None:
+    """A file of the mixed schema, with some missing cells."""
+    rng = np.random.default_rng(0)
+    table = {f"n{i}": pa.array(rng.gamma(4.0, 20.0, n).round(4)) for i in range(NUMBERS)}
+    table["n0"] = pa.array(np.where(rng.random(n) < 0.02, np.nan, table["n0"]), from_pandas=True)
+    labels = np.array([*WARDS, "Z"])
+    table |= {f"k{i}": pa.array(labels[rng.integers(6, size=n)]) for i in range(LABELS)}
+    table |= {f"b{i}": pa.array(rng.random(n) < 0.5) for i in range(FLAGS)}
+    first = np.datetime64("2020-01-01")
+    table |= {f"d{i}": pa.array(first + rng.integers(2000, size=n)) for i in range(DAYS)}
+    options = csv.WriteOptions(quoting_style="none")
+    csv.write_csv(pa.table(table), path, options)
+
+
+def gram_of_file(schema: Schema, path: Path) -> np.ndarray:
+    """The Gram matrix of a file's encoded rows."""
+    total = 0.0
+    for batch in encode_batches(schema, CsvFile(path)):
+        total = total + batch.x.T @ batch.x
+    return total
+
+
+def bare_types() -> dict[str, pa.DataType]:
+    types = {f"n{i}": pa.float64() for i in range(NUMBERS)}
+    types |= {f"k{i}": pa.dictionary(pa.int32(), pa.string()) for i in range(LABELS)}
+    types |= {f"b{i}": pa.bool_() for i in range(FLAGS)}
+    return types | {f"d{i}": pa.date32() for i in range(DAYS)}
+
+
+def bare_read(path: Path, *, gram: bool) -> np.ndarray | None:
+    """pyarrow's reads and casts of the same file; with ``gram`` what a script does with them."""
+    options = csv.ConvertOptions(column_types=bare_types())
+    total = np.zeros(())
+    with csv.open_csv(path, convert_options=options) as reader:
+        for batch in reader:
+            if gram:
+                x = bare_matrix(batch)
+                total = total + x.T @ x
+    return total
+
+
+def bare_matrix(batch: pa.RecordBatch) -> np.ndarray:
+    """Scaled numbers and columns of 0 and 1, without care for what is odd."""
+    columns = []
+    for name, array in zip(batch.schema.names, batch.columns):
+        if name[0] == "n":
+            values = array.to_numpy(zero_copy_only=False) / 100 - 1
+            columns.append(np.clip(np.where(np.isnan(values), 0.0, values), -1, 1))
+        elif name[0] == "k":
+            places = {label: i for i, label in enumerate(WARDS)}
+            table = np.array([places.get(x, 5) for x in array.dictionary.to_pylist()])
+            columns.extend(np.eye(6)[table[array.indices.to_numpy()]].T)
+        elif name[0] == "b":
+            columns.append(array.to_numpy(zero_copy_only=False).astype(float))
+        else:
+            days = array.cast(pa.int32()).to_numpy(zero_copy_only=False)
+            columns.append(np.clip((days - 18262.0) / 1095.5 - 1, -1, 1))
+    return np.stack(columns, axis=1)
+
+
+def number_schema(d: int) -> Schema:
+    columns = (
+        f'[columns.n{i}]\ntype = "number"\nrange = [-4, 4]\nsource = "generated"\n'
+        for i in range(d)
+    )
+    return Schema.from_toml('veilspan_schema = 1\nname = "numbers"\n' + "".join(columns))
+
+
+def memory_calls(n: int, d: int) -> dict:
+    """A clipped second moment, the one answer of a PCA's fit: of plain rows and of a schema's."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.standard_normal((n, d)), columns=[f"n{i}" for i in range(d)])
+    arrow = pa.Table.from_pandas(frame)
+    arrays = {name: np.ascontiguousarray(frame[name]) for name in frame}
+    schema = number_schema(d)
+    return {
+        PLAIN: lambda: moment(Rows(np.asarray(frame))),
+        "pandas, encoded first": lambda: moment(encoded_rows(schema, frame)),
+        "Arrow, encoded first": lambda: moment(encoded_rows(schema, arrow)),
+        "arrays, encoded first": lambda: moment(encoded_rows(schema, arrays)),
+        "pandas, on demand": lambda: moment(OnDemand(schema, frame)),
+        "arrays, on demand": lambda: moment(OnDemand(schema, arrays)),
+    }
+
+
+def encoded_rows(schema: Schema, table: object) -> Rows:
+    return Rows.checked_before(encode_table(schema, table).x)
+
+
+class OnDemand(Rows):
+    """Rows of a table in memory that are encoded block by block, where they are used."""
+
+    def __init__(self, schema: Schema, table: object) -> None:
+        encoder = Encoder(schema, target=False)
+        (batch,) = as_source(table, schema.file).batches(encoder.columns)
+        self._batch = encoder.prepare(batch)
+        self.n_rows, self.n_features, self.is_sparse = self._batch.n_rows, encoder.width, False
+
+    def blocks(self, rows_per_block: int):
+        for start in range(0, self.n_rows, rows_per_block):
+            yield Block(self._batch.encode_rows(start, start + rows_per_block).x)
+
+
+def moment(rows: Rows) -> np.ndarray:
+    query = SecondMoment(1.0)
+    return MemoryExecutor(rows).clipped_sum(query, None, query.space(rows.n_features, None))
+
+
+def fallback_times(repeats: int) -> dict[int, float]:
+    """CPU seconds a cell of the standard-library reader, by the number of columns."""
+    calls = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for d in WIDTHS:
+            rng = np.random.default_rng(0)
+            values = rng.standard_normal((CELLS // d, d)).round(4).astype(str)
+            lines = [",".join(row) for row in [[f"n{i}" for i in range(d)], *values.tolist()]]
+            path = Path(folder) / f"{d}.csv"
+            path.write_text("\n".join(lines))
+            calls[d] = partial(encode_table, number_schema(d), CsvFile(path))
+        default = csv_file.choose_parser
+        csv_file.choose_parser = lambda: (parse_lines, csv_file.PYTHON_BLOCK)
+        try:
+            return {d: time / CELLS for d, time in best_times(calls, repeats).items()}
+        finally:
+            csv_file.choose_parser = default
+
+
+def file_times(n: int, repeats: int) -> dict[str, float]:
+    """CPU seconds from a file to a Gram matrix, and of bare pyarrow."""
+    schema = mixed_schema()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "mixed.csv"
+        write_mixed(path, n)
+        calls = {
+            OURS: partial(gram_of_file, schema, path),
+            BARE: partial(bare_read, path, gram=False),
+            BARE_GRAM: partial(bare_read, path, gram=True),
+        }
+        found = best_times(calls, repeats)
+        for name in (OURS, BARE):
+            found[f"{name}, seconds"] = wall_time(calls[name], repeats)
+        return found
+
+
+def wall_time(call, repeats: int) -> float:
+    """Seconds by the clock: blocks are parsed while others are encoded."""
+    found = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        found.append(time.perf_counter() - start)
+    return min(found)
+
+
+def print_times(n: int, d: int, file: dict, memory: dict, fallback: dict) -> None:
+    rows = [[name, seconds(value)] for name, value in file.items()]
+    show(f"{n:,} rows of 20 mixed columns, CSV, CPU (or by the clock)", ["", "time"], rows)
+    cpu = file[OURS] / file[BARE_GRAM]
+    note(f"Target: at most {CSV_TARGET} of pyarrow to the same Gram: {cpu:.2f}, "
+         f"{met(cpu, CSV_TARGET)}.")  # fmt: skip
+    bare, clock = file[OURS] / file[BARE], file[f"{OURS}, seconds"] / file[f"{BARE}, seconds"]
+    note(f"Of pyarrow's reads alone: {bare:.2f} in CPU, {clock:.2f} by the clock.\n")
+    rows = [[name, seconds(v), f"{v / memory[PLAIN]:.2f}"] for name, v in memory.items()]
+    show(f"One clipped second moment of {n:,} x {d} numbers in memory, CPU", ["", "", ""], rows)
+    best = memory["pandas, on demand"] / memory[PLAIN]
+    note(f"Target: at most {MEMORY_TARGET}: {best:.2f}, {met(best, MEMORY_TARGET)}.\n")
+    rows = [[f"{width:,}", seconds(value)] for width, value in fallback.items()]
+    show("The reader of the standard library, CPU a cell", ["columns", "a cell"], rows)
+    growth = fallback[WIDTHS[-1]] / fallback[WIDTHS[0]]
+    note(f"Target: at most {LINEAR_TARGET} times as much a cell in wide tables: {growth:.2f}, "
+         f"{met(growth, LINEAR_TARGET)}.")  # fmt: skip
+
+
+def ratios(file: dict, memory: dict, fallback: dict) -> list:
+    found = [
+        ratio("CSV to Gram", file[OURS], file[BARE_GRAM], BARE_GRAM, "peer", CSV_TARGET),
+        ratio("CSV to Gram", file[OURS], file[BARE], "pyarrow, reads alone", "limit"),
+    ]
+    for name, value in memory.items():
+        target = MEMORY_TARGET if name == "pandas, on demand" else None
+        if name != PLAIN:
+            case = f"numbers in memory, {name}"
+            found.append(ratio(case, value, memory[PLAIN], "plain rows", "peer", target))
+    wide, narrow = fallback[WIDTHS[-1]], fallback[WIDTHS[0]]
+    found.append(ratio("a cell, no pyarrow", wide, narrow, "20 columns", "peer", LINEAR_TARGET))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rows", type=int, default=500_000)
+    parser.add_argument("--columns", type=int, default=20)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="a fifth of the rows, 2 repeats")
+    options = parser.parse_args()
+    n = options.rows // 5 if options.quick else options.rows
+    repeats = 2 if options.quick else options.repeats
+    with threadpool_limits(1):
+        say("files ...")
+        file = file_times(n, repeats)
+        say("numbers in memory ...")
+        memory = best_times(memory_calls(n, options.columns), repeats)
+        say("the standard library's reader ...")
+        fallback = fallback_times(2)
+    print_times(n, options.columns, file, memory, fallback)
+    found = {"file": file, "memory": memory, "fallback": fallback}
+    save("tables", found, ratios(file, memory, fallback))
+
+
+if __name__ == "__main__":
+    main()

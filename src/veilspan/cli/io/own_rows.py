@@ -1,0 +1,171 @@
+"""What a release makes of rows of one's own: read as the fit read its rows, then written."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from veilspan._progress import show_progress
+from veilspan.catalogue import ESTIMATORS
+from veilspan.cli.arguments.options import split_names
+from veilspan.cli.console import print_json, say
+from veilspan.cli.io.declared_data import (
+    load_schema,
+    open_data,
+    refuse_beside_schema,
+    refuse_without_schema,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+#: Names of columns and their values.
+Results = tuple[Sequence[str], Sequence["np.ndarray"]]
+
+
+class OwnRows(NamedTuple):
+    """Where the rows are, and how the user says that they are to be read."""
+
+    data: str
+    table: str | None
+    schema: Path | None
+    columns: str | None
+    separator: str | None
+    header: bool | None
+    encoding: str | None
+
+
+def write_results(
+    release: Path, key: Path | None, rows: OwnRows, out: Path, wanted: str, *, as_json: bool
+) -> None:
+    """Write what a release makes of rows to a file, and say so.
+
+    Parameters
+    ----------
+    release : Path
+        Folder of the release.
+    key : Path or None
+        Key file that sealed it.
+    rows : OwnRows
+        Where the rows are.
+    out : Path
+        A .csv, .npy or .parquet file.
+    wanted : {"any", "predict", "proba"}
+        Whatever the model makes of rows; predictions; probabilities.
+    as_json : bool
+        Whether to print JSON.
+    """
+    from veilspan.cli.io.fit_input import name_data
+    from veilspan.cli.io.output_tables import check_not_input, check_output, write_table
+
+    check_output(out)
+    check_not_input(out, rows.data)
+    from veilspan.releases import load
+
+    model = load(release, key=key)
+    _check_model(model, release, wanted)
+    with show_progress(f"reading {name_data(rows.data)}", quiet=as_json):
+        names, values = _apply_release(model, rows, wanted)
+        write_table(out, names, values)
+    count = len(values[0])
+    if as_json:
+        print_json({"file": str(out), "rows": count, "columns": list(names)})
+    else:
+        say(f"{count:,} rows x {len(names)} columns written to {out}")
+
+
+def _check_model(model: Any, release: Path, wanted: str) -> None:
+    if _is_recommender(model):
+        raise ValueError(f"a recommender has no rows to transform: veilspan recommend {release}.")
+    name = type(model).__name__
+    if wanted == "proba" and not hasattr(model, "predict_proba"):
+        raise ValueError(f"{name} has no probabilities: leave --proba out.")
+    if wanted == "predict" and not hasattr(model, "predict"):
+        raise ValueError(f"{name} predicts nothing: veilspan transform gives coordinates of rows.")
+
+
+def _is_recommender(model: Any) -> bool:
+    """Whether it learned from ratings, or is the part of such a release that users hold."""
+    from veilspan.estimators.completion.local_predictor import LocalPredictor
+
+    known = ESTIMATORS.get(type(model).__name__)
+    return isinstance(model, LocalPredictor) or (known is not None and known.reads == "ratings")
+
+
+def _apply_release(model: Any, rows: OwnRows, wanted: str) -> Results:
+    """Read the rows as the fit read its own, and let the model make of them what is wanted."""
+    if _find_schema(model, rows) is not None:
+        return _apply(model, open_data(rows.data, rows.table), wanted)
+    from veilspan.cli.io.tables import read_table
+
+    refuse_without_schema(rows.data, rows.table)
+    table = read_table(
+        rows.data,
+        columns=_choose_columns(model, rows.columns),
+        separator=rows.separator,
+        header=rows.header,
+        encoding=rows.encoding,
+    )
+    return _apply(model, table.rows, wanted)
+
+
+def _find_schema(model: Any, rows: OwnRows) -> Any:
+    """The schema inside the release, if there is one; another one is refused."""
+    known = getattr(model, "schema", None)
+    if known is None:
+        if rows.schema is not None:
+            raise ValueError(
+                "this release was fitted without a schema: leave --schema out; columns are found "
+                "by their names."
+            )
+        return None
+    refuse_beside_schema(
+        {
+            "columns": rows.columns,
+            "separator": rows.separator,
+            "header": rows.header,
+            "encoding": rows.encoding,
+        },
+        {},
+        where="beside this release",
+    )
+    if rows.schema is not None:
+        given = load_schema(rows.schema)
+        if given.digest != known.digest:
+            raise ValueError(
+                f"{rows.schema} is another schema (digest {given.digest[:12]}) than that of the "
+                f"release (digest {known.digest[:12]}). New rows are read exactly as those of the "
+                "fit: leave --schema out, the release holds its own."
+            )
+    return known
+
+
+def _choose_columns(model: Any, given: str | None) -> list[str] | None:
+    """Those named, else those the release was learned from, else all."""
+    if given is not None:
+        return split_names(given)
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def _apply(model: Any, rows: Any, wanted: str) -> Results:
+    """Names and columns of what the model makes of the rows."""
+    with warnings.catch_warnings():
+        # The columns were picked by name; the array that holds them has no names.
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        if wanted == "proba":
+            table = _compute(model.predict_proba(rows))
+            return [f"probability_{label}" for label in model.classes_], list(table.T)
+        if hasattr(model, "predict"):
+            return ["prediction"], [_compute(model.predict(rows))]
+        table = _compute(model.transform(rows))
+    return [str(name) for name in model.get_feature_names_out()], list(table.T)
+
+
+def _compute(result: Any) -> np.ndarray:
+    """The result as an array: that of a lazy table is computed now, since it is written next."""
+    import numpy as np
+
+    return np.asarray(result.compute() if hasattr(result, "compute") else result)

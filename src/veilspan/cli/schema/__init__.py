@@ -1,0 +1,1 @@
+"""``veilspan schema``: draft, check, show and import what is public of a table."""

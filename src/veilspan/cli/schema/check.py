@@ -1,0 +1,127 @@
+"""``veilspan schema check``: everything that is wrong with a schema, or with a table beside it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from veilspan.cli.arguments.options import AsJson, SchemaPath, TableName
+from veilspan.cli.console import ERROR, note, print_json, say
+
+if TYPE_CHECKING:
+    from veilspan.tables.columns import Column
+    from veilspan.tables.file_format import FileFormat
+    from veilspan.tables.problems import Problem
+    from veilspan.tables.schema import Schema
+
+
+class Declared(NamedTuple):
+    """Names and format that a schema declares, whatever else is wrong with it."""
+
+    columns: tuple[Column, ...]
+    file: FileFormat
+
+
+def check(
+    schema: SchemaPath,
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            help="A table that it is to fit: .csv, .tsv, .parquet, .arrow, .feather, - or "
+            "postgresql://host/database. Only the names of its columns are read."
+        ),
+    ] = None,
+    table: TableName = None,
+    json: AsJson = False,
+) -> None:
+    """List all problems of a schema at once, and what to do.
+
+    Exit code 1 if there are any. With DATA also whether the table has the columns that the schema
+    declares, and no others. No cell is read.
+
+    Example: veilspan schema check ward.toml ward.csv
+    """
+    from veilspan.cli.io.declared_data import load_schema, open_data
+    from veilspan.tables.problems import SchemaError
+
+    source = None if data is None else open_data(data, table)
+    found: Schema | None = None
+    problems: Sequence[Problem] = ()
+    try:
+        found = load_schema(schema)
+        found.check_confirmed()
+    except SchemaError as error:
+        problems = error.problems
+    beside: Sequence[Problem] = ()
+    if source is not None:
+        beside = find_header_problems(schema, found, source)
+    if json:
+        print_json({
+            "schema": str(schema),
+            "digest": None if found is None else found.digest,
+            "problems": [problem._asdict() for problem in problems],
+            "data": None if source is None else source.label,
+            "data_problems": [problem._asdict() for problem in beside],
+        })  # fmt: skip
+    else:
+        _tell(str(schema), problems, "" if found is None else repr(found).strip("<>"))
+        if source is not None:
+            _tell(source.label, beside, "Its columns are those of the schema; no cell was read")
+        if found is not None and found.unit.id is not None:
+            note(
+                f"several rows a {found.protects} (unit.id) are declared, and no fit supports them "
+                "yet."
+            )
+    if problems or beside:
+        raise typer.Exit(ERROR)
+
+
+def find_header_problems(path: Path, schema: Schema | None, source: Any) -> Sequence[Problem]:
+    """What does not fit between a schema, even one with problems, and the header of a table."""
+    from veilspan.tables.columns import UNTYPED_ROLES
+    from veilspan.tables.problems import Problem, SchemaError
+    from veilspan.tables.sources.check_names import check_names
+
+    declared: Any = schema or read_declared(path)
+    needed = [c for c in declared.columns if c.role not in UNTYPED_ROLES]
+    try:
+        check_names(source.with_format(declared.file), declared, needed=needed)
+    except SchemaError as error:
+        return error.problems
+    except ValueError as error:  # of ours: an empty file, a header that is none
+        return [Problem("", str(error))]
+    return ()
+
+
+def read_declared(path: Path) -> Declared:
+    """The names that a schema with problems declares; none if it is not TOML at all."""
+    from veilspan.tables.columns import Column
+    from veilspan.tables.file_format import FileFormat
+
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        document = {}
+    columns, file = document.get("columns"), document.get("file")
+    facts = columns if isinstance(columns, dict) else {}
+    roles = {n: f.get("role", "use") if isinstance(f, dict) else "use" for n, f in facts.items()}
+    known = {k: v for k, v in file.items() if k in FileFormat.__dataclass_fields__} if file else {}
+    written = FileFormat(**known) if isinstance(file, dict) else FileFormat()
+    if any(written.problems()):
+        written = FileFormat()
+    return Declared(tuple(Column(name, role=role) for name, role in roles.items()), written)
+
+
+def _tell(what: str, problems: Sequence[Problem], good: str) -> None:
+    """Say all problems of a file, a line each, or what is good about it."""
+    if not problems:
+        say(f"{what}: no problems. {good}.")
+        return
+    many = "a problem" if len(problems) == 1 else f"{len(problems):,} problems"
+    say(f"{what} has {many}:")
+    for problem in problems:
+        say(f"  - {problem}")

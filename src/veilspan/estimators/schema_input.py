@@ -1,0 +1,237 @@
+r"""Tables with a schema: read as they are, encoded where the rows are kept.
+
+A schema is public. It turns every row of a table, by a map of that row alone
+(:mod:`veilspan.tables.encoding`), into numbers, a target and whether the row takes part. So
+neighbouring tables stay neighbouring, and what is proved for tables of numbers holds for tables of
+texts, dates and gaps.
+
+*The number of rows.* Under replace-one it is public: ``count`` of the schema, or else the number of
+rows of the table. With a ``count`` there are so many places. Rows are put into places in a secret
+random order that does not look at them; places that nobody takes are absent rows, which contribute
+zero, and of too many rows some get no place. Then whoever exchanges, adds or removes a row of the
+table exchanges at most one place. *Proof.* Exchanging is clear: the order is the same whatever the
+rows say. Let A have n rows and B one row more. If n < count, the order is a uniformly random
+injection of rows into places. Draw one for A, and put the further row of B into a uniformly random
+free place: that is such an injection for B, and one place differs. If n >= count, the order is a
+uniformly random choice of ``count`` rows, one after the other. Draw it for A; with probability
+count/(n+1) give a uniformly random place to the further row instead: that is such a choice for B,
+and at most one place differs. So both releases are mixtures, by the same coins, of releases of
+tables that differ in one row, and a hockey-stick divergence of mixtures is at most their mean. []
+Under add-remove the number of rows is private: nothing is filled up, cut or compared.
+
+Before the charge only the form of a table is looked at: names of columns and how many rows there
+are. Cells are read behind the curator's door, in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from veilspan.curator.dask.table import is_lazy
+from veilspan.curator.row_maps import row_map
+from veilspan.curator.silence import quiet
+
+#: What a promise rests on when rows were read by a schema, in the place of ``base.PUBLIC_FORM``.
+SCHEMA_FACTS = (
+    "the schema named here (ranges, categories, fills, number of people) and all parameters were "
+    "chosen without looking at the rows; the names of the table's columns are public, and so is, "
+    "under replace-one, the number of rows that the schema or the table has"
+)
+
+
+class SchemaTable:
+    """A table of any kind whose form fits a schema; no cell of it was looked at yet.
+
+    Parameters
+    ----------
+    schema : Schema
+        What is public of it.
+    source : TableSource
+        Where its rows come from.
+    n_rows : int or None
+        Public number of rows; ``None`` under add-remove, where it is private.
+    targets : callable or None
+        A public map of encoded targets to those of the loss; ``None`` if there are none.
+    """
+
+    #: Whether its rows lie on a Dask cluster.
+    on_cluster = False
+
+    def __init__(
+        self,
+        schema: Any,
+        source: Any,
+        n_rows: int | None,
+        targets: Callable[[np.ndarray], np.ndarray] | None = None,
+    ) -> None:
+        self.schema, self._source, self._targets = schema, source, targets
+        self.shape = (n_rows, len(schema.columns_out))
+
+    def encode(self, coins: np.random.Generator) -> tuple[Any, Any, Any]:
+        """Read and encode all rows, for a curator: numbers, targets, and who takes part.
+
+        Parameters
+        ----------
+        coins : Generator
+            Secret, and independent of everything else: who is left out of too many rows.
+        """
+        from veilspan.tables.encoding import encode_table
+
+        with quiet():
+            encoded = encode_table(self.schema, self._source, target=self._targets is not None)
+            x, y, present = encoded.x, encoded.y, encoded.present
+            if self._targets is not None:
+                y = self._targets(y)  # type: ignore[arg-type]
+            if self.schema.count is not None:
+                x, y, present = place_by_coins(x, y, present, self.schema.count, coins)
+            elif self.shape[0] not in (None, len(x)):  # a file that grew since it was counted
+                x, y, present = place_by_coins(x, y, present, self.shape[0], coins)
+            elif len(x) < 2:  # a curator holds two rows at least, and absent ones add nothing
+                x, y, present = place_by_coins(x, y, present, 2, coins)
+        return x, y, present
+
+
+def place_by_coins(
+    x: np.ndarray,
+    y: np.ndarray | None,
+    present: np.ndarray | None,
+    count: int,
+    coins: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """As many places as ``count``, filled by rows in a secret random order (proof above)."""
+    order = coins.permutation(max(count, len(x)))[:count]
+    if len(x) >= count:
+        y, present = (None if part is None else part[order] for part in (y, present))
+        return x[order], y, present
+    taken = order < len(x)
+    rows = order[taken]
+    placed = np.zeros((count, x.shape[1]))
+    placed[taken] = x[rows]
+    takes_part = np.zeros(count, dtype=bool)
+    takes_part[taken] = True if present is None else present[rows]
+    if y is not None:
+        targets = np.zeros(count)
+        targets[taken] = y[rows]
+        y = targets
+    return placed, y, takes_part
+
+
+@row_map
+def signs_of_classes(numbers: np.ndarray) -> np.ndarray:
+    """-1 and 1 for the numbers 0 and 1 of two classes."""
+    return 2.0 * numbers - 1.0
+
+
+def numbers_of_classes(numbers: np.ndarray) -> np.ndarray:
+    """Class numbers as they are, for losses of several classes."""
+    return numbers
+
+
+def schema_of(estimator: Any) -> Any:
+    """The schema of an estimator, checked; ``None`` if it has none."""
+    schema = getattr(estimator, "schema", None)
+    if schema is None:
+        return None
+    from veilspan.tables.schema import Schema
+
+    if not isinstance(schema, Schema):
+        hint = f"Schema.load({schema!r})" if isinstance(schema, str) else 'Schema.load("file.toml")'
+        raise TypeError(
+            f"schema must be a veilspan.Schema; got {type(schema).__name__}. Say schema={hint}."
+        )
+    if schema.neighbors != estimator.neighbors:
+        raise ValueError(
+            f"the schema {schema.name!r} promises {schema.neighbors}, the estimator "
+            f"{estimator.neighbors}: say neighbors={schema.neighbors!r}, so that both mean the "
+            "same promise."
+        )
+    schema.check_confirmed()
+    schema.check_one_row_a_person()
+    return schema
+
+
+def refuse_said_twice(estimator: Any, *names: str) -> None:
+    """Refuse public facts that were given to the estimator beside its schema."""
+    said = [name for name in names if getattr(estimator, name) is not None]
+    if said:
+        raise ValueError(
+            f"{' and '.join(said)} cannot be given beside a schema, which says it already: change "
+            "the schema instead."
+        )
+
+
+def open_schema_table(
+    schema: Any,
+    X: Any,
+    *,
+    targets: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> Any:
+    """A table with its form checked: its columns are those of the schema.
+
+    Parameters
+    ----------
+    schema : Schema
+        What is public of the table.
+    X : Any
+        A data frame, an Arrow table, a Dask frame, or what ``veilspan.open_table`` returns.
+    targets : callable, optional
+        A public map of encoded targets; without it the target column is not read.
+
+    Returns
+    -------
+    SchemaTable
+        ``shape`` is what a plan needs; rows are read later.
+    """
+    from veilspan.tables.encoding import Encoder
+    from veilspan.tables.sources.check_names import check_names
+    from veilspan.tables.sources.open_table import as_source
+
+    if not schema.columns_out:
+        raise ValueError(
+            f"the schema {schema.name!r} has no column of role use: nothing could be learned."
+        )
+    if is_lazy(X):
+        from veilspan.estimators.schema_dask import DaskSchemaTable
+
+        return DaskSchemaTable.open(schema, X, targets)
+    source = as_source(X, schema.file)
+    check_names(source, schema, needed=Encoder(schema, target=targets is not None).columns)
+    n_rows = None
+    if schema.neighbors == "replace-one":
+        n_rows = schema.count if schema.count is not None else source.count_rows()
+        if n_rows < 2:
+            raise ValueError("the table must have at least 2 rows.")
+    return SchemaTable(schema, source, n_rows, targets)
+
+
+def encode_own(estimator: Any, X: Any, *, target: bool = False) -> Any:
+    """Rows of the caller's own, encoded as the fit encoded its rows; nothing is spent.
+
+    Parameters
+    ----------
+    estimator : fitted estimator with a schema
+        Its schema must still be that of the fit.
+    X : Any
+        A table; its target column may be missing unless ``target`` is asked for.
+    target : bool
+        Whether targets are read as well.
+    """
+    from veilspan.tables.encoding import encode_table
+
+    schema = schema_of(estimator)
+    check_same_schema(estimator, schema)
+    return encode_table(schema, X, target=target)
+
+
+def check_same_schema(estimator: Any, schema: Any) -> None:
+    """Refuse another schema than that of the fit."""
+    said = getattr(getattr(estimator, "privacy_", None), "schema", None)
+    if said is not None and said["digest"] != schema.digest:
+        raise ValueError(
+            f"the model was fitted with the schema {said['name']!r}, digest {said['digest'][:12]}; "
+            f"this one has the digest {schema.digest[:12]}. New rows must be read exactly as those "
+            "of the fit: use its schema."
+        )

@@ -1,0 +1,146 @@
+"""Columns of numbers, read and mapped to [-1, 1] in few passes over blocks that fit the cache."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from veilspan.tables.cell_rules import CellReader
+from veilspan.tables.cells import BooleanCells, Cells, DateCells, NumberCells
+from veilspan.tables.columns import BooleanColumn, Column, DateColumn, NumberColumn
+
+
+class NumberColumns:
+    """Columns of numbers of a batch; one matrix if they stand at equal distances in memory.
+
+    Those of a data frame made from an array do, and one copy of a block of rows is then quicker
+    than one a column.
+    """
+
+    def __init__(self, cells: list[NumberCells]) -> None:
+        self.cells = cells
+        self.matrix = _find_matrix(cells)
+
+
+def _find_matrix(cells: list[NumberCells]) -> np.ndarray | None:
+    if len(cells) < 2 or any(c.missing is not None or c.values.dtype != np.float64 for c in cells):
+        return None
+    values = [each.values for each in cells]
+    addresses = [each.ctypes.data for each in values]
+    steps = {after - before for before, after in pairwise(addresses)}
+    strides = {each.strides[0] for each in values}
+    if len(steps) > 1 or len(strides) > 1:
+        return None
+    # A view of what the columns hold and nothing else: column i begins where it did.
+    shape, by = (len(cells[0]), len(cells)), (strides.pop(), steps.pop())
+    return np.lib.stride_tricks.as_strided(values[0], shape, by, subok=False, writeable=False)
+
+
+class NumberBlock:
+    """The columns of numbers of some rows, mapped in place in few passes.
+
+    The public numbers of the columns are repeated for every row of a block, so that each pass is
+    one loop over all of it.
+    """
+
+    def __init__(self, readers: list[CellReader], n_rows: int) -> None:
+        self._n_rows = n_rows
+        scales = [reader.scale for reader in readers]
+        self._middles = self._repeat([scale.middle for scale in scales])
+        self._factors = self._repeat([scale.factor for scale in scales])
+        self._fills = self._repeat([reader.fill for reader in readers])
+        self._whole = [i for i, reader in enumerate(readers) if _is_whole(reader.column)]
+        self._logs = [(i, scale) for i, scale in enumerate(scales) if scale.log]
+        self._missing_numbers = readers[0].missing_numbers if readers else ()
+        self._only_scaled = not (self._whole or self._logs or self._missing_numbers)
+
+    def _repeat(self, values: list[float]) -> np.ndarray:
+        return np.tile(np.array(values, dtype=np.float64), (self._n_rows, 1))
+
+    def encode(self, columns: NumberColumns, start: int, block: np.ndarray) -> np.ndarray | None:
+        """Write the encoded rows from ``start`` on to ``block``; return what is missing, if any."""
+        n = len(block)
+        if self._only_scaled and columns.matrix is not None:
+            # The copy and the first step in one pass, undone if something is missing.
+            np.subtract(columns.matrix[start : start + n], self._middles[:n], out=block)
+            if _is_finite(block):
+                self._scale(block)
+                return None
+        self._copy(columns, start, block)
+        for number in self._missing_numbers:
+            block[block == number] = np.nan
+        missing = self._fill_missing(block)
+        for i in self._whole:
+            np.rint(block[:, i], out=block[:, i])
+        for i, scale in self._logs:
+            # A copy: NumPy's logarithm of entries side by side is the one of the definition.
+            block[:, i] = scale.terms(block[:, i].copy())
+        block -= self._middles[:n]
+        self._scale(block)
+        return missing
+
+    def _scale(self, block: np.ndarray) -> None:
+        block *= self._factors[: len(block)]
+        np.clip(block, -1.0, 1.0, out=block)
+
+    @staticmethod
+    def _copy(columns: NumberColumns, start: int, block: np.ndarray) -> None:
+        rows = slice(start, start + len(block))
+        if columns.matrix is not None:
+            block[:] = columns.matrix[rows]
+            return
+        for i, cells in enumerate(columns.cells):
+            block[:, i] = cells.values[rows]
+            if cells.missing is not None:
+                block[cells.missing[rows], i] = np.nan
+
+    def _fill_missing(self, block: np.ndarray) -> np.ndarray | None:
+        if _is_finite(block):
+            return None
+        missing = ~np.isfinite(block)
+        np.copyto(block, self._fills[: len(block)], where=missing)
+        return missing
+
+
+def _is_finite(block: np.ndarray) -> bool:
+    """Whether a block has no NaN and no infinity; False also if its numbers are too large to add.
+
+    A sum is not finite beside either, and is one quick pass. (A product of BLAS would be another,
+    but wakes its threads for every block.)
+    """
+    return bool(np.isfinite(np.add.reduce(block.reshape(-1))))
+
+
+def read_values(reader: CellReader, cells: Cells) -> np.ndarray:
+    """The values of cells in their column's own terms, NaN for missing: one number a cell."""
+    column = reader.column
+    if isinstance(column, NumberColumn) and isinstance(cells, NumberCells):
+        return _read_numbers(reader, cells)
+    if isinstance(column, DateColumn) and isinstance(cells, DateCells):
+        days = cells.values.astype("datetime64[D]")
+        return np.where(np.isnat(days), np.nan, days.astype(np.int64).astype(np.float64))
+    if isinstance(column, BooleanColumn) and isinstance(cells, BooleanCells):
+        values = cells.values.astype(np.float64)
+        return values if cells.missing is None else np.where(cells.missing, np.nan, values)
+    found = cells.distinct()
+    return reader.read_all(found.values)[found.codes]
+
+
+def _read_numbers(reader: CellReader, cells: NumberCells) -> np.ndarray:
+    values = np.array(cells.values, dtype=np.float64)
+    if cells.missing is not None:
+        values[cells.missing] = np.nan
+    values[~np.isfinite(values)] = np.nan
+    for number in reader.missing_numbers:
+        values[values == number] = np.nan
+    return np.rint(values) if _is_whole(reader.column) else values
+
+
+def number_cells(reader: CellReader, cells: Cells) -> NumberCells:
+    """Cells of a column of numbers, read if they are stored as anything else."""
+    return cells if isinstance(cells, NumberCells) else NumberCells(read_values(reader, cells))
+
+
+def _is_whole(column: Column) -> bool:
+    return isinstance(column, NumberColumn) and column.integer

@@ -1,0 +1,98 @@
+"""Long tables of ratings: lines of user, item and rating become one row a user.
+
+A user's row is a function of that user's lines alone. A line without a user is left out; one whose
+item is not in the schema's list, or whose rating is missing, is dropped and its user stays; of two
+ratings of an item by a user the later counts, by the schema's column of role ``time`` if there is
+one (lines without a time come first), else by their order in the table.
+"""
+
+from __future__ import annotations
+
+import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from veilspan.tables.cell_rules import CellReader, as_plain, label_of
+from veilspan.tables.columns import clean_text
+from veilspan.tables.encoding import read_values
+
+if TYPE_CHECKING:
+    from veilspan.tables.schema import Schema
+    from veilspan.tables.sources.table_source import TableSource
+
+
+class Ratings(NamedTuple):
+    """Ratings by numbers of users and places of items, the later ones behind the earlier."""
+
+    users: np.ndarray
+    items: np.ndarray
+    values: np.ndarray
+    ids: dict[str, int]
+
+
+def check_rates(schema: Schema) -> None:
+    """Refuse a schema that does not say which columns hold users, items and ratings."""
+    if schema.column_of_role("rating") is None:
+        raise ValueError(
+            f"the schema {schema.name!r} has no ratings: give columns the roles user, item and "
+            "rating."
+        )
+
+
+def read_ratings(schema: Schema, source: TableSource, ids: dict[str, int] | None = None) -> Ratings:
+    """Read all ratings of a table.
+
+    Parameters
+    ----------
+    schema : Schema
+        With columns of the roles user, item and rating.
+    source : TableSource
+        The table; its columns were checked.
+    ids : dict, optional
+        Numbers of users that are known already; others get the next numbers.
+    """
+    ids = {} if ids is None else dict(ids)
+    columns = [schema.column_of_role(role) for role in ("user", "item", "rating", "time")]
+    wanted = [column for column in columns if column is not None]
+    readers = [CellReader(column, schema.file) for column in wanted]
+    parts: list[list[np.ndarray]] = []
+    for batch in source.batches(tuple(wanted)):
+        users = _number_users(readers[0], batch[wanted[0].name], ids)
+        others = [read_values(r, batch[r.column.name]) for r in readers[1:]]
+        parts.append([users, *others])
+    if not parts:
+        parts = [[np.empty(0, dtype=np.int64), *(np.empty(0) for _ in readers[1:])]]
+    users, items, values, *times = (np.concatenate(part) for part in zip(*parts))
+    low, high = wanted[2].range  # type: ignore[attr-defined]
+    known = (users >= 0) & ~np.isnan(items) & ~np.isnan(values)
+    order = np.flatnonzero(known)
+    if times:
+        moments = np.where(np.isnan(times[0]), -np.inf, times[0])
+        order = order[np.argsort(moments[order], kind="stable")]
+    return Ratings(
+        users[order], items[order].astype(np.int64), np.clip(values[order], low, high), ids
+    )
+
+
+def _number_users(reader: CellReader, cells: Any, ids: dict[str, int]) -> np.ndarray:
+    """The number of each line's user; -1 where a line has none."""
+    found = cells.distinct()
+    numbers = np.full(len(found.values) + 1, -1, dtype=np.int64)
+    for place, value in enumerate(found.values):
+        name = read_id(value)
+        if name not in reader.missing_words:
+            numbers[place] = ids.setdefault(name, len(ids))
+    return numbers[found.codes]
+
+
+def read_id(cell: Any) -> str:
+    """What a cell says as a name of somebody; empty if it says nothing."""
+    plain = as_plain(cell)
+    if plain is None:
+        return ""
+    if isinstance(plain, str):
+        return str(clean_text(plain))
+    if isinstance(plain, bool):
+        return "true" if plain else "false"
+    return str(plain) if isinstance(plain, datetime.date) else label_of(plain)
