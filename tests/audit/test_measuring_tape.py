@@ -229,7 +229,7 @@ def test_a_tape_with_more_noise_than_there_was_is_caught(monkeypatch):
 
 def test_a_sensitivity_too_small_for_the_relation_is_caught(monkeypatch):
     """Calibrated for add-remove; the tape declares the true one, so that its own numbers agree."""
-    monkeypatch.setattr(Curator, "_sensitivity", lambda self, query, charged: query.bound)
+    monkeypatch.setattr(Curator, "_sensitivity", lambda self, query, *said: query.bound)
     report = replay(pca(), *worst_tables("replace-one"))
     assert report.largest_use <= 1 + 1e-9
     assert any("the budget allows" in text for text in report.findings)
