@@ -80,7 +80,8 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
     @lazy_for_dask(lambda model: None, lambda model: model.classes_.dtype)
     def predict(self, X: Any) -> np.ndarray:
         """Most likely class of each row."""
-        return self.classes_[self._numbers_of_scores(self._scores(X))]
+        numbers = self._numbers_of_scores(self._scores(X))  # refuses what was not fitted
+        return self.classes_[numbers]
 
     def _names_of_scores(self) -> tuple[str, ...]:
         labels = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
