@@ -189,8 +189,25 @@ def test_names_of_datasets_are_compared_in_one_spelling(ledger):
     name = "caf\u00e9"
     handle = ledger.dataset("visits", 3, 1e-6, data=name)
     handle.charge(asking("row", replace(WARD, name=unicodedata.normalize("NFD", name))))
+    handle.charge(asking("row", replace(WARD, name=name.upper())))
     with pytest.raises(LedgerError, match="this schema is of"):
-        handle.charge(asking("row", replace(WARD, name=name.upper())))
+        handle.charge(asking("row", replace(WARD, name="cafe")))
+
+
+@pytest.mark.parametrize("name", ["hospital", "HOSPITAL", "\uff48ospital", "Hospital "])
+def test_one_dataset_has_one_account_however_its_name_is_written(ledger, name):
+    ledger.dataset("Hospital", 3, 1e-6)
+    if name.strip() != name:
+        with pytest.raises(ValueError, match="without spaces around"):
+            ledger.dataset(name, 3, 1e-6)
+        return
+    with pytest.raises(LedgerError, match="one dataset has one account"):
+        ledger.dataset(name, 3, 1e-6)
+    with pytest.raises(LedgerError, match="one dataset has one account"):
+        ledger.dataset("another", 3, 1e-6, data=name)
+    ledger.dataset("another", 3, 1e-6, data="others")
+    with pytest.raises(LedgerError, match="one dataset has one account"):
+        ledger.dataset("others", 3, 1e-6)
 
 
 # Accounts from before.

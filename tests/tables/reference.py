@@ -43,7 +43,8 @@ def encode_slowly(data, schema):
         cells = dict.fromkeys(names) if row is None else dict(zip(names, row))
         x.append([v for c in schema.features for v in read_cell(c, cells[c.name], schema.file)])
         if schema.target is not None:
-            value = CellReader(schema.target, schema.file).read(cells[schema.target.name])
+            reader = CellReader(schema.target, schema.file)
+            value = float(reader.round(reader.read(cells[schema.target.name])))
             present.append(not math.isnan(value))
             y.append(target_of(schema, value))
     return np.array(x).reshape(-1, len(schema.columns_out)), np.array(y), np.array(present, bool)

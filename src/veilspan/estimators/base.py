@@ -14,7 +14,7 @@ from veilspan._version import __version__
 from veilspan.curator.curator import Curator
 from veilspan.curator.dask.table import DaskTable
 from veilspan.curator.rows import encoded_rows, rows_of
-from veilspan.curator.silence import Discretion
+from veilspan.curator.silence import Discretion, Silence
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
 from veilspan.estimators.publishing import Kept
 from veilspan.estimators.schema_input import (
@@ -214,7 +214,8 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         """Open the door, run what was prepared, and state what was spent."""
         with Discretion(not source.secure):
             if isinstance(table, SchemaTable):
-                rows = encoded_rows(*table.encode(source.coins("places")))
+                with Silence(not source.secure):  # a source may fail by what a row holds
+                    rows = encoded_rows(*table.encode(source.coins("places")))
             else:
                 rows = self._rows_for_curator(table, targets)
             if prepared.paired:

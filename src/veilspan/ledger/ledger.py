@@ -22,6 +22,7 @@ from veilspan.ledger.terms import (
     dataset_entries,
     find_dataset,
     read_dataset,
+    refuse_second_account,
     spending_on,
     takes_unit,
     terms_and_rules,
@@ -137,6 +138,7 @@ class Ledger:
             with self.journal.writing() as page:
                 opened = _find_with_terms(page, wanted)
                 if opened is None:
+                    refuse_second_account(page, wanted)
                     content = {"terms": asdict(wanted), "rules": rules_to_list(rules)}
                     opened = page.append(DATASET, name, {**content, "allowed": allowed})
                     page.book.open_account(name, allowed)

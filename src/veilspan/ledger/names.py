@@ -28,6 +28,14 @@ def check_name(value: Any, what: str) -> str:
     return name
 
 
+def fold_name(name: str) -> str:
+    """A name as a hurried reader sees it: without case, width of letters and repeated spaces.
+
+    Two accounts whose names differ in these only are two budgets for the same people.
+    """
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
 def check_unit(value: Any) -> str:
     """Return the name of a unit in the one spelling by which units are compared and recorded.
 

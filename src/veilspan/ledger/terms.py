@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from veilspan.ledger.errors import LedgerError, TamperError
 from veilspan.ledger.filters import Rule, rules_from_list
-from veilspan.ledger.names import to_nfc
+from veilspan.ledger.names import fold_name, to_nfc
 from veilspan.ledger.receipts import Request
 from veilspan.ledger.records import DATASET, ROW, Entry, Terms
 from veilspan.ledger.seal.journal import Page
@@ -115,13 +115,28 @@ def refuse_other_unit(terms: Terms, unit: str, *, with_schema: bool) -> None:
 
 def refuse_other_data(terms: Terms, schema: SchemaRecord) -> None:
     """Refuse a schema that describes another dataset than the account is of."""
-    if terms.data is None or to_nfc(schema.name.strip()) == terms.data:
+    if terms.data is None or fold_name(schema.name) == fold_name(terms.data):
         return
     raise LedgerError(
         f"the account {terms.name!r} is that of the dataset {terms.data!r}; this schema is of "
         f"{schema.name!r}. Charge the account of {schema.name!r}; or, if both describe the same "
         f"data, give the schema the name {terms.data!r}: one dataset has one account."
     )
+
+
+def refuse_second_account(page: Page, wanted: Terms) -> None:
+    """Refuse a new account for data that have one already, by however similar a name."""
+    ours = {fold_name(wanted.name), fold_name(wanted.data or wanted.name)}
+    for entry in page.book.dataset_entries():
+        terms, _ = terms_and_rules(entry)
+        theirs = {fold_name(terms.name), fold_name(terms.data or terms.name)}
+        if ours & theirs:
+            raise LedgerError(
+                f"the ledger has the account {terms.name!r} of the dataset "
+                f"{terms.data or terms.name!r} already: one dataset has one account, or its people "
+                "would be counted apart. Names that differ in case, width of letters or spaces "
+                "are the same. Open that account, or choose another name if the people are others."
+            )
 
 
 def dataset_entries(page: Page) -> list[Entry]:

@@ -68,9 +68,11 @@ def number_pattern(decimal: str) -> str:
 class CellReader:
     """Reads the cells of one column.
 
-    ``read`` gives a cell's value in the column's own terms, NaN if it is missing: a number; the
-    place of a category in its list; 1 or 0; the day, counted from 1970-01-01. ``encode`` gives the
-    encoded columns of such a value.
+    ``read`` gives a cell's value in the column's own terms, NaN if it is missing: a number, before
+    it is rounded to a whole one; the place of a category in its list; 1 or 0; the day, counted from
+    1970-01-01. ``encode`` gives the encoded columns of such a value. (Rounding comes last, so that
+    it does not matter whether a value was compared with the numbers for missing cells once or
+    twice: a fraction near such a number is none.)
     """
 
     def __init__(self, column: Column, file: FileFormat) -> None:
@@ -123,15 +125,15 @@ class CellReader:
             if isinstance(column, DateColumn):
                 return float(cell.toordinal() - EPOCH)
             return MISSING if isinstance(column, NumberColumn) else self._value_of(str(cell))
-        if isinstance(cell, bool):
-            if isinstance(column, BooleanColumn | NumberColumn):
+        if isinstance(cell, bool) and not isinstance(column, NumberColumn):
+            if isinstance(column, BooleanColumn):
                 return float(cell)
             return self._value_of("true" if cell else "false")
         number = as_float(cell)
         if not math.isfinite(number) or number in self.missing_numbers:
             return MISSING
         if isinstance(column, NumberColumn):
-            return self._round(number)
+            return number
         return self._value_of(label_of(cell))
 
     # What a text that is not missing means, by type.
@@ -139,7 +141,7 @@ class CellReader:
     def _rule(self) -> Callable[[str], float]:
         column = self.column
         if isinstance(column, NumberColumn):
-            return lambda text: self._round(self._read_number(text))
+            return self._read_number
         if isinstance(column, CategoryColumn):
             places = {label: float(place) for place, label in enumerate(column.categories)}
             return lambda text: places.get(text, MISSING)
@@ -156,11 +158,12 @@ class CellReader:
         value = float(text if self.file.decimal == "." else text.replace(self.file.decimal, "."))
         return value if math.isfinite(value) else MISSING
 
-    def _round(self, value: float) -> float:
-        whole = isinstance(self.column, NumberColumn) and self.column.integer
-        return float(np.rint(value)) if whole else value  # -0.4 is -0.0, as in columns
-
     # From a value to encoded columns.
+
+    def round(self, values: Any) -> Any:
+        """Values, one or an array, as whole numbers where the column holds integers."""
+        whole = isinstance(self.column, NumberColumn) and self.column.integer
+        return np.rint(values) if whole else values  # -0.4 is -0.0
 
     def encode(self, value: float) -> tuple[float, ...]:
         """The encoded columns of a value, NaN for missing, in the order of ``names_out``."""
@@ -195,7 +198,7 @@ class CellReader:
     def _encode_known(self, value: float) -> tuple[float, ...]:
         column = self.column
         if isinstance(column, NumberColumn):
-            return (self.scale.apply(value),)
+            return (self.scale.apply(float(self.round(value))),)
         if isinstance(column, CategoryColumn):
             return one_hot(int(value), len(column.categories) + column.other)
         if isinstance(column, BooleanColumn):

@@ -127,7 +127,8 @@ class Encoder:
     def _encode_target(self, y: np.ndarray, present: np.ndarray) -> np.ndarray:
         column = self.schema.target
         if isinstance(column, NumberColumn):
-            return np.where(present, np.clip(y, *column.range), 0.0)
+            assert self._target is not None
+            return np.where(present, np.clip(self._target.round(y), *column.range), 0.0)
         if isinstance(column, CategoryColumn):
             # Classes are sorted, the list of a schema need not be.
             order = {label: float(i) for i, label in enumerate(self.schema.classes or ())}

@@ -24,6 +24,13 @@ class NumberColumns:
 
 
 def _find_matrix(cells: list[NumberCells]) -> np.ndarray | None:
+    """The columns as one view, if all of them lie in one array.
+
+    Columns of several arrays may stand at equal distances by chance (any two do). A view over
+    both would span whatever lies between them, and NumPy's copies of it have no end.
+    """
+    if len({id(_owner_of(each.values)) for each in cells}) != 1:
+        return None
     if len(cells) < 2 or any(c.missing is not None or c.values.dtype != np.float64 for c in cells):
         return None
     values = [each.values for each in cells]
@@ -35,6 +42,13 @@ def _find_matrix(cells: list[NumberCells]) -> np.ndarray | None:
     # A view of what the columns hold and nothing else: column i begins where it did.
     shape, by = (len(cells[0]), len(cells)), (strides.pop(), steps.pop())
     return np.lib.stride_tricks.as_strided(values[0], shape, by, subok=False, writeable=False)
+
+
+def _owner_of(values: np.ndarray) -> np.ndarray:
+    """The array that a view is of."""
+    while isinstance(values.base, np.ndarray):
+        values = values.base
+    return values
 
 
 class NumberBlock:
@@ -113,7 +127,7 @@ def _is_finite(block: np.ndarray) -> bool:
 
 
 def read_values(reader: CellReader, cells: Cells) -> np.ndarray:
-    """The values of cells in their column's own terms, NaN for missing: one number a cell."""
+    """The values of cells in their column's own terms, not rounded, NaN for missing: one a cell."""
     column = reader.column
     if isinstance(column, NumberColumn) and isinstance(cells, NumberCells):
         return _read_numbers(reader, cells)
@@ -134,7 +148,7 @@ def _read_numbers(reader: CellReader, cells: NumberCells) -> np.ndarray:
     values[~np.isfinite(values)] = np.nan
     for number in reader.missing_numbers:
         values[values == number] = np.nan
-    return np.rint(values) if _is_whole(reader.column) else values
+    return values
 
 
 def number_cells(reader: CellReader, cells: Cells) -> NumberCells:

@@ -65,6 +65,7 @@ def read_ratings(schema: Schema, source: TableSource, ids: dict[str, int] | None
         parts = [[np.empty(0, dtype=np.int64), *(np.empty(0) for _ in readers[1:])]]
     users, items, values, *times = (np.concatenate(part) for part in zip(*parts))
     low, high = wanted[2].range  # type: ignore[attr-defined]
+    values = readers[2].round(values)
     known = (users >= 0) & ~np.isnan(items) & ~np.isnan(values)
     order = np.flatnonzero(known)
     if times:
