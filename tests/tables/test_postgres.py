@@ -126,7 +126,7 @@ def test_moments_count_by_their_date(database, parser):
         assert same_rows(encoded, reference(columns))
 
 
-def test_days_that_python_does_not_have_are_missing(database, parser):
+def test_days_that_python_does_not_have_are_at_the_border(database, parser):
     import psycopg
 
     write(database, "a", TYPED, [(1.0, 2, 3, 7, "k", True, None, "sick", "")] * 4)
@@ -134,9 +134,10 @@ def test_days_that_python_does_not_have_are_missing(database, parser):
         connection.execute("UPDATE a SET day = '0044-03-15 BC' WHERE ctid = '(0,1)'")
         connection.execute("UPDATE a SET day = 'infinity' WHERE ctid = '(0,2)'")
         connection.execute("UPDATE a SET day = '12022-02-03' WHERE ctid = '(0,3)'")
-    columns = dict(zip(NAMES, zip(*[(1.0, 2, 3, 7, "k", True, None, "sick", "")] * 4)))
+    days = (datetime.date.min, None, datetime.date.max, None)  # infinity is missing
+    lines = [(1.0, 2, 3, 7, "k", True, day, "sick", "") for day in days]
     encoded = encode_table(SCHEMA, open_table(database, table="a"))
-    assert same_rows(encoded, reference(columns))
+    assert same_rows(encoded, reference(dict(zip(NAMES, zip(*lines)))))
 
 
 def test_a_name_is_quoted_and_a_schema_goes_before_it(database, parser):

@@ -83,7 +83,12 @@ class Unit:
             value = getattr(self, name)
             whole = type(value) is int and 1 <= value <= MOST_WHOLE
             if value is not None and not whole:
-                yield Problem(f"unit.{name}", f"is a whole number from 1 on, not {show(value)}.")
+                hint = " Write it without a point and without an exponent."
+                yield Problem(
+                    f"unit.{name}",
+                    f"is a whole number from 1 on, not {show(value)}."
+                    + (hint if isinstance(value, float) else ""),
+                )
         if self.count is not None and self.neighbors == "add-remove":
             yield Problem(
                 "unit.count",

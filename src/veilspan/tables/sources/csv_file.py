@@ -94,7 +94,7 @@ class CsvFile(TableSource):
             found = split_quoted(text, self.file.separator)
         if found is None:
             raise TableError(f"{self.label}: the quotes of its header line do not fit.")
-        return check_header(found, self.label)
+        return check_header(found, self.label, may_be_row=True)
 
     @property
     def kinds(self) -> dict[str, str]:  # type: ignore[override]

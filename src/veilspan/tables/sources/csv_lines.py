@@ -4,7 +4,9 @@ The usual readers let an open quote swallow the rows after it. Here a line break
 ``\r`` before it if there is one) ends a row inside quotes too, and a lone ``\r`` never does. A line
 with quotes that do not fit, with too few or too many cells, or with nothing in it is a row in which
 every cell is missing. So a change of one row, short of writing a line break into it, changes the
-cells of that row and of no other, and the number of rows is the number of lines.
+cells of that row and of no other, and the number of rows is the number of lines. (One file cannot
+keep to it: with a single column and no line break at its end, its last line is no line any more
+once its only cell is empty. End the file with a line break.)
 
 This is the definition, in plain Python, and the fallback without pyarrow.
 :mod:`veilspan.tables.sources.csv_arrow` is fast and held to it.

@@ -114,6 +114,8 @@ def as_source(table: Any, file: FileFormat) -> TableSource:
         from veilspan.tables.sources.arrow_stream import read_stream
 
         return read_stream(table)
+    if hasattr(table, "collect"):
+        raise TypeError(f"a {type(table).__name__} holds no rows yet: pass table.collect().")
     raise TypeError(
         f"a {type(table).__name__} is no table with names of columns: pass a pandas, polars or "
         "Arrow table, a dict of arrays, or veilspan.open_table(...)."

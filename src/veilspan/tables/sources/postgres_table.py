@@ -48,6 +48,8 @@ _SETTINGS = (
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?: [^B]*)?")
+_FAR_AHEAD = re.compile(r"[0-9]{5,}-[0-9]{2}-[0-9]{2}(?:[ T].*)?", re.ASCII)
+_BEFORE_CHRIST = re.compile(r"[0-9]+-[0-9]{2}-[0-9]{2}(?:[ T].*)? BC", re.ASCII)
 
 
 class PostgresTable(TableSource):
@@ -222,8 +224,11 @@ def _to_boolean(text: str) -> bool | None:
 
 def _to_date(text: str) -> datetime.date | None:
     match = _DAY.fullmatch(text)
-    if match is None:  # NULL, infinity, years before Christ or after 9999
-        return None
+    if match is None:
+        # Days that Python does not have go to the border of any range, as those of Arrow do.
+        if _BEFORE_CHRIST.fullmatch(text):
+            return datetime.date.min
+        return datetime.date.max if _FAR_AHEAD.fullmatch(text) else None  # NULL, infinity
     try:
         return datetime.date(*map(int, match.groups()))
     except ValueError:

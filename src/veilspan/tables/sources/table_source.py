@@ -65,10 +65,11 @@ class TableSource:
         return self
 
 
-def check_header(names: Sequence[str], label: str) -> tuple[str, ...]:
+def check_header(names: Sequence[str], label: str, *, may_be_row: bool = False) -> tuple[str, ...]:
     """Names of columns, trimmed; refuse none, too many, and two of the same name.
 
-    They are not quoted: the line that should hold them may be a row.
+    With ``may_be_row`` they are the first line of a text, which may be somebody's: then it is not
+    told either which of its cells are equal.
     """
     if len(names) > MOST_COLUMNS:
         raise TableError(
@@ -85,6 +86,9 @@ def check_header(names: Sequence[str], label: str) -> tuple[str, ...]:
             first = seen[name]
             problems.append(Problem("", f"Columns {first:,} and {place:,} have the same name."))
         seen.setdefault(name, place)
+    if problems and may_be_row:
+        what = "its first line must name the columns, each by another name; two are the same."
+        raise SchemaError([Problem("", what)], origin=label)
     if problems:
         raise SchemaError(problems, origin=label)
     return found
