@@ -68,9 +68,6 @@ class LinearEstimator(TableModel, LinearParameters, PrivateEstimator):
     #: What ``validate_data`` is asked to accept as targets.
     _y_options: ClassVar[dict[str, Any]] = {}
 
-    coef_: np.ndarray
-    intercept_: Any
-
     @abstractmethod
     def _loss(self) -> LinearLoss:
         """Loss of a scaled row."""
