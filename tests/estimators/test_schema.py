@@ -209,6 +209,21 @@ def test_under_add_remove_nothing_is_counted():
         LogisticRegression(schema=schema).fit(FRAME)
 
 
+def test_a_plan_without_a_count_says_where_it_is_said():
+    with pytest.raises(ValueError, match=r"count = \.\.\. in the schema's \[unit\]"):
+        PCA(2, schema=without_count(WARD.schema_toml)).plan()
+
+
+def test_a_file_is_counted_once(tmp_path, monkeypatch):
+    WARD.save(tmp_path / "ward.csv", tmp_path / "ward.toml")
+    counted = []
+    source = open_table(tmp_path / "ward.csv")
+    count = type(source).count_rows
+    monkeypatch.setattr(type(source), "count_rows", lambda self: counted.append(1) or count(self))
+    PCA(2, schema=without_count(WARD.schema_toml)).fit(source)
+    assert len(counted) == 1
+
+
 def test_what_the_schema_says_is_not_said_twice():
     for twice in ({"classes": ["a", "b"]}, {"feature_range": (0, 1)}, {"bounds": "private"}):
         with pytest.raises(ValueError, match="schema"):

@@ -81,7 +81,10 @@ class SchemaTable:
         from veilspan.tables.encoding import encode_table
 
         with quiet():
-            encoded = encode_table(self.schema, self._source, target=self._targets is not None)
+            counted = self.shape[0] if self.schema.count is None else None
+            encoded = encode_table(
+                self.schema, self._source, target=self._targets is not None, n_rows=counted
+            )
             x, y, present = encoded.x, encoded.y, encoded.present
             if self._targets is not None:
                 y = self._targets(y)  # type: ignore[arg-type]
