@@ -230,7 +230,7 @@ def encode_own(estimator: Any, X: Any, *, target: bool = False) -> Any:
 
 
 def reads_by_schema(estimator: Any) -> bool:
-    """Whether a fitted estimator's own rows are tables; refused if the fit's were read otherwise."""
+    """Whether a fitted estimator reads tables; refused if its fit read rows in another way."""
     check_same_schema(estimator, estimator.schema)
     return estimator.schema is not None
 

@@ -99,7 +99,8 @@ def find_header_problems(path: Path, schema: Schema | None, source: Any) -> Sequ
         Problem(
             "",
             f"Its column {show(column.name)} is stored in a way that is not read (lists, raw bytes "
-            'and the like), so it is missing in every row: store it as texts, or say role = "ignore".',
+            "and the like), so it is missing in every row: store it as texts, or say "
+            'role = "ignore".',
         )
         for column in needed
         if source.kinds[column.name] == "other"
