@@ -89,7 +89,13 @@ def _number_users(reader: CellReader, cells: Any, ids: dict[str, int]) -> np.nda
 
 def read_id(cell: Any) -> str:
     """What a cell says as a name of somebody; empty if it says nothing."""
-    plain = as_plain(cell)
+    try:
+        return _name_of(as_plain(cell))
+    except Exception:  # a value of somebody's own class: whatever it does, nothing is told
+        return ""
+
+
+def _name_of(plain: Any) -> str:
     if plain is None:
         return ""
     if isinstance(plain, str):

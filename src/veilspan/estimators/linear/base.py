@@ -24,6 +24,7 @@ from veilspan.estimators.linear.parameters import LinearParameters
 from veilspan.estimators.schema_input import (
     SchemaTable,
     encode_own,
+    reads_by_schema,
     refuse_said_twice,
     schema_of,
 )
@@ -198,7 +199,7 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        if self.schema is not None:
+        if reads_by_schema(self):
             return self._scores_of_encoded(encode_own(self, X).x)
         table = validate_table(self, X, reset=False, accept_sparse="csr", dtype="numeric")
         return self._scores_of_encoded(table)
