@@ -12,8 +12,8 @@ s^2 (1 - 1/B), and c'_b = d_b + N / B, so up to terms of second order in noise o
 
     var p_b = (s^2 (1 - 1/B) + var(N) (1/B - p_b)^2) / N^2.
 
-The interval is p_b -+ 1.96 std, cut to [0, 1], which holds the noiseless share; so cutting loses
-nothing. *The value* is made consistent: not negative, summing to one, inside its interval. It is
+The interval is p_b -+ 1.96 std, with p_b moved into [0, 1] first and the ends after: the noiseless
+share lies there, so that neither loses coverage, and no bar becomes shorter than noise is. *The value* is made consistent: not negative, summing to one, inside its interval. It is
 clip(p_b - t, low_b, high_b) with t such that the sum is one, the nearest such point. Intervals, and
 with them coverage, stay what they are.
 """
@@ -110,7 +110,8 @@ def find_shares(counts: np.ndarray, std: float, people: People) -> Shares:
     raw = (counts + (people.value - counts.sum()) / size) / n
     variance = std**2 * (1 - 1 / size) + people.std**2 * (1 / size - raw) ** 2
     bar = Z95 * np.sqrt(variance) / n
-    low, high = np.clip(raw - bar, 0.0, 1.0), np.clip(raw + bar, 0.0, 1.0)
+    inside = np.clip(raw, 0.0, 1.0)
+    low, high = np.maximum(inside - bar, 0.0), np.minimum(inside + bar, 1.0)
     value = make_consistent(raw, low, high)
     measurable = (bar <= LIMITS.share * raw) & people.measurable
     return Shares(value, low, high, raw, measurable)
