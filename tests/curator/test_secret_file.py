@@ -96,7 +96,7 @@ def test_a_network_drive_keeps_a_name():
 
 def test_a_folder_that_is_not_there_or_closed_is_named(folder, monkeypatch):
     monkeypatch.setenv("VEILSPAN_TEMP", str(folder / "nowhere"))
-    with pytest.raises(TemporaryFolderError, match="nowhere.*No such file.*VEILSPAN_TEMP") as said:
+    with pytest.raises(TemporaryFolderError, match=r"nowhere.*No such file.*VEILSPAN_TEMP") as said:
         SecretFile()
     assert said.value.__cause__ is said.value.__context__ is None
     with pytest.raises(TemporaryFolderError, match="nowhere"):
@@ -108,7 +108,9 @@ def test_a_full_disk_is_told(folder):
     file = SecretFile()
     file._number = os.open("/dev/full", os.O_RDWR)
     try:
-        with pytest.raises(TemporaryFolderError, match="No space left.*Make room, or name another"):
+        with pytest.raises(
+            TemporaryFolderError, match=r"No space left.*Make room, or name another"
+        ):
             file.append(np.arange(10.0))
     finally:
         os.close(file._number)
@@ -116,7 +118,7 @@ def test_a_full_disk_is_told(folder):
 
 def test_room_is_checked_by_public_numbers():
     check_room(1000)
-    with pytest.raises(TemporaryFolderError, match="1000000000.0 GB are needed"):
+    with pytest.raises(TemporaryFolderError, match=r"1000000000\.0 GB are needed"):
         check_room(10**18)
 
 

@@ -79,7 +79,9 @@ class DealtFile:
 
     def __init__(self, forms: Sequence[Form], buckets: int) -> None:
         self._file = ArrayFile(forms)
-        self._ends: list[np.ndarray] = []
+        self.row_bytes = self._file.row_bytes
+        self._starts: list[int] = []
+        self._ends: list[np.ndarray] = []  # counted from each time's start: four bytes do
         #: Rows of each bucket so far.
         self.sizes = np.zeros(buckets, dtype=np.int64)
 
@@ -87,15 +89,16 @@ class DealtFile:
         """Add rows, each to the bucket that its code says."""
         order = np.argsort(codes, kind="stable")
         sizes = np.bincount(codes, minlength=len(self.sizes))
-        self._ends.append(self._file.n_rows + np.concatenate([[0], np.cumsum(sizes)]))
+        self._starts.append(self._file.n_rows)
+        self._ends.append(np.concatenate([[0], np.cumsum(sizes)]).astype(np.uint32))
         self._file.append(*(None if array is None else array[order] for array in arrays))
         self.sizes += sizes
 
     def collect(self, first: int, last: int) -> Arrays:
         """The rows of the buckets from ``first`` to before ``last``, time after time."""
         pieces = [
-            self._file.read(int(ends[first]), int(ends[last]))
-            for ends in self._ends
+            self._file.read(start + int(ends[first]), start + int(ends[last]))
+            for start, ends in zip(self._starts, self._ends)
             if ends[first] < ends[last]
         ]
         if not pieces:

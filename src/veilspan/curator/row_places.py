@@ -32,8 +32,9 @@ from veilspan.curator.array_file import ArrayFile, DealtFile
 #: Bytes of rows that are dealt, or put in order, in one go: what the shuffle needs of memory is a
 #: few times this. Pieces of a bucket that lie together are then some 100 kB of a table of 1 GB.
 SHUFFLED_BYTES = 16_000_000
-#: Most buckets; codes of two bytes tell them apart.
-MOST_BUCKETS = 65_536
+#: Most buckets: what is remembered of where their pieces lie grows with them. They get larger than
+#: the above only with tables of more than 64 GB.
+MOST_BUCKETS = 4096
 #: Absent rows whose coins are thrown in one go.
 _COINS_AT_ONCE = 1_000_000
 

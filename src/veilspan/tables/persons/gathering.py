@@ -35,6 +35,7 @@ from veilspan.tables.encoding import Encoded
 from veilspan.tables.persons.combining import combine_rows
 from veilspan.tables.persons.kept_rows import choose_rows
 from veilspan.tables.persons.person_rows import PersonReader, PersonRows
+from veilspan.tables.persons.person_store import PersonStore
 from veilspan.tables.persons.rules import PersonRules
 from veilspan.tables.persons.secret_order import PersonCoins
 
@@ -81,9 +82,11 @@ def gather_people(
         that nobody fills have ``present`` False. Nothing for a table without people.
     """
     reader = person_reader(encoder, unit, coins, combine, schema=schema)
-    parts = [reader.read(batch).with_ids() for batch in source.batches(reader.columns)]
-    if parts:
-        yield from make_units(PersonRows.join(parts), reader)
+    store = PersonStore()
+    for batch in source.batches(reader.columns):
+        store.add(reader.read(batch).with_ids())
+    for rows in store.parts():
+        yield from make_units(rows, reader)
 
 
 def person_reader(
