@@ -189,6 +189,8 @@ def encoded_rows(x: Any, y: Any, present: Any) -> Any:
     """Rows for a curator of numbers that a total map has made: their form needs no check."""
     from veilspan.curator.dask.table import DaskTable
 
+    if isinstance(x, Rows):  # kept by a store already, in memory or on a disk
+        return x
     if isinstance(x, DaskTable):
         from veilspan.curator.dask.rows import DaskRows
 

@@ -36,7 +36,7 @@ def exact():
         crosstabs=[("sex", "ward")],
         means_by=[("age", "ward"), ("smoker", "sex")],
     )
-    encoder = CellEncoder(layout, ward.schema.file)
+    encoder = CellEncoder(layout, ward.schema)
     (batch,) = _open(ward.columns, ward.schema, encoder).batches(encoder.columns)
     block = Block(encoder.encode_batch(batch).x)
     answers = []

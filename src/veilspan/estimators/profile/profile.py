@@ -9,7 +9,7 @@ import numpy as np
 
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.parameters import TableParameters
-from veilspan.estimators.profile.profile_table import ProfileTable
+from veilspan.estimators.profile.profile_table import ProfileTable, slots_of
 from veilspan.estimators.profile.reads_answers import ReadsAnswers
 from veilspan.estimators.schema_input import schema_of
 from veilspan.privacy.budget import Budget
@@ -119,13 +119,14 @@ class Profile(TableParameters, ReadsAnswers, PrivateEstimator):
         )
 
     def _width_of(self, schema: Any) -> int:
-        return self._read_parameters()[1].width
+        return slots_of(schema) * self._read_parameters()[1].width
 
     def _prepare(
         self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
     ) -> Prepared[Any, Any]:
-        layout = self._read_parameters()[1]
-        return MeasureCells().prepare(ProfileProblem(layout, n_rows), budget, neighbors)
+        schema, layout = self._read_parameters()
+        problem = ProfileProblem(layout, n_rows, slots_of(schema))
+        return MeasureCells().prepare(problem, budget, neighbors)
 
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         result = outcome.result
@@ -134,8 +135,8 @@ class Profile(TableParameters, ReadsAnswers, PrivateEstimator):
         self.moments_, self.moment_std_ = result.moments, float(result.moment_std)
 
     def _learned_shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
-        layout = self._read_parameters()[1]
-        if layout.width != n_features:
+        schema, layout = self._read_parameters()
+        if slots_of(schema) * layout.width != n_features:
             raise ValueError("its columns are not those of its schema")
         return {
             "counts_": (layout.starts[-1],),

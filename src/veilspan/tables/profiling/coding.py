@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,10 +12,12 @@ from veilspan.tables.cell_rules import CellReader
 from veilspan.tables.cells import Cells
 from veilspan.tables.columns import Column
 from veilspan.tables.encoding import Encoded
-from veilspan.tables.file_format import FileFormat
 from veilspan.tables.number_block import read_values
 from veilspan.tables.profiling.column_cells import MISSING_NUMBER
 from veilspan.tables.profiling.layout import Layout
+
+if TYPE_CHECKING:
+    from veilspan.tables.schema import Schema
 
 
 class CellEncoder:
@@ -27,19 +30,20 @@ class CellEncoder:
     ----------
     layout : Layout
         What is counted.
-    file : FileFormat
-        How text files write cells.
+    schema : Schema
+        What is public of the table.
     """
 
-    def __init__(self, layout: Layout, file: FileFormat) -> None:
-        self.layout = layout
+    def __init__(self, layout: Layout, schema: Schema) -> None:
+        self.layout, self.schema = layout, schema
         self.width = layout.width
-        self._readers = [CellReader(column.column, file) for column in layout.columns]
+        self._readers = [CellReader(column.column, schema.file) for column in layout.columns]
         self._numbers = [layout.place(name) for name in layout.numbers]
 
     @property
     def columns(self) -> tuple[Column, ...]:
         """The columns whose cells it needs."""
+        # What is the target of models is a column like others here.
         return tuple(column.column for column in self.layout.columns)
 
     @row_map
