@@ -46,7 +46,7 @@ def say_value(cells: ColumnCells, estimate: Estimate, *, bar: bool = True) -> st
         day = show_day(estimate.value)
         return f"{day} ± {math.ceil(estimate.bar)} days" if bar and estimate.bar > 0 else day
     places = _decimals(estimate.bar)
-    said = f"{estimate.value:,.{places}f}"
+    said = f"{estimate.value:z,.{places}f}"
     return f"{said} ± {_up(estimate.bar, places)}" if bar and estimate.bar > 0 else said
 
 
@@ -55,15 +55,16 @@ def say_number(estimate: Estimate, *, bar: bool = True) -> str:
     if not estimate.measurable:
         return NOT_MEASURABLE
     places = _decimals(estimate.bar)
-    said = f"{estimate.value:,.{places}f}"
+    said = f"{estimate.value:z,.{places}f}"
     return f"{said} ± {_up(estimate.bar, places)}" if bar and estimate.bar > 0 else said
 
 
 def _decimals(bar: float) -> int:
-    """Decimals that a bar leaves worth reading: down to its first digit."""
+    """Decimals that a bar leaves worth reading: down to its first digit, or the second after a 1."""
     if not bar > 0:
-        return 0 if bar == 0 else 2
-    return min(max(0, -math.floor(math.log10(bar))), 8)
+        return 0
+    power = math.floor(math.log10(bar))
+    return min(max(0, -power + (bar < 2 * 10.0**power)), 8)
 
 
 def _up(value: float, places: int) -> str:
