@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._words import plural
 from veilspan.curator.dask.table import is_lazy
 from veilspan.curator.row_maps import row_map
 from veilspan.curator.silence import quiet
@@ -40,6 +41,19 @@ SCHEMA_FACTS = (
     "chosen without looking at the rows; the names of the table's columns are public, and so is, "
     "under replace-one, the number of rows that the schema or the table has"
 )
+
+
+def people_facts(schema: Any) -> str:
+    """What a promise to people with several rows rests on, in the place of ``SCHEMA_FACTS``."""
+    unit = schema.unit
+    used = "all rows" if unit.max_rows is None else f"at most {unit.max_rows:,} rows"
+    return (
+        "the schema named here (ranges, categories, fills, number of "
+        f"{plural(schema.protects)}) and all parameters were chosen without looking at the rows; "
+        "the names of the table's columns are public. "
+        f" All rows with one {unit.id} are one {schema.protects}'s, and rows without it are "
+        f"left out; {used} of each are used, chosen by the {schema.protects}'s own rows and coins"
+    )
 
 
 class SchemaTable:
@@ -149,8 +163,17 @@ def schema_of(estimator: Any) -> Any:
             "same promise."
         )
     schema.check_confirmed()
-    schema.check_one_row_a_person()
+    schema.check_people()
     return schema
+
+
+def refuse_people(schema: Any, owner: str, instead: str) -> None:
+    """Refuse units with several rows to an estimator that has its own way with people."""
+    if schema is not None and schema.unit.id is not None:
+        raise ValueError(
+            f"{owner} takes no schema with unit.id: {instead} Leave out id, max_rows, keep, "
+            "order_by and combine."
+        )
 
 
 def refuse_said_twice(estimator: Any, *names: str) -> None:
@@ -193,10 +216,18 @@ def open_schema_table(
         raise ValueError(
             f"the schema {schema.name!r} has no column of role use: nothing could be learned."
         )
+    if is_lazy(X) and schema.unit.id is not None:
+        from veilspan.estimators.people_dask import DaskPeopleTable
+
+        return DaskPeopleTable.open(schema, X, targets)
     if is_lazy(X):
         from veilspan.estimators.schema_dask import DaskSchemaTable
 
         return DaskSchemaTable.open(schema, X, targets)
+    if schema.unit.id is not None:
+        from veilspan.estimators.people_input import open_people_table
+
+        return open_people_table(schema, X, targets)
     source = as_source(X, schema.file)
     check_names(source, schema, needed=Encoder(schema, target=targets is not None).columns)
     n_rows = None
@@ -219,8 +250,11 @@ def encode_own(estimator: Any, X: Any, *, target: bool = False) -> Any:
     target : bool
         Whether targets are read as well.
     """
+    from veilspan.estimators.by_person import OwnPeople
     from veilspan.tables.encoding import encode_table
 
+    if isinstance(X, OwnPeople):
+        return X.encoded
     schema = schema_of(estimator)
     check_same_schema(estimator, schema)
     return encode_table(schema, X, target=target)
