@@ -12,6 +12,7 @@ another class.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
@@ -83,7 +84,12 @@ class Kind(NamedTuple):
 
     def make_small(self, **budget: Any) -> Any:
         """An instance with small settings, as audits and contract suites use it."""
-        return self.load_class()(**self.small_settings(), **budget)
+        settings = self.small_settings()
+        relation = budget.get("neighbors")
+        if "schema" in settings and relation is not None:  # both mean the same promise
+            unit = replace(settings["schema"].unit, neighbors=relation)
+            settings["schema"] = replace(settings["schema"], unit=unit)
+        return self.load_class()(**settings, **budget)
 
 
 def _small_mean() -> dict[str, Any]:

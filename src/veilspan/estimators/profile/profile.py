@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -117,6 +117,13 @@ class Profile(TableParameters, ReadsAnswers, PrivateEstimator):
             means_by=self.means_by,
             most_numbers=self.most_numbers,
         )
+
+    def _schema_of_units(self) -> Any:
+        """The schema with one unit a person: a profile averages what her rows say."""
+        schema = self.schema
+        if schema is None or schema.unit.combine != "none":
+            return schema
+        return replace(schema, unit=replace(schema.unit, combine="mean"))
 
     def _width_of(self, schema: Any) -> int:
         return slots_of(schema) * self._read_parameters()[1].width

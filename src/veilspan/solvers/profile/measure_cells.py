@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.profile.cell_counts import CellCounts
 from veilspan.queries.profile.number_moments import NumberMoments
 from veilspan.solvers.base import Prepared, Result
+from veilspan.solvers.profile.estimates import Z95
 from veilspan.tables.profiling.layout import Layout
 
 CELLS, MOMENTS = "cells", "moments"
@@ -67,6 +69,7 @@ class MeasureCells:
             "cells": layout.starts[-1],
             "numbers": len(layout.numbers),
         }
+        decisions |= _foretell_bars(problem, noisy, neighbors)
         if layout.left_out:
             decisions["left_out"] = list(layout.left_out)
         if problem.slots > 1:
@@ -81,6 +84,26 @@ class MeasureCells:
             return ProfileResult(counts.value, counts.noise_std, np.zeros((0, 0)), 0.0)
         moments = curator.answer(moment_query(layout, problem.slots), event=MOMENTS)
         return ProfileResult(counts.value, counts.noise_std, moments.value, moments.noise_std)
+
+
+def _foretell_bars(
+    problem: ProfileProblem, events: tuple[Event, ...], neighbors: Neighbors
+) -> dict[str, str]:
+    """How exact the profile will be, where the number of people is public: known before it is run.
+
+    Of a share in a column of many cells, and of a mean of which nothing is missing.
+    """
+    n, layout = problem.n_rows, problem.layout
+    if n is None or not all(event.noise_multiplier > 0 for event in events):
+        return {}
+    std = events[0].noise_multiplier * count_query(layout).sensitivity(neighbors)
+    bars = {"a share is known to": f"± {100 * Z95 * std / n:.2g} points"}
+    if layout.numbers:
+        query = moment_query(layout)
+        std = events[1].noise_multiplier * query.sensitivity(neighbors)
+        mean = std / (math.sqrt(2) * query.constant * n)
+        bars["a mean is known to"] = f"± {100 * Z95 * mean / 2:.2g} % of the range"
+    return bars
 
 
 def count_query(layout: Layout, slots: int = 1) -> CellCounts:
