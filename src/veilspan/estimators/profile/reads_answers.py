@@ -56,7 +56,7 @@ class ReadsAnswers:
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """Columns that were counted."""
+        """Names of the columns that were counted."""
         return tuple(column.name for column in self._answers.layout.columns)
 
     @property
@@ -65,7 +65,7 @@ class ReadsAnswers:
         return self._answers.layout.left_out
 
     def __getitem__(self, name: str) -> ColumnProfile:
-        """Everything about one column."""
+        """Everything that is known about one column."""
         answers = self._answers
         if name not in answers.layout.by_name:
             known = ", ".join(self.column_names)

@@ -37,7 +37,7 @@ class ColumnProfile:
 
     @property
     def name(self) -> str:
-        """Name of the column."""
+        """Name of the column, as in the schema."""
         return self.cells.name
 
     @property

@@ -58,7 +58,7 @@ class Correlations:
         return Estimate(value, low, high, bool(self.measurable[i, j]))
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """All pairs, for JSON."""
+        """All pairs of columns, for JSON."""
         return [
             {"columns": [one, other], **self.of(one, other).to_dict()}
             for i, one in enumerate(self.names)

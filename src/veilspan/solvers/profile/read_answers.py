@@ -87,7 +87,7 @@ class Answers:
         return split_moments(self.layout, self.moments, self.moment_std, self.people)
 
     def column(self, name: str, levels: Sequence[float]) -> ColumnProfile:
-        """Everything about one column."""
+        """Everything that is known about one column."""
         place = self.layout.place(name)
         cells, shares = self.layout.columns[place], self.shares_at(place)
         quantiles = {}
@@ -132,7 +132,7 @@ class Answers:
         return found
 
     def correlations(self) -> Correlations | None:
-        """Of all numbers, if there are two."""
+        """Correlations of all numbers, if there are two."""
         if self._moments is None or len(self.layout.numbers) < 2:
             return None
         return find_correlations(self._moments)

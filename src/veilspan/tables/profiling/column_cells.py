@@ -44,12 +44,12 @@ class ColumnCells:
 
     @property
     def name(self) -> str:
-        """Name of the column."""
+        """Name of the column, as in the schema."""
         return self.column.name
 
     @property
     def size(self) -> int:
-        """Number of cells."""
+        """Number of cells, the missing one included."""
         return len(self.labels)
 
     @property

@@ -45,7 +45,7 @@ class Layout:
 
     @cached_property
     def by_name(self) -> dict[str, ColumnCells]:
-        """Columns by name."""
+        """The counted columns by their names."""
         return {column.name: column for column in self.columns}
 
     @cached_property
