@@ -137,7 +137,6 @@ class Profile(TableParameters, ReadsAnswers, PrivateEstimator):
 
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         result = outcome.result
-        self.__dict__.pop("_answers", None)
         self.counts_, self.count_std_ = result.counts, float(result.count_std)
         self.moments_, self.moment_std_ = result.moments, float(result.moment_std)
 

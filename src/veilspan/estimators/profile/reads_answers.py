@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -32,7 +31,7 @@ class ReadsAnswers:
     def _read_parameters(self) -> tuple[Any, Layout]:
         raise NotImplementedError
 
-    @cached_property
+    @property
     def _answers(self) -> Answers:
         check_is_fitted(self)
         return Answers(
@@ -43,11 +42,6 @@ class ReadsAnswers:
             self.moment_std_,
             self.plan_.n_rows,
         )
-
-    def __getstate__(self) -> Any:
-        state = dict(super().__getstate__())  # type: ignore[misc]
-        state.pop("_answers", None)  # read again from the attributes
-        return state
 
     @property
     def people(self) -> Estimate:

@@ -77,7 +77,7 @@ class MeasureCells:
         return Prepared(self, problem, budget, noisy, decisions)
 
     def run(self, curator: Curator, problem: ProfileProblem) -> ProfileResult:
-        """Ask for both."""
+        """Ask for the counts, and for the moments if there are numbers."""
         layout = problem.layout
         counts = curator.answer(count_query(layout, problem.slots), event=CELLS)
         if not layout.numbers:

@@ -89,8 +89,8 @@ class ColumnCells:
     def codes_of(self, values: np.ndarray) -> np.ndarray:
         """The code of each value in the column's own terms, NaN for missing: entry by entry."""
         if self.edges is None:
-            codes = np.where(np.isnan(values), self.missing, values)
-            return np.clip(codes, 0, self.missing)
+            codes = np.where(np.isnan(values), float(self.missing), np.rint(values))
+            return np.clip(codes, 0.0, float(self.missing))
         low, high = self.range
         if isinstance(self.column, NumberColumn) and self.column.integer:
             values = np.rint(values)

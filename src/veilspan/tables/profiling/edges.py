@@ -20,6 +20,8 @@ DAYS, MONTHS = (1, 7), (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200)
 
 def round_edges(low: float, high: float, bins: int) -> np.ndarray:
     """Edges of at most ``bins`` bins from low to high; inner ones are multiples of a round step."""
+    if bins == 1:  # zero is a multiple of every step, and would cut a range around it
+        return np.array([low, high])
     step = _round_step((high - low) / bins, ROUND)
     while True:
         first, last = math.floor(low / step) + 1, math.ceil(high / step) - 1
@@ -39,7 +41,9 @@ def whole_edges(low: float, high: float, bins: int) -> np.ndarray:
     """Edges halfway between whole numbers: bins of 1, 2, 5, 10, ... of those inside the range."""
     inside = int(high - low) - 1  # the ends of the range have cells of their own
     if inside <= 0:
-        return np.array([low, high])
+        return np.array([low + 0.5])  # no bin at all between two cells
+    if bins == 1:
+        return np.array([low + 0.5, high - 0.5])
     step = max(1, int(_round_step(inside / bins, (1.0, 2.0, 5.0, 10.0))))
     while True:
         first = (math.floor((low + 1) / step) + 1) * step
