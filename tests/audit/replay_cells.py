@@ -194,7 +194,11 @@ def completion_cells():
 def profile_cells():
     kind = catalogue.ESTIMATORS["Profile"]
     together = {"crosstabs": [("kind", "flag")], "means_by": [("number", "kind")]}
-    for setting, more in {"": {}, "together": together, "counts alone": {"most_numbers": 0}}.items():
+    for setting, more in {
+        "": {},
+        "together": together,
+        "counts alone": {"most_numbers": 0},
+    }.items():
 
         def make(relation, more=more):
             return kind.make_small(neighbors=relation, random_state=0).set_params(**more)

@@ -38,7 +38,7 @@ def test_json_has_every_number(ward):
 
 def test_a_ledger_is_charged_and_the_same_command_gives_it_again(ward):
     run(
-        "ledger", "create", "budget.db", "ward", "--epsilon", "1", "--delta", "1e-6",
+        "ledger", "create", "budget.db", "ward", "--epsilon", "1.2", "--delta", "1e-6",
         "--unit", "patient",
     )  # fmt: skip
     words = ("profile", "ward.csv", "--schema", "ward.toml", "--ledger", "budget.db")
@@ -69,8 +69,9 @@ def test_the_plan_says_how_exact_it_will_be(ward):
 
 def test_other_commands_say_what_a_profile_is_not_for(ward):
     run("profile", "ward.csv", "--schema", "ward.toml", "--out", "release")
-    assert "describes a table" in run(
-        "transform", "release", "ward.csv", "--out", "x.csv", expect=1
-    ).err
+    assert (
+        "describes a table"
+        in run("transform", "release", "ward.csv", "--out", "x.csv", expect=1).err
+    )
     assert "--schema" in run("fit", "profile", "ward.csv", "--out", "p", expect=1).err
     run("report", "release", "--title", "Trial")

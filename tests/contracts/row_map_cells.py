@@ -361,9 +361,7 @@ def on_demand(lines):
 
 COUNTED = plan_layout(SCHEMA, bins=5)
 CODER = CellEncoder(COUNTED, SCHEMA)
-VALUES = {
-    cells.name: (cells, reader) for cells, reader in zip(COUNTED.columns, CODER._readers)
-}
+VALUES = {cells.name: (cells, reader) for cells, reader in zip(COUNTED.columns, CODER._readers)}
 
 
 def coded(lines):
@@ -383,7 +381,9 @@ MAPS = {
     ),
     **{
         f"cells of a profile, {name}": Map(
-            TABLES + "profiling.column_cells.ColumnCells.codes_of", with_gaps, VALUES[name][0].codes_of
+            TABLES + "profiling.column_cells.ColumnCells.codes_of",
+            with_gaps,
+            VALUES[name][0].codes_of,
         )
         for name in ("number", "whole", "level", "day", "flag")
     },

@@ -46,8 +46,8 @@ Exit codes:
 
 #: Commands in the order in which one needs them; typer would list groups after all others.
 TOUR = (
-    "demo", "datasets", "schema", "plan", "profile", "fit", "transform", "predict", "recommend", "report",
-    "audit", "ledger", "reproduce",
+    "demo", "datasets", "schema", "plan", "profile", "fit", "transform", "predict", "recommend",
+    "report", "audit", "ledger", "reproduce",
 )  # fmt: skip
 
 

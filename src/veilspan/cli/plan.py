@@ -84,7 +84,9 @@ def plan(
     elif simulate and not alone:
         say('\nNot simulated: made-up tables have one row a person, combine = "none" has several.')
     elif found.reads == "cells":
-        say("\nNothing is simulated: the bars above are what the profile will have, by noise alone.")
+        say(
+            "\nNothing is simulated: the bars above are what the profile will have, by noise alone."
+        )
     elif simulate and not judged:
         say(f"\nNot simulated: there are no made-up tables to judge {found.estimator} by.")
     elif simulate:

@@ -105,6 +105,9 @@ def test_a_wrong_count_is_told_by_what_was_paid_for():
 
 
 def test_the_public_number_of_people_is_needed():
-    with pytest.raises(ValueError, match="count"):
+    def profile():
         schema = Schema.from_toml(TOML.format(combine="mean", count=""))
-        Profile(schema=schema).fit(make_visits())
+        return Profile(schema=schema).fit(make_visits())
+
+    with pytest.raises(ValueError, match="count"):
+        profile()

@@ -75,7 +75,9 @@ class ReadsAnswers:
         """The cross-table of two columns that ``crosstabs`` named."""
         pairs = self._answers.layout.crosstabs
         if (one, other) not in pairs:
-            raise KeyError(f"there is no cross-table of {one!r} and {other!r}: name it in crosstabs.")
+            raise KeyError(
+                f"there is no cross-table of {one!r} and {other!r}: name it in crosstabs."
+            )
         return self._answers.crosstab(pairs.index((one, other)))
 
     def means_within(self, number: str, group: str) -> dict[str, Estimate]:
@@ -123,7 +125,7 @@ class ReadsAnswers:
     def _repr_html_(self) -> str:
         """In a notebook: the summary of a fitted profile."""
         if not hasattr(self, "counts_"):
-            return str(super()._repr_html_())
+            return str(super()._repr_html_())  # type: ignore[misc]
         return str(import_module("veilspan.reports.profile.fragment").profile_fragment(self))
 
 

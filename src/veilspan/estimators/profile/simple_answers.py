@@ -117,7 +117,7 @@ def count(table: Any, schema: Any, **budget: Any) -> SimpleAnswer:
     if schema.neighbors == "replace-one":
         raise ValueError(
             "under replace-one the number of people is public: the schema's count, or the number "
-            "of rows. For a private count declare neighbors = \"add-remove\" in the schema's unit; "
+            'of rows. For a private count declare neighbors = "add-remove" in the schema\'s unit; '
             "to count people of a kind ask for a histogram."
         )
     smallest = min(
@@ -180,7 +180,9 @@ def quantiles(
     return _answer(release, dict(said.quantiles), texts)
 
 
-def histogram(table: Any, schema: Any, column: str, *, bins: int = 20, **budget: Any) -> SimpleAnswer:
+def histogram(
+    table: Any, schema: Any, column: str, *, bins: int = 20, **budget: Any
+) -> SimpleAnswer:
     """Share of people in every cell of one column, the missing included.
 
     Parameters
@@ -243,5 +245,7 @@ def _cells_needed(column: Any) -> int:
     return 3 if column.type == "boolean" else 4
 
 
-def _answer(release: Profile, estimates: dict[Any, Estimate], texts: dict[Any, str]) -> SimpleAnswer:
+def _answer(
+    release: Profile, estimates: dict[Any, Estimate], texts: dict[Any, str]
+) -> SimpleAnswer:
     return SimpleAnswer(estimates, release.privacy_, release, texts)

@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 from veilspan.reports.html import Html, tag
 from veilspan.reports.profile.ticks import place_of, ticks_of
+from veilspan.reports.profile.words import say_share, say_value
 from veilspan.reports.svg import line, linear_axis, text
 from veilspan.solvers.profile.column_profile import ColumnProfile
 from veilspan.solvers.profile.estimates import Estimate
-from veilspan.reports.profile.words import say_share, say_value
 from veilspan.tables.profiling.column_cells import ColumnCells
 
 #: From a value or a share to a place of the picture.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from veilspan.reports.html import Html, details, table, tag
 from veilspan.reports.profile.charts import histogram_chart, share_bar
+from veilspan.reports.profile.words import say_share, say_value
 from veilspan.solvers.profile.column_profile import ColumnProfile
 from veilspan.solvers.profile.estimates import Estimate
-from veilspan.reports.profile.words import say_share, say_value
 
 #: At most so many categories are drawn, the largest first; the table below has all of them.
 MOST_BARS = 12
@@ -104,7 +104,9 @@ def _numbers(column: ColumnProfile) -> Html:
         table(("cell", "share", "95 % by noise"), rows, caption="Shares", numeric=(1, 2))
     ]  # fmt: skip
     if column.quantiles:
-        quantiles = [(f"{100 * q:g} %", say_value(column.cells, e)) for q, e in column.quantiles.items()]
+        quantiles = [
+            (f"{100 * q:g} %", say_value(column.cells, e)) for q, e in column.quantiles.items()
+        ]
         parts.append(table(("quantile", "value"), quantiles, caption="Quantiles", numeric=(1,)))
     return details("Numbers", *parts)
 

@@ -28,7 +28,7 @@ def profile_fragment(profile: Any) -> str:
     head = f"{say_number(profile.people)} people, epsilon {promise.epsilon:g}"
     if not promise.private:
         head = f"NOT PRIVATE ({promise.why_not_private}): {head}"
-    keys = {name: "" for name in profile.column_names}
+    keys = dict.fromkeys(profile.column_names, "")
     return str(
         tag(
             "div",

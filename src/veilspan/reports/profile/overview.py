@@ -1,4 +1,4 @@
-"""The head of a profile's page: how many people, what is known how well, and all columns in a row."""
+"""The head of a profile's page: how many people, how exact, and all columns at a glance."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from veilspan.reports.html import Html, table, tag
 from veilspan.reports.numbers import count, number
 from veilspan.reports.profile.charts import sparkline
-from veilspan.solvers.profile.column_profile import ColumnProfile
 from veilspan.reports.profile.words import say_number, say_share, say_value
+from veilspan.solvers.profile.column_profile import ColumnProfile
 
 
 def profile_hero(profile: Any, title: str) -> Html:

@@ -41,7 +41,9 @@ def profile_sections(profile: Any) -> dict[str, tuple[str, Html]]:
     correlations = correlations_section(profile.correlations, profile.left_out)
     if correlations is not None:
         found["correlations"] = ("Correlations", correlations)
-    crossed = [crosstab_section(f"{a} × {b}", profile.crosstab(a, b)) for a, b in _pairs(profile, 0)]
+    crossed = [
+        crosstab_section(f"{a} × {b}", profile.crosstab(a, b)) for a, b in _pairs(profile, 0)
+    ]
     if crossed:
         found["crosstabs"] = ("Cross-tables", tag("div", *crossed, id="crosstabs"))
     means = [means_section(profile, a, b) for a, b in _pairs(profile, 1)]

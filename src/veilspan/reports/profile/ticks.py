@@ -67,7 +67,9 @@ def _days(low: float, high: float) -> list[tuple[float, str]]:
         form = "%b %Y" if every > 2 else "%b"
     else:
         every = max(1, math.ceil((high - low) / (MOST - 2)))
-        days = [datetime.date.fromordinal(int(d) + EPOCH) for d in range(int(low), int(high), every)]
+        days = [
+            datetime.date.fromordinal(int(d) + EPOCH) for d in range(int(low), int(high), every)
+        ]
         form = "%d %b"
     return [
         (float(day.toordinal() - EPOCH), day.strftime(form))

@@ -8,10 +8,10 @@ from veilspan.reports.html import Html, details, table, tag
 from veilspan.reports.learned import LEVELS
 from veilspan.reports.numbers import MINUS, count
 from veilspan.reports.profile.charts import range_dot
+from veilspan.reports.profile.words import NOT_MEASURABLE, say_number, say_share, say_value
 from veilspan.solvers.profile.correlations import Correlations
 from veilspan.solvers.profile.estimates import LIMITS, Estimate
 from veilspan.solvers.profile.read_answers import Crosstab
-from veilspan.reports.profile.words import NOT_MEASURABLE, say_number, say_share, say_value
 
 #: A matrix of more columns than this is listed by its strongest pairs instead of drawn.
 MOST_DRAWN = 14
@@ -28,7 +28,9 @@ def correlations_section(found: Correlations | None, left_out: tuple[str, ...]) 
         for other in found.names[i + 1 :]
     ]
     hidden = sum(not each.measurable for _, each in pairs)
-    words = "Of numbers, dates and booleans, each as the schema scales it, over people who have both."
+    words = (
+        "Of numbers, dates and booleans, each as the schema scales it, over people who have both."
+    )
     if hidden:
         words += (
             f" {count(hidden, 'pair is', 'pairs are')} not measurable (·): the bar would be above "
@@ -44,7 +46,12 @@ def correlations_section(found: Correlations | None, left_out: tuple[str, ...]) 
         "section",
         tag("h2", "Correlations"),
         tag("p", words, class_="muted"),
-        tag("div", drawn, tag("div", tag("h3", "Strongest"), listed) if rows else None, class_="pair"),
+        tag(
+            "div",
+            drawn,
+            tag("div", tag("h3", "Strongest"), listed) if rows else None,
+            class_="pair",
+        ),
         details("All pairs", table(("pair", "correlation"), rows, caption="All", numeric=(1,)))
         if len(rows) > MOST_PAIRS
         else None,

@@ -72,4 +72,3 @@ class Estimate:
         if not self.measurable:
             return f"not measurable ({self.low:.4g} to {self.high:.4g})"
         return f"{self.value:.6g} ± {self.bar:.2g}"
-

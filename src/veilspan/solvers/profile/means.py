@@ -44,8 +44,8 @@ def find_mean(cells: ColumnCells, ratio: Ratio) -> Estimate:
     """The mean in the column's own terms, with its interval."""
     value, low, high, firm = divide(ratio)
     fits = firm and (high - low) / 2 <= LIMITS.mean * 2  # the range of scaled numbers is 2 wide
-    ends = [float(end) for end in cells.from_scaled(np.array([value, low, high]))]
-    return Estimate(*ends, measurable=bool(fits))
+    value, low, high = (float(end) for end in cells.from_scaled(np.array([value, low, high])))
+    return Estimate(value, low, high, bool(fits))
 
 
 def divide(ratio: Ratio) -> tuple[float, float, float, bool]:

@@ -13,7 +13,9 @@ s^2 (1 - 1/B), and c'_b = d_b + N / B, so up to terms of second order in noise o
     var p_b = (s^2 (1 - 1/B) + var(N) (1/B - p_b)^2) / N^2.
 
 The interval is p_b -+ 1.96 std, with p_b moved into [0, 1] first and the ends after: the noiseless
-share lies there, so that neither loses coverage, and no bar becomes shorter than noise is. *The value* is made consistent: not negative, summing to one, inside its interval. It is
+share lies there, so that neither loses coverage, and no bar becomes shorter than noise is.
+
+*The value* is made consistent: not negative, summing to one, inside its interval. It is
 clip(p_b - t, low_b, high_b) with t such that the sum is one, the nearest such point. Intervals, and
 with them coverage, stay what they are.
 """

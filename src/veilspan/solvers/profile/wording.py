@@ -60,7 +60,7 @@ def say_number(estimate: Estimate, *, bar: bool = True) -> str:
 
 
 def _decimals(bar: float) -> int:
-    """Decimals that a bar leaves worth reading: down to its first digit, or the second after a 1."""
+    """Decimals that a bar leaves worth reading: to its first digit, after a 1 to its second."""
     if not bar > 0:
         return 0
     power = math.floor(math.log10(bar))

@@ -9,6 +9,7 @@ holds what is missing.
 from __future__ import annotations
 
 import datetime
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -132,17 +133,17 @@ def cells_of(column: Column, bins: int) -> ColumnCells:
         return ColumnCells(column, ("false", "true", MISSING))
     if isinstance(column, DateColumn):
         edges = day_edges(*column.range, bins)
-        bounds = [(show_day(a + 0.5), show_day(b - 0.5)) for a, b in zip(edges, edges[1:])]
+        bounds = [(show_day(a + 0.5), show_day(b - 0.5)) for a, b in itertools.pairwise(edges)]
         first, last = (day.isoformat() for day in column.range)
         return ColumnCells(column, _labels(first, last, bounds, ("earlier", "later")), edges)
     assert isinstance(column, NumberColumn)
     low, high = column.range
     if column.integer:
         edges = whole_edges(low, high, bins)
-        bounds = [(f"{a + 0.5:.0f}", f"{b - 0.5:.0f}") for a, b in zip(edges, edges[1:])]
+        bounds = [(f"{a + 0.5:.0f}", f"{b - 0.5:.0f}") for a, b in itertools.pairwise(edges)]
     else:
         edges = (log_edges if column.scale == "log" else round_edges)(low, high, bins)
-        bounds = [(f"{a:.6g}", f"{b:.6g}") for a, b in zip(edges, edges[1:])]
+        bounds = [(f"{a:.6g}", f"{b:.6g}") for a, b in itertools.pairwise(edges)]
     return ColumnCells(column, _labels(f"{low:.6g}", f"{high:.6g}", bounds), edges)
 
 

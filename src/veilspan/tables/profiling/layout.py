@@ -156,7 +156,9 @@ def plan_layout(
             f"means_by names more than most_numbers = {most_numbers} numbers: name fewer, or raise "
             "most_numbers (each makes all means and correlations a little less exact)."
         )
-    layout = Layout(cells, crossed, means, tuple(wanted[:most_numbers]), tuple(wanted[most_numbers:]))
+    layout = Layout(
+        cells, crossed, means, tuple(wanted[:most_numbers]), tuple(wanted[most_numbers:])
+    )
     if layout.starts[-1] > MOST_CELLS:
         raise ValueError(
             f"this profile would have {layout.starts[-1]:,} cells; at most {MOST_CELLS:,} are "
