@@ -125,7 +125,9 @@ def main() -> None:
         Profile(schema=make_schema(given.rows)).fit(large)
         taken = time.perf_counter() - start
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(f"{given.rows:,} rows in memory: {taken:.1f} s; peak {peak:,.0f} MB, the table included")
+        print(
+            f"{given.rows:,} rows in memory: {taken:.1f} s; peak {peak:,.0f} MB, the table included"
+        )
 
 
 if __name__ == "__main__":
