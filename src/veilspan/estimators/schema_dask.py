@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from veilspan.curator.dask.rows import DaskRows
 from veilspan.curator.dask.table import (
     MOST_PARTS,
     DaskTable,
@@ -53,7 +54,7 @@ class DaskSchemaTable(SchemaTable):
 
     _sizes: list[int]
 
-    def encode(self, coins: np.random.Generator) -> tuple[Any, Any, Any]:
+    def encode(self, coins: np.random.Generator) -> Any:
         """Encode the parts by tasks; too many rows are cut by coins, too few filled up.
 
         Where a row lies does not matter for sums on a cluster (all rows count as moved by their
@@ -78,7 +79,7 @@ class DaskSchemaTable(SchemaTable):
         encoded.append(task(make_absent, [], absent, self.shape[1], with_target))
         x, y, present = ([task(take, [one], place) for one in encoded] for place in range(3))
         table = DaskTable(x, [*sizes, absent], self.shape[1], np.float64, is_sparse=False)
-        return table, DaskTargets(y) if with_target else None, DaskTargets(present)
+        return DaskRows(table, DaskTargets(y) if with_target else None, DaskTargets(present))
 
 
 def encode_part(

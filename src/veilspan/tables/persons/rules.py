@@ -62,22 +62,16 @@ class PersonRules:
     target: TargetRule | None = None
 
     @classmethod
-    def of(
-        cls, schema: Schema, unit: Unit | None = None, combine: str | None = None
-    ) -> PersonRules:
+    def of(cls, schema: Schema, unit: Unit | None = None, combine: str | None = None) -> PersonRules:
         """The rules of a schema; ``unit`` and ``combine`` may say otherwise than it does."""
         unit = schema.unit if unit is None else unit
         how = unit.combine if combine is None else combine
         if how in ("none", "sum") and unit.max_rows is None:
-            raise SchemaError(
-                [Problem("unit.max_rows", f'is missing: combine = "{how}" needs it.')]
-            )
+            raise SchemaError([Problem("unit.max_rows", f'is missing: combine = "{how}" needs it.')])
         column = next((c for c in schema.columns if c.name == unit.order_by), None)
         order = None if column is None else CellReader(column, schema.file)
         if how in ("first", "last") and order is None:
-            raise SchemaError(
-                [Problem("unit.order_by", f'is missing: combine = "{how}" needs it.')]
-            )
+            raise SchemaError([Problem("unit.order_by", f'is missing: combine = "{how}" needs it.')])
         assert unit.keep is not None
         assert how is not None
         return cls(unit.max_rows, unit.keep, how, order)
