@@ -16,11 +16,20 @@ from veilspan.curator.dask.table import DaskTable
 from veilspan.curator.rows import rows_of
 from veilspan.curator.silence import Discretion, Silence
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
+from veilspan.estimators.people_plan import (
+    asked_events,
+    has_people,
+    open_people,
+    prepare_people,
+    rows_per_unit,
+    with_people,
+)
 from veilspan.estimators.publishing import Kept
 from veilspan.estimators.schema_input import (
     SCHEMA_FACTS,
     SchemaTable,
     open_schema_table,
+    people_facts,
     schema_of,
 )
 from veilspan.estimators.validation import validate_table
@@ -126,7 +135,9 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
                 raise ValueError("n_features is what the schema's columns come to: leave it out.")
             n_features = self._width_of(schema)
             if schema.count is not None and n_samples not in (None, schema.count):
-                raise ValueError(f"the schema says that there are {schema.count:,} rows.")
+                raise ValueError(
+                    f"the schema says that there are {schema.count:,} {schema.protects}s."
+                )
             n_samples = n_samples if schema.count is None else schema.count
         if n_features is None:
             raise ValueError("a plan needs the number of columns: say n_features=...")
@@ -144,23 +155,32 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         budget, known = Budget(self.epsilon, self.delta), n_samples
         if neighbors != "replace-one":
             known = None
+        people, group = has_people(self.schema), rows_per_unit(self.schema)
         with np.errstate(all="ignore"):  # tails of losses underflow, whatever np.seterr says
-            prepared = self._prepare(budget, neighbors, known, n_features)
-            events = prepared.events
-            for stage in reversed(prepared.stages):  # those of the first stage are asked first
-                events = (*stage.events, *events)
+            if people:
+                told = known if group == 1 else None  # how many slots are filled is private
+                prepared, events = prepare_people(
+                    lambda part: self._prepare(part, neighbors, told, n_features),
+                    self.schema,
+                    budget,
+                    neighbors,
+                )
+            else:
+                prepared = self._prepare(budget, neighbors, known, n_features)
+                events = asked_events(prepared)
+            rows = prepared.problem.n_rows
             plan = Plan(
                 method=type(self).__name__ + self._solver_label.format(prepared),
                 budget=prepared.stated or budget,
                 neighbors=neighbors,
-                n_rows=prepared.problem.n_rows,
+                n_rows=rows if group == 1 or known is None else known * group,
                 n_features=n_features,
                 events=events,
                 adaptive=prepared.adaptive,
                 decisions=prepared.decisions,
                 schema=None if self.schema is None else SchemaRecord.of(self.schema),
             )
-        return plan, prepared
+        return with_people(plan, self.schema) if people else plan, prepared
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from the rows of ``X`` within the budget.
@@ -220,13 +240,22 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
                 rows = self._rows_for_curator(table, targets)
             if prepared.paired:
                 rows = rows.paired(source.coins("pairs"))
-            curator = Curator(rows, plan, source, noise=self.noise)  # type: ignore[arg-type]
-            self._keep(prepared.run(curator), plan)
+            if isinstance(table, SchemaTable) and has_people(self.schema):
+                found = table.found  # type: ignore[attr-defined]  # exact, and secret
+                curator, door = open_people(
+                    rows, plan, prepared, source, self.noise, self.schema, found
+                )
+            else:
+                kind: Any = self.noise
+                curator = door = Curator(rows, plan, source, noise=kind)
+            self._keep(prepared.run(door), plan)
         self.plan_ = plan
         far = isinstance(table, DaskTable) or getattr(table, "on_cluster", False)
         on_cluster = (ON_A_CLUSTER,) if far else ()
         schema = self.schema
         form = PUBLIC_FORM if schema is None else SCHEMA_FACTS
+        if has_people(schema):
+            form = people_facts(schema)
         rests_on = (form, *self._rests_on(), *on_cluster)
         unit = self._unit if schema is None or names_rows(schema) else unit_of(schema)
         self.privacy_ = _statement(plan, curator, source, rests_on, unit)

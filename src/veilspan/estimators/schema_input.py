@@ -38,6 +38,18 @@ SCHEMA_FACTS = (
 )
 
 
+def people_facts(schema: Any) -> str:
+    """What a promise to people with several rows rests on, in the place of ``SCHEMA_FACTS``."""
+    unit = schema.unit
+    used = "all rows" if unit.max_rows is None else f"at most {unit.max_rows:,} rows"
+    return (
+        f"the schema named here (ranges, categories, fills, number of {schema.protects}s) and all "
+        "parameters were chosen without looking at the rows; the names of the table's columns are "
+        f"public. All rows with one {unit.id} are one {schema.protects}'s, and rows without it are "
+        f"left out; {used} of each are used, chosen by the {schema.protects}'s own rows and coins"
+    )
+
+
 class SchemaTable:
     """A table of any kind whose form fits a schema; no cell of it was looked at yet.
 
@@ -121,8 +133,17 @@ def schema_of(estimator: Any) -> Any:
             "same promise."
         )
     schema.check_confirmed()
-    schema.check_one_row_a_person()
+    schema.check_people()
     return schema
+
+
+def refuse_people(schema: Any, owner: str, instead: str) -> None:
+    """Refuse units with several rows to an estimator that has its own way with people."""
+    if schema is not None and schema.unit.id is not None:
+        raise ValueError(
+            f"{owner} takes no schema with unit.id: {instead} Leave out id, max_rows, keep, "
+            "order_by and combine."
+        )
 
 
 def refuse_said_twice(estimator: Any, *names: str) -> None:
@@ -170,6 +191,10 @@ def open_schema_table(
         from veilspan.estimators.schema_dask import DaskSchemaTable
 
         return DaskSchemaTable.open(schema, X, targets)
+    if schema.unit.id is not None:
+        from veilspan.estimators.people_input import open_people_table
+
+        return open_people_table(schema, X, targets)
     source = as_source(X, schema.file)
     encoder = Encoder(schema, target=targets is not None)
     check_names(source, schema, needed=encoder.columns)
@@ -194,8 +219,11 @@ def encode_own(estimator: Any, X: Any, *, target: bool = False) -> Any:
     target : bool
         Whether targets are read as well.
     """
+    from veilspan.estimators.by_person import OwnPeople
     from veilspan.tables.encoding import encode_table
 
+    if isinstance(X, OwnPeople):
+        return X.encoded
     schema = schema_of(estimator)
     check_same_schema(estimator, schema)
     return encode_table(schema, X, target=target)

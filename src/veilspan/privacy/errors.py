@@ -54,3 +54,7 @@ class WeakGuaranteeWarning(UserWarning):
 
 class LoudNoiseWarning(UserWarning):
     """The noise that the budget asks for is large beside what so few rows can tell."""
+
+
+class PeopleCountWarning(UserWarning):
+    """A paid, noisy number of people is far from the one that the schema says."""

@@ -86,7 +86,7 @@ def check_schema(kind: Kind, schema: Schema, reading: Reading, settings: dict[st
     if "schema" not in kind.load_class()._get_param_names():  # type: ignore[attr-defined]
         raise ValueError(f"{kind.command} reads points, not columns: leave --schema out.")
     schema.check_confirmed()
-    schema.check_one_row_a_person()
+    schema.check_people()
     has_ratings = schema.column_of_role("rating") is not None
     if kind.reads == "ratings" and not has_ratings:
         raise ValueError(

@@ -2,11 +2,12 @@ r"""From the kept rows of people to encoded units: one row a person, or slots.
 
 *Length.* A unit is as short as a row. Encoded rows lie in a convex set K that contains zero: every
 entry within its bounds, the columns of 0 and 1 of a group adding up to at most 1, so the length is
-at most ``schema.row_norm``. A mean of rows of K is in K; so is their sum over ``max_rows``, which is
-a mean with rows of zeros; ``first``, ``last`` and the slots of ``none`` are rows of K or zero.
+at most ``schema.row_norm``. A mean of rows of K is in K; so is their sum over ``max_rows``, which
+is a mean with rows of zeros; ``first``, ``last`` and the slots of ``none`` are rows of K or zero.
 
-*Bits.* A person's rows are added up slot after slot, entry by entry, in the order in which they were
-chosen. No reduction runs over several people, so a unit has the same bits whoever else there is.
+*Bits.* A person's rows are added up slot after slot, entry by entry, in the order in which they
+were chosen. No reduction runs over several people, so a unit has the same bits whoever else there
+is.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 r"""Gather people: a table of rows with ids becomes one of units, one a person.
 
-Let T be a table. For an id i let T_i be the rows of i, in the order of the table; rows without an id
-belong to nobody and are left out. A person's unit is U_i = g(T_i, w_i): g keeps at most ``max_rows``
-of T_i, by the coins of her rows or by ``order_by`` with ties by coins, and combines them
-(:mod:`veilspan.tables.persons.kept_rows`, :mod:`veilspan.tables.persons.combining`). w_i are the
-coins of i (:mod:`veilspan.tables.persons.secret_order`), independent of those of all others.
+Let T be a table. For an id i let T_i be the rows of i, in the order of the table; rows without an
+id belong to nobody and are left out. A person's unit is U_i = g(T_i, w_i): g keeps at most
+``max_rows`` of T_i, by the coins of her rows or by ``order_by`` with ties by coins, and combines
+them (:mod:`veilspan.tables.persons.kept_rows`, :mod:`veilspan.tables.persons.combining`). w_i are
+the coins of i (:mod:`veilspan.tables.persons.secret_order`), independent of those of all others.
 
 *Theorem.* The joint law of the units is a product over people, and each factor depends on the rows
 of that person alone. *Proof.* g reads nothing but T_i and w_i, to the last bit: rows are ranked and
@@ -12,16 +12,16 @@ added up within a person, entry by entry; and the w_i are independent. []
 
 So let tables A and B differ in the rows of one person: she has other rows in B (replace-one), or
 none (add-remove). With equal coins for all others every other unit is the same in both, to the last
-bit: A's units and B's differ in one. *replace-one*: that one is exchanged, and an absent unit stands
-for somebody without rows, so that whoever comes or goes exchanges one of ``count`` places
+bit: A's units and B's differ in one. *replace-one*: that one is exchanged, and an absent unit
+stands for somebody without rows, so that whoever comes or goes exchanges one of ``count`` places
 (:mod:`veilspan.estimators.schema_input` has the proof of the places). *add-remove*: it is added or
-removed. Units are encoded as single rows are (:mod:`veilspan.tables.persons.combining` says why they are no
-longer), so what is proved of tables with one row a person holds for people. With ``combine =
-"none"`` a person is ``max_rows`` rows, absent ones among them: that many rows are exchanged, added
-or removed (:mod:`veilspan.curator.group_curator`).
+removed. Units are encoded as single rows are (:mod:`veilspan.tables.persons.combining` says why
+they are no longer), so what is proved of tables with one row a person holds for people. With
+``combine = "none"`` a person is ``max_rows`` rows, absent ones among them: that many rows are
+exchanged, added or removed (:mod:`veilspan.curator.group_curator`).
 
-Units come in the order of the marks of their people, a secret random order that follows neither from
-the file nor from ids: where a person's rows stand in the file moves nobody else.
+Units come in the order of the marks of their people, a secret random order that follows neither
+from the file nor from ids: where a person's rows stand in the file moves nobody else.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class PersonRows:
 
     def with_ids(self) -> PersonRows:
         """The rows that have an id; all others are left out."""
-        known = self.marks.any(axis=1)
+        known = np.asarray(self.marks.any(axis=1))
         return self if known.all() else self.take(known)
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -62,16 +62,22 @@ class PersonRules:
     target: TargetRule | None = None
 
     @classmethod
-    def of(cls, schema: Schema, unit: Unit | None = None, combine: str | None = None) -> PersonRules:
+    def of(
+        cls, schema: Schema, unit: Unit | None = None, combine: str | None = None
+    ) -> PersonRules:
         """The rules of a schema; ``unit`` and ``combine`` may say otherwise than it does."""
         unit = schema.unit if unit is None else unit
         how = unit.combine if combine is None else combine
         if how in ("none", "sum") and unit.max_rows is None:
-            raise SchemaError([Problem("unit.max_rows", f'is missing: combine = "{how}" needs it.')])
+            raise SchemaError(
+                [Problem("unit.max_rows", f'is missing: combine = "{how}" needs it.')]
+            )
         column = next((c for c in schema.columns if c.name == unit.order_by), None)
         order = None if column is None else CellReader(column, schema.file)
         if how in ("first", "last") and order is None:
-            raise SchemaError([Problem("unit.order_by", f'is missing: combine = "{how}" needs it.')])
+            raise SchemaError(
+                [Problem("unit.order_by", f'is missing: combine = "{how}" needs it.')]
+            )
         assert unit.keep is not None
         assert how is not None
         return cls(unit.max_rows, unit.keep, how, order)
@@ -108,8 +114,6 @@ def find_target_rule(schema: Schema, combine: str) -> TargetRule | None:
             Problem(place, f"is missing: say how the targets of a {schema.protects}'s rows become "
                     f"one, {known}."),
         ])  # fmt: skip
-    if how in ("first", "last") and schema.unit.order_by is None:
-        raise SchemaError([Problem("unit.order_by", f"is missing: the target is the {how} one.")])
     return TargetRule(how, _wanted_class(schema, target), schema.target_range)
 
 
@@ -118,15 +122,3 @@ def _wanted_class(schema: Schema, target: Column) -> float:
     if isinstance(target, CategoryColumn) and len(target.categories) == 2:
         return float((schema.classes or ()).index(target.categories[1]))
     return float(isinstance(target, BooleanColumn))
-
-
-def check_people(schema: Schema, **_: Any) -> None:
-    """Refuse a schema whose people cannot be counted, before any table is opened."""
-    unit = schema.unit
-    if unit.id is None:
-        return
-    if unit.neighbors == "replace-one" and unit.count is None:
-        raise SchemaError([
-            Problem("unit.count", f"is missing: how many {schema.protects}s there are is not read "
-                    f"off their rows. Say the public number, or neighbors = \"add-remove\"."),
-        ])  # fmt: skip

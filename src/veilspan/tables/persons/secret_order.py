@@ -5,13 +5,14 @@ key, 128 bits; the *coin* of her j-th row is SipHash-2-4 (Aumasson & Bernstein 2
 under another. Both are pseudorandom functions: to whoever does not know the key, marks of different
 people and coins of different rows are independent and uniform. So
 
-* the order of marks is a uniformly random order of people that does not follow from their ids, their
-  rows or the file: which people are cut from too many nobody can tell, nor choose by their id;
-* coins of one person stay what they are, whatever other people's rows there are: the coupling of the
-  proofs in :mod:`veilspan.tables.persons.gathering` is the one of equal keys.
+* the order of marks is a uniformly random order of people that does not follow from their ids,
+  their rows or the file: which people are cut from too many nobody can tell, nor choose by their
+  id;
+* coins of one person stay what they are, whatever other people's rows there are: the coupling of
+  the proofs in :mod:`veilspan.tables.persons.gathering` is the one of equal keys.
 
-Two people share a mark with probability below 2^-88 among a million of them; they would be one unit,
-which protects both.
+Two people share a mark with probability below 2^-88 among a million of them; they would be one
+unit, which protects both.
 """
 
 from __future__ import annotations
