@@ -18,7 +18,7 @@ from veilspan.curator.secret_file import check_room
 
 #: A table of at most so many bytes is kept in memory, where a walk over it is about twice as fast.
 #: Putting rows into places takes as much again for a moment.
-KEPT_BYTES = 128_000_000
+KEPT_BYTES = 64_000_000
 
 
 class RowStore:
