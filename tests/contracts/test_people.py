@@ -181,7 +181,7 @@ def test_what_is_planned_is_what_is_spent():
             warnings.simplefilter("ignore")
             model.fit(make_table(make_people()))
         assert model.privacy_.events == model.plan_.events
-        assert [e.name for e in model.plan_.events][0] == "people"
+        assert model.plan_.events[0].name == "people"
         (people,) = [e for e in model.plan_.events if e.name == "people"]
         share = people.mu**2 / sum(e.mu**2 for e in model.plan_.events)
         assert share == pytest.approx(people_plan.COUNT_SHARE, rel=1e-6)
@@ -267,7 +267,7 @@ def test_only_gaussian_plans_open_a_curator_of_groups():
     model = make_model("LogisticRegression", "replace-one", "none")
     for solver in ("sgd", "objective"):
         model.set_params(solver=solver)
-        with pytest.raises(ValueError, match='solver="gd".*combine = "mean"'):
+        with pytest.raises(ValueError, match=r'solver="gd".*combine = "mean"'):
             model.plan()
     plan = make_model("LogisticRegression", "replace-one", "none").plan()
     assert all(isinstance(event, GaussianEvent) for event in plan.events)
