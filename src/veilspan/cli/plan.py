@@ -70,7 +70,8 @@ def plan(
         planned = _plan_by_schema(found, declared, rows, given, epsilon, delta)
     forecast = None
     judged = found.reads != "rows" or forecasts.learns_subspace(found)
-    if simulate and judged and columns <= forecasts.MOST_COLUMNS:
+    alone = declared is None or declared.unit.combine != "none"
+    if simulate and judged and alone and columns <= forecasts.MOST_COLUMNS:
         forecast = forecasts.simulate(asked, epsilon, quiet=json)
     if json:
         errors = None if forecast is None else forecast.to_dict()
@@ -79,6 +80,8 @@ def plan(
     say(planned)
     if forecast is not None:
         _show(forecast, epsilon, rows)
+    elif simulate and not alone:
+        say('\nNot simulated: made-up tables have one row a person, combine = "none" has several.')
     elif simulate and not judged:
         say(f"\nNot simulated: there are no made-up tables to judge {found.estimator} by.")
     elif simulate:

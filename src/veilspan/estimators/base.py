@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from veilspan._version import __version__
+from veilspan._words import plural
 from veilspan.curator.curator import Curator
 from veilspan.curator.dask.table import DaskTable
 from veilspan.curator.rows import rows_of
@@ -57,6 +58,11 @@ EXACT_NOISE = (
 ON_A_CLUSTER = (
     "the table lay in parts on a Dask cluster that is trusted with it; which part a row lies in "
     "does not depend on what it says, and the number of parts is public"
+)
+PEOPLE_ON_A_CLUSTER = (
+    "the table lay in parts on a Dask cluster that is trusted with it; people were gathered by id "
+    "before anything else, into parts that a secret key chooses, so that it does not matter in "
+    "which part a row lay; the number of parts is public"
 )
 TIMING = "running time, memory and crashes are not protected"
 
@@ -136,7 +142,7 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
             n_features = self._width_of(schema)
             if schema.count is not None and n_samples not in (None, schema.count):
                 raise ValueError(
-                    f"the schema says that there are {schema.count:,} {schema.protects}s."
+                    f"the schema says that there are {schema.count:,} {plural(schema.protects)}."
                 )
             n_samples = n_samples if schema.count is None else schema.count
         if n_features is None:
@@ -207,6 +213,11 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     def _learn(self, table: Any, targets: Any = None) -> Self:
         """Plan, charge, run, record: the one way from a checked table to fitted attributes."""
         plan, prepared = self._draft(table.shape[0], table.shape[1])
+        if prepared.paired and has_people(self.schema) and getattr(table, "on_cluster", False):
+            raise ValueError(
+                'center="pairs" needs people in places of their own, which those on a cluster have '
+                "not: use another center, or a table in memory."
+            )
         source = noise_source(self.random_state)
         dataset = dataset_of(self.ledger) if self._charges else None
         if dataset is None:
@@ -252,6 +263,8 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         self.plan_ = plan
         far = isinstance(table, DaskTable) or getattr(table, "on_cluster", False)
         on_cluster = (ON_A_CLUSTER,) if far else ()
+        if far and has_people(self.schema):
+            on_cluster = (PEOPLE_ON_A_CLUSTER,)
         schema = self.schema
         form = PUBLIC_FORM if schema is None else SCHEMA_FACTS
         if has_people(schema):

@@ -109,9 +109,9 @@ def _gather(schema: Any, X: Any, target: bool) -> OwnPeople:
     from veilspan.estimators.people_input import needed_columns
     from veilspan.tables.encoding import Encoded, Encoder
     from veilspan.tables.persons.combining import combine_rows
+    from veilspan.tables.persons.gathering import reader_for
     from veilspan.tables.persons.kept_rows import choose_rows
-    from veilspan.tables.persons.person_rows import PersonReader, PersonRows
-    from veilspan.tables.persons.rules import PersonRules
+    from veilspan.tables.persons.person_rows import PersonRows
     from veilspan.tables.persons.secret_order import PersonCoins
     from veilspan.tables.sources.check_names import check_names
     from veilspan.tables.sources.open_table import as_source
@@ -119,11 +119,8 @@ def _gather(schema: Any, X: Any, target: bool) -> OwnPeople:
     source = as_source(X, schema.file)
     check_names(source, schema, needed=needed_columns(schema, with_target=target))
     encoder = Encoder(schema, target=target)
-    rules = PersonRules.of(schema)
-    if target:
-        rules = rules.with_target(schema)
     coins = PersonCoins(bytes(32))  # no secret: the rows are the caller's own
-    reader = PersonReader(encoder, schema.unit.id, schema.file, rules, coins)
+    reader = reader_for(encoder, schema, coins)
     names: dict[str, None] = {}
     parts = []
     for batch in source.batches(reader.columns):
@@ -136,7 +133,8 @@ def _gather(schema: Any, X: Any, target: bool) -> OwnPeople:
         parts.append(reader.read(batch))
     if not names:
         return OwnPeople(np.array([], dtype=str), encoder.encode_nothing())
-    units = combine_rows(choose_rows(PersonRows.join(parts), rules, coins), rules)
+    kept = choose_rows(PersonRows.join(parts), reader.rules, coins)
+    units = combine_rows(kept, reader.rules)
     marks = coins.mark_people(list(names))
     place = np.empty(len(names), dtype=np.int64)
     place[np.lexsort((marks[:, 1], marks[:, 0]))] = np.arange(len(names))

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from veilspan._words import plural
 from veilspan.curator.curator import Curator
 from veilspan.curator.group_curator import GroupCurator
 from veilspan.curator.people_count import PEOPLE, count_people
@@ -179,7 +180,7 @@ def tell_when_far(noisy: float, std: float, schema: Any) -> None:
     away = abs(noisy - count)
     if away <= max(FAR_SHARE * count, FAR_STDS * std):
         return
-    people = f"{schema.protects}s"
+    people = plural(schema.protects)
     what = (
         "the others were left out, chosen at random"
         if noisy > count

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._words import plural
 from veilspan.curator.dask.table import is_lazy
 from veilspan.curator.row_maps import row_map
 from veilspan.curator.silence import quiet
@@ -43,9 +44,10 @@ def people_facts(schema: Any) -> str:
     unit = schema.unit
     used = "all rows" if unit.max_rows is None else f"at most {unit.max_rows:,} rows"
     return (
-        f"the schema named here (ranges, categories, fills, number of {schema.protects}s) and all "
-        "parameters were chosen without looking at the rows; the names of the table's columns are "
-        f"public. All rows with one {unit.id} are one {schema.protects}'s, and rows without it are "
+        "the schema named here (ranges, categories, fills, number of "
+        f"{plural(schema.protects)}) and all parameters were chosen without looking at the rows; "
+        "the names of the table's columns are public. "
+        f" All rows with one {unit.id} are one {schema.protects}'s, and rows without it are "
         f"left out; {used} of each are used, chosen by the {schema.protects}'s own rows and coins"
     )
 
@@ -187,6 +189,10 @@ def open_schema_table(
         raise ValueError(
             f"the schema {schema.name!r} has no column of role use: nothing could be learned."
         )
+    if is_lazy(X) and schema.unit.id is not None:
+        from veilspan.estimators.people_dask import DaskPeopleTable
+
+        return DaskPeopleTable.open(schema, X, targets)
     if is_lazy(X):
         from veilspan.estimators.schema_dask import DaskSchemaTable
 

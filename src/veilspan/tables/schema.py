@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from veilspan._words import plural
 from veilspan.tables.canonical import digest_of
 from veilspan.tables.columns import (
     UNCONFIRMED,
@@ -243,8 +244,8 @@ class Schema:
         if unit.id is not None and unit.neighbors == "replace-one" and unit.count is None:
             problem = Problem(
                 "unit.count",
-                f"is missing: how many {self.protects}s there are is not read off their rows. Say "
-                'the public number, or neighbors = "add-remove" if it is to stay private.',
+                f"is missing: how many {plural(self.protects)} there are is not read off their "
+                'rows. Say the public number, or neighbors = "add-remove" to keep it private.',
             )
             raise SchemaError([problem])
 

@@ -101,11 +101,23 @@ def person_reader(
     """What reads the rows of people; the parameters are those of :func:`gather_people`."""
     schema = encoder.schema if schema is None else schema
     assert schema is not None
+    return reader_for(encoder, schema, PersonCoins.draw(coins), unit, combine)
+
+
+def reader_for(
+    encoder: Any,
+    schema: Schema,
+    secret: PersonCoins,
+    unit: Unit | None = None,
+    combine: str | None = None,
+) -> PersonReader:
+    """The same with a secret that was drawn before, as parts of one table share it."""
+    unit = schema.unit if unit is None else unit
     rules = PersonRules.of(schema, unit, combine)
     if any(column.role == "target" for column in encoder.columns):
         rules = rules.with_target(schema)
     assert unit.id is not None
-    return PersonReader(encoder, unit.id, schema.file, rules, PersonCoins.draw(coins))
+    return PersonReader(encoder, unit.id, schema.file, rules, secret)
 
 
 def make_units(rows: PersonRows, reader: PersonReader) -> Iterator[Encoded]:

@@ -20,6 +20,8 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from veilspan._words import plural
+
 if TYPE_CHECKING:
     from veilspan.tables.unit import Unit
 
@@ -50,21 +52,24 @@ def describe_trade_off(unit: Unit) -> dict[str, Any]:
     most, who, combine = unit.max_rows, unit.protects, unit.combine or "mean"
     how = f"{combine} of " if combine != "none" else ""
     used = "all rows" if most is None else f"at most {most:,} rows ({unit.keep})"
-    people = "" if unit.count is None else f"{unit.count:,} {who}s; "
+    people = "" if unit.count is None else f"{unit.count:,} {plural(who)}; "
     lines = {"unit": f"{people}one {who} is {how}{used} of one {unit.id}, none without it"}
     if most is None:
         return lines
     table = {f"if a {who} has": _row((f"{rows:,}" for rows in SHOWN_ROWS), "rows")}
     for choice in sorted({max(1, most // 2), most, 2 * most}):
-        name = f"max_rows = {choice:,}" + ("" if choice == most else " instead")
-        table[f"{name}: used"] = _row(
+        name = f"max_rows = {choice:,}" + (" (chosen)" if choice == most else "")
+        table[f"{name} uses"] = _row(
             (f"{100 * share_used(rows, choice):.0f}%" for rows in SHOWN_ROWS), "of the rows"
         )
         if combine == "mean" and unit.keep == "random":
             off = (f"{spread_of_mean(rows, choice):.2f}" for rows in SHOWN_ROWS)
-            table[f"{name}: off"] = _row(off, f"standard deviations of the {who}'s rows")
-        noise = (f"{noise_factor(rows, choice, combine):.2g}x" for rows in SHOWN_ROWS)
-        table[f"{name}: noise"] = _row(noise, f"that of one row a {who}")
+            table[f"{name} is off by"] = _row(off, f"standard deviations of the {who}'s rows")
+        if combine in ("sum", "none"):
+            noise = (f"{noise_factor(rows, choice, combine):.2g}x" for rows in SHOWN_ROWS)
+            table[f"{name} has noise"] = _row(noise, f"that of one row a {who}")
+    if combine not in ("sum", "none"):
+        table["noise"] = f"that of one row a {who}, whatever max_rows is"
     width = max(map(len, table))
     return lines | {name: " " * (width - len(name)) + row for name, row in table.items()}
 
