@@ -204,22 +204,27 @@ def _tell(model: Any, out: Path, problem: str | None, *, again: bool, as_json: b
         }  # fmt: skip
         if schema is not None:
             facts["schema"] = {"name": schema.name, "digest": schema.digest}
+        if hasattr(model, "summary"):  # a profile, whose numbers are what was asked for
+            facts["profile"] = {k: v for k, v in model.to_dict().items() if k != "privacy"}
         print_json({**facts, "privacy": model.privacy_.to_dict()})
         return
+    if hasattr(model, "summary"):
+        say(f"{model.summary()}\n")
     say(model.privacy_)
     if schema is not None:
-        _tell_schema(schema)
+        _tell_schema(schema, list(getattr(model, "column_names", ())))
     elif names is not None:
         say(f"\nLearned from the columns {join_names(names)}: their names are part of the release.")
     say(f"\nSaved in {out}" + (f"; open {report}" if report else ""))
 
 
-def _tell_schema(schema: Schema) -> None:
+def _tell_schema(schema: Schema, counted: list[str]) -> None:
     """Say which columns were used: a schema is public, and part of the release."""
     from veilspan.cli.io.tables import join_names
 
     unused = ("id", "ignore", "target")
-    used = [column.name for column in schema.columns if column.role not in unused]
-    aim = "" if schema.target is None else f" to predict {schema.target.name}"
-    say(f"\nLearned from {join_names(used)}{aim}, read by the schema")
+    used = counted or [column.name for column in schema.columns if column.role not in unused]
+    aim = "" if counted or schema.target is None else f" to predict {schema.target.name}"
+    verb = "Counted" if counted else "Learned from"
+    say(f"\n{verb} {join_names(used)}{aim}, read by the schema")
     say(f"{schema.name or '(unnamed)'}, digest {schema.digest[:12]}, which is part of the release.")

@@ -161,13 +161,14 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         budget, known = Budget(self.epsilon, self.delta), n_samples
         if neighbors != "replace-one":
             known = None
-        people, group = has_people(self.schema), rows_per_unit(self.schema)
+        declared = self._schema_of_units()
+        people, group = has_people(declared), rows_per_unit(declared)
         with np.errstate(all="ignore"):  # tails of losses underflow, whatever np.seterr says
             if people:
                 told = known if group == 1 else None  # how many slots are filled is private
                 prepared, events = prepare_people(
                     lambda part: self._prepare(part, neighbors, told, n_features),
-                    self.schema,
+                    declared,
                     budget,
                     neighbors,
                 )
@@ -186,7 +187,11 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
                 decisions=prepared.decisions,
                 schema=None if self.schema is None else SchemaRecord.of(self.schema),
             )
-        return with_people(plan, self.schema) if people else plan, prepared
+        return with_people(plan, declared) if people else plan, prepared
+
+    def _schema_of_units(self) -> Any:
+        """The schema as it is to be read for units: what becomes of a person's rows."""
+        return self.schema
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from the rows of ``X`` within the budget.
@@ -253,8 +258,9 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
                 rows = rows.paired(source.coins("pairs"))
             if isinstance(table, SchemaTable) and has_people(self.schema):
                 found = table.found  # type: ignore[attr-defined]  # exact, and secret
+                declared = self._schema_of_units()
                 curator, door = open_people(
-                    rows, plan, prepared, source, self.noise, self.schema, found
+                    rows, plan, prepared, source, self.noise, declared, found
                 )
             else:
                 kind: Any = self.noise

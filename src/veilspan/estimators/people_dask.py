@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from veilspan.curator.dask.rows import DaskRows
 from veilspan.curator.dask.table import DaskTable, DaskTargets, persist
 from veilspan.curator.dask.tasks import current_client, results, task
 from veilspan.estimators.people_input import PeopleTable, needed_columns
@@ -37,8 +38,14 @@ class DaskPeopleTable(PeopleTable):
         parts = parts_of(schema, X, needed_columns(schema, with_target=targets is not None))
         return cls(schema, parts, schema.count, targets)
 
-    def encode(self, coins: np.random.Generator) -> tuple[Any, Any, Any]:
-        """Gather the people by tasks, and bring them to the schema's count.
+    def encode(self, coins: np.random.Generator) -> Any:
+        """Gather the people by tasks, and bring them to the schema's count; for a curator."""
+        return DaskRows(*self.gather(coins))
+
+    def gather(
+        self, coins: np.random.Generator
+    ) -> tuple[DaskTable, DaskTargets | None, DaskTargets]:
+        """The people in parts: encoded units, targets, and who takes part.
 
         Parts of people follow each other in the order of marks, so that those behind the first
         ``count`` are a uniformly random choice. One more part holds absent units, none or many.

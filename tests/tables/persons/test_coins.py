@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from tables.persons.tables import make_schema, to_columns, units_of
-from veilspan.estimators.people_input import place_units
+from veilspan.curator.row_store import RowStore
 from veilspan.tables.encoding import Encoded
 from veilspan.tables.persons import kept_rows
 from veilspan.tables.persons.secret_order import PersonCoins
@@ -104,6 +104,14 @@ def test_people_stand_in_a_secret_random_order():
 def test_ids_hashed_without_a_key_are_caught():
     """The broken twin: whoever knows the ids knows who is cut, and may choose to be."""
     assert not is_uniform(first_of(lambda key: PersonCoins(b"public".ljust(32)), 1000))
+
+
+def place_units(units, group, count, coins):
+    """Units in places, as a fit puts them there."""
+    store = RowStore(units.x.shape[1], with_targets=True, group=group)
+    store.add(units.x, units.y, units.present)
+    (block,) = store.finish(count, coins).blocks(1000)
+    return block
 
 
 def test_who_is_cut_from_too_many_is_random():

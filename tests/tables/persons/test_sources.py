@@ -96,7 +96,7 @@ def test_a_cluster_has_the_same_people(parts):
     schema = make_schema(count=60)
     lazy = dask.from_pandas(as_pandas(None), npartitions=parts)
     table = DaskPeopleTable.open(schema, lazy, numbers_of_classes)
-    x, y, present = table.encode(np.random.default_rng(SEED))
+    x, y, present = table.gather(np.random.default_rng(SEED))
     assert x.shape == (60, len(schema.columns_out))
     assert table.found == reference(schema).total()
     whole = Encoded(*(np.concatenate(results(part.parts)) for part in (x, y, present)))
@@ -105,7 +105,7 @@ def test_a_cluster_has_the_same_people(parts):
     found[nobody] -= 60 - table.found
     assert +found == reference(schema)
     fewer = DaskPeopleTable.open(make_schema(count=20), lazy, numbers_of_classes)
-    x, _, present = fewer.encode(np.random.default_rng(SEED))
+    x, _, present = fewer.gather(np.random.default_rng(SEED))
     assert x.shape[0] == 20
     assert sum(map(len, results(present.parts))) == 20
     assert fewer.found == table.found
