@@ -31,6 +31,8 @@ SLOW = {
     "estimators/linear/test_contract.py::test_scikit_learn_contract_of_the_others": (
         "300 checks of scikit-learn; two linear models stay in every run"
     ),
+    "estimators/test_large_tables.py::test_ten_times": "hundreds of thousands of rows",
+    "estimators/test_large_tables.py::test_the_test_of_memory": "hundreds of thousands of rows",
     "experiments": "small runs of all experiments",
     "ledger/test_crashes.py": "processes that are killed at every step",
     "ledger/test_estimators.py::test_a_grid_search_of_sixteen_fits_is_sixteen_charges": (

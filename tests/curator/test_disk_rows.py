@@ -260,6 +260,38 @@ def test_places_in_memory_and_on_a_disk_say_the_same(n):
         assert {row.tobytes() for row in filled} <= known
 
 
+@given(
+    units=st.integers(0, 20),
+    group=st.integers(1, 4),
+    places=st.integers(1, 25),
+    kept=st.sampled_from([0, 200, 10**9]),
+)
+def test_the_rows_of_a_unit_stay_together(units, group, places, kept):
+    x = np.arange(2.0 * units * group).reshape(-1, 2)
+    before, row_store.KEPT_BYTES = row_store.KEPT_BYTES, kept
+    try:
+        store = RowStore(2, with_targets=True, group=group)
+        for start in range(0, len(x), group):
+            part = slice(start, start + group)
+            store.add(x[part], x[part, 0], np.arange(group) == 0)
+        rows = store.finish(places, np.random.default_rng(0))
+    finally:
+        row_store.KEPT_BYTES = before
+    assert rows.n_rows == places * group
+    blocks = list(rows.blocks(7))
+    found = np.concatenate([b.x for b in blocks]).reshape(places, group, 2)
+    present = np.concatenate([np.ones(b.n_rows, bool) if b.present is None else b.present
+                              for b in blocks]).reshape(places, group)  # fmt: skip
+    targets = np.concatenate([b.y for b in blocks]).reshape(places, group)
+    np.testing.assert_array_equal(targets, found[:, :, 0])
+    known = {unit.tobytes() for unit in x.reshape(units, group, 2)}
+    filled = [unit.tobytes() for unit in found[present[:, 0]]]
+    assert len(filled) == len(set(filled)) == min(units, places)
+    assert set(filled) <= known
+    assert not found[~present[:, 0]].any()
+    assert not present[:, 1:].any()
+
+
 def test_many_empty_places_wait_on_the_disk(monkeypatch):
     monkeypatch.setattr(row_store, "KEPT_BYTES", 10_000)
     store = RowStore(3, with_targets=False)

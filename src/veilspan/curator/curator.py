@@ -106,6 +106,8 @@ class Curator:
 
     #: Rows that one unit of the relation is: more than one in ``curator.group_curator`` alone.
     _rows_moved = 1
+    #: Rows at most where the plan does not know their number.
+    _most_rows = MAX_ROWS
 
     def __init__(
         self, rows: Any, plan: Plan, source: NoiseSource, *, noise: NoiseKind = "grid"
@@ -343,7 +345,7 @@ class Curator:
             charged.noise_multiplier,
             sensitivity,
             size,
-            largest=(self._plan.n_rows or MAX_ROWS) * query.bound,
+            largest=(self._plan.n_rows or self._most_rows) * query.bound,
             float_slack=slack,
         )
 

@@ -15,9 +15,10 @@ from veilspan.curator.array_file import ArrayFile, Form
 from veilspan.curator.rows import Block, Rows
 
 
-def row_forms(width: int, dtype: Any, *, with_targets: bool) -> list[Form]:
-    """What a row has on the disk: its numbers, its target, and whether it takes part."""
-    return [((width,), dtype), ((), np.float64) if with_targets else None, ((), bool)]
+def row_forms(width: int, dtype: Any, *, with_targets: bool, group: int = 1) -> list[Form]:
+    """What a unit has on the disk: numbers, targets, and who takes part, of one row or several."""
+    rows = () if group == 1 else (group,)
+    return [((*rows, width), dtype), (rows, np.float64) if with_targets else None, (rows, bool)]
 
 
 class DiskRows(Rows):

@@ -1,7 +1,8 @@
 r"""Rows in places: as many as are public, filled in a secret random order.
 
-Let there be n rows and ``count`` places, a public number. Rows are put into places in a random
-order that does not look at them: the first ``count`` of a uniformly random order of
+What is put into a place is a row, or a unit of several rows one after the other; below both are
+called rows. Let there be n rows and ``count`` places, a public number. Rows are put into places in
+a random order that does not look at them: the first ``count`` of a uniformly random order of
 max(n, count) things, which are the rows and, where there are fewer of them, absent ones, which
 contribute zero. Then whoever exchanges, adds or removes a row exchanges at most one place. *Proof.*
 Exchanging is clear: the order is the same whatever the rows say. Let A have n rows and B one row
@@ -46,7 +47,10 @@ def place_by_coins(
     count: int,
     coins: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-    """As many places as ``count``, filled by rows in a secret random order (proof above)."""
+    """As many places as ``count``, filled by rows in a secret random order (proof above).
+
+    Units of k rows are arrays of shape (n, k, width) for ``x`` and (n, k) for the others.
+    """
     order = coins.permutation(max(count, len(x)))[:count]
     if len(x) >= count:
         y, present = (None if part is None else part[order] for part in (y, present))
@@ -60,15 +64,15 @@ def fill_places(
     """Rows where the order says; places with a number beyond the rows' are absent."""
     taken = order < len(x)
     rows = order[taken]
-    placed = np.zeros((len(order), x.shape[1]), dtype=x.dtype)
-    placed[taken] = x[rows]
-    takes_part = np.zeros(len(order), dtype=bool)
-    takes_part[taken] = True if present is None else present[rows]
-    if y is not None:
-        targets = np.zeros(len(order))
-        targets[taken] = y[rows]
-        y = targets
-    return placed, y, takes_part
+
+    def put(part: np.ndarray) -> np.ndarray:
+        placed = np.zeros((len(order), *part.shape[1:]), dtype=part.dtype)
+        placed[taken] = part[rows]
+        return placed
+
+    if present is None:
+        present = np.ones(x.shape[:-1], dtype=bool)
+    return put(x), None if y is None else put(y), put(present)
 
 
 def place_on_disk(

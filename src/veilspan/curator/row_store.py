@@ -18,7 +18,7 @@ from veilspan.curator.secret_file import check_room
 
 #: A table of at most so many bytes is kept in memory, where a walk over it is about twice as fast.
 #: Putting rows into places takes as much again for a moment.
-KEPT_BYTES = 128_000_000
+KEPT_BYTES = 64_000_000
 
 
 class RowStore:
@@ -33,10 +33,15 @@ class RowStore:
     dtype : dtype
         How numbers are kept; blocks are float64 in any case. A type of one or two bytes holds codes
         in an eighth of the room.
+    group : int
+        Rows of one unit, which come one after the other and are put into a place together.
     """
 
-    def __init__(self, width: int, *, with_targets: bool, dtype: Any = np.float64) -> None:
+    def __init__(
+        self, width: int, *, with_targets: bool, dtype: Any = np.float64, group: int = 1
+    ) -> None:
         self._width, self._with_targets, self._dtype = width, with_targets, np.dtype(dtype)
+        self._group = group
         self._forms = row_forms(width, dtype, with_targets=with_targets)
         self._row_bytes = bytes_of_row(self._forms)
         self._batches: list[tuple[np.ndarray, np.ndarray | None, np.ndarray | None]] = []
@@ -68,34 +73,60 @@ class RowStore:
         if self.n_rows * self._row_bytes > KEPT_BYTES:
             self._move_to_disk()
 
+    @property
+    def n_units(self) -> int:
+        """Units so far: as private as the table."""
+        return self.n_rows // self._group
+
     def finish(self, places: int | None = None, coins: np.random.Generator | None = None) -> Rows:
         """The rows, in their order or in places; the store is empty afterwards.
 
         Parameters
         ----------
         places : int, optional
-            Puts the rows into so many places in a secret random order (``row_places``); left out,
-            rows stay as they came, in two places at least: a curator holds two rows, and absent
+            Puts the units into so many places in a secret random order (``row_places``); left out,
+            they stay as they came, in two places at least: a curator holds two rows, and absent
             ones add nothing.
         coins : Generator, optional
             Secret, and independent of everything else.
         """
-        if places is None and self.n_rows < 2:
+        if places is None and self.n_units < 2:
             places = 2
         if places is not None and coins is None:
             raise ValueError("rows are put into places by coins: pass them.")
-        if places is not None and places * self._row_bytes > KEPT_BYTES and self._file is None:
-            self._move_to_disk()  # most places are absent rows, which take room as well
+        size = 0 if places is None else places * self._group * self._row_bytes
+        if size > KEPT_BYTES and self._file is None:
+            self._move_to_disk()  # absent rows take room as well
         if self._file is None:
             x, y, present = self._join()
             if places is not None and coins is not None:
-                x, y, present = place_by_coins(x, y, present, places, coins)
+                x, y, present = self._place(x, y, present, places, coins)
             return Rows.checked_before(x, y, present)
         file, self._file = self._file, None
         if places is not None and coins is not None:
-            self._marked = self._marked or file.n_rows < places
-            file = place_on_disk(file, places, coins)
+            self._marked = self._marked or self.n_units < places
+            units = row_forms(
+                self._width, self._dtype, with_targets=self._with_targets, group=self._group
+            )
+            file = place_on_disk(file.split(units), places, coins).split(self._forms)
         return DiskRows(file, marked=self._marked)
+
+    def _place(
+        self,
+        x: np.ndarray,
+        y: np.ndarray | None,
+        present: np.ndarray | None,
+        places: int,
+        coins: np.random.Generator,
+    ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+        if self._group == 1:
+            return place_by_coins(x, y, present, places, coins)
+        n, k = self.n_units, self._group
+        x = x.reshape(n, k, self._width)
+        y, present = (None if part is None else part.reshape(n, k) for part in (y, present))
+        x, y, present = place_by_coins(x, y, present, places, coins)
+        y, present = (None if part is None else part.reshape(-1) for part in (y, present))
+        return x.reshape(-1, self._width), y, present
 
     def _move_to_disk(self) -> None:
         self._file = ArrayFile(self._forms)

@@ -185,19 +185,6 @@ def rows_of(table: Any, targets: Any = None) -> Any:
     return Rows(table, targets)
 
 
-def encoded_rows(x: Any, y: Any, present: Any) -> Any:
-    """Rows for a curator of numbers that a total map has made: their form needs no check."""
-    from veilspan.curator.dask.table import DaskTable
-
-    if isinstance(x, Rows):  # kept by a store already, in memory or on a disk
-        return x
-    if isinstance(x, DaskTable):
-        from veilspan.curator.dask.rows import DaskRows
-
-        return DaskRows(x, y, present)
-    return Rows.checked_before(x, y, present)
-
-
 class _PairedRows(Rows):
     """Differences x_i - x_j over a random perfect matching of the rows (one left out if odd)."""
 

@@ -14,7 +14,7 @@ from veilspan._version import __version__
 from veilspan._words import plural
 from veilspan.curator.curator import Curator
 from veilspan.curator.dask.table import DaskTable
-from veilspan.curator.rows import encoded_rows, rows_of
+from veilspan.curator.rows import rows_of
 from veilspan.curator.silence import Discretion, Silence
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
 from veilspan.estimators.people_plan import (
@@ -251,7 +251,7 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         with Discretion(not source.secure):
             if isinstance(table, SchemaTable):
                 with Silence(not source.secure):  # a source may fail by what a row holds
-                    rows = encoded_rows(*table.encode(source.coins("places")))
+                    rows = table.encode(source.coins("places"))
             else:
                 rows = self._rows_for_curator(table, targets)
             if prepared.paired:

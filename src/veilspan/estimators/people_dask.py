@@ -10,23 +10,16 @@ to nobody. All that moves between workers is encoded rows and marks, no id and n
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from veilspan.curator.dask.table import (
-    MOST_PARTS,
-    DaskTable,
-    DaskTargets,
-    column_names,
-    persist,
-)
+from veilspan.curator.dask.rows import DaskRows
+from veilspan.curator.dask.table import DaskTable, DaskTargets, persist
 from veilspan.curator.dask.tasks import current_client, results, task
 from veilspan.estimators.people_input import PeopleTable, needed_columns
 from veilspan.estimators.people_plan import rows_per_unit
-from veilspan.estimators.schema_dask import make_absent, take
-from veilspan.tables.columns import clean_text
+from veilspan.estimators.schema_dask import make_absent, parts_of, take
 
 #: Parts of people at most: every part of the table sends a piece to each, by a task.
 MOST_BUCKETS = 128
@@ -42,20 +35,17 @@ class DaskPeopleTable(PeopleTable):
         cls, schema: Any, X: Any, targets: Callable[[np.ndarray], np.ndarray] | None
     ) -> DaskPeopleTable:
         """Check the columns; no row is counted, since the schema says how many people there are."""
-        from veilspan.tables.sources.check_names import check_names
-
-        names = column_names(X)
-        if names is None or not hasattr(X, "to_delayed"):
-            raise TypeError("with a schema, a Dask table is a data frame: its columns need names.")
-        form: Any = SimpleNamespace(names=tuple(clean_text(str(n)) for n in names), label="X")
-        check_names(form, schema, needed=needed_columns(schema, with_target=targets is not None))
-        parts = list(X.to_delayed())
-        if len(parts) >= MOST_PARTS:
-            raise ValueError(f"X has {MOST_PARTS:,} parts or more: repartition it to fewer.")
+        parts = parts_of(schema, X, needed_columns(schema, with_target=targets is not None))
         return cls(schema, parts, schema.count, targets)
 
-    def encode(self, coins: np.random.Generator) -> tuple[Any, Any, Any]:
-        """Gather the people by tasks, and bring them to the schema's count.
+    def encode(self, coins: np.random.Generator) -> Any:
+        """Gather the people by tasks, and bring them to the schema's count; for a curator."""
+        return DaskRows(*self.gather(coins))
+
+    def gather(
+        self, coins: np.random.Generator
+    ) -> tuple[DaskTable, DaskTargets | None, DaskTargets]:
+        """The people in parts: encoded units, targets, and who takes part.
 
         Parts of people follow each other in the order of marks, so that those behind the first
         ``count`` are a uniformly random choice. One more part holds absent units, none or many.

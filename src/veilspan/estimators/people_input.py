@@ -21,79 +21,47 @@ class PeopleTable(SchemaTable):
     #: People that have rows, once they were read: exact, and secret.
     found: int
 
-    def encode(self, coins: np.random.Generator) -> tuple[Any, Any, Any]:
-        """Gather the people, and bring them to the schema's count.
+    def encode(self, coins: np.random.Generator) -> Any:
+        """Gather the people, and bring them to the schema's count; many wait on a disk.
+
+        They are put into places by coins that look at none of them
+        (:mod:`veilspan.curator.row_places`), a unit of several rows into one place.
 
         Parameters
         ----------
         coins : Generator
             Secret, and independent of everything else: which rows are kept, who gets which place.
         """
-        from veilspan.tables.encoding import Encoded, Encoder
+        from veilspan.curator.row_store import RowStore
+        from veilspan.tables.encoding import Encoder
         from veilspan.tables.persons import gather_people
 
         with quiet():
-            encoder = Encoder(self.schema, target=self._targets is not None)
-            parts = list(gather_people(self._source, encoder, self.schema.unit, coins))
-            nothing = encoder.encode_nothing()
-            units = join_units([*parts, nothing])
-            if self._targets is not None:
-                units = Encoded(units.x, self._targets(units.y), units.present)
+            with_target = self._targets is not None
+            encoder = Encoder(self.schema, target=with_target)
             group = rows_per_unit(self.schema)
-            self.found = len(units) // group
-            wanted = self.shape[0] if self.shape[0] is not None else max(2, self.found)
-            placed = place_units(units, group, wanted, coins)
-        return placed.x, placed.y, placed.present
-
-
-def join_units(parts: list[Any]) -> Any:
-    """Batches of units as one."""
-    from veilspan.tables.encoding import Encoded
-
-    x = np.concatenate([part.x for part in parts])
-    y = present = None
-    if any(part.y is not None for part in parts):
-        y = np.concatenate([part.y for part in parts])
-    if any(part.present is not None for part in parts):
-        flags = [np.zeros(0, dtype=bool) if p.present is None else p.present for p in parts]
-        present = np.concatenate(flags)
-    return Encoded(x, y, present)
-
-
-def place_units(units: Any, group: int, count: int, coins: np.random.Generator) -> Any:
-    """As many places as ``count``, each of ``group`` rows, filled by units in a secret order.
-
-    Units come in the order of their marks, a uniformly random one; of too many the first ``count``
-    are kept: a uniformly random choice, one after the other. They are put into places by a
-    uniformly random permutation. So units are put into places by a uniformly random injection, or
-    choice, that looks at none of them, which is what :mod:`veilspan.estimators.schema_input` proves
-    about.
-    """
-    from veilspan.tables.encoding import Encoded
-
-    n = min(len(units) // group, count)
-    places = coins.permutation(count)[:n]
-    rows = (places[:, None] * group + np.arange(group)).reshape(-1)
-
-    def put(part: np.ndarray | None, fill: Any) -> np.ndarray:
-        wide = () if part is None else part.shape[1:]
-        whole = np.zeros((count * group, *wide), dtype=np.asarray(fill).dtype)
-        whole[rows] = fill if part is None else part[: n * group]
-        return whole
-
-    present = put(units.present, True)
-    return Encoded(put(units.x, 0.0), None if units.y is None else put(units.y, 0.0), present)
+            store = RowStore(encoder.width, with_targets=with_target, group=group)
+            for units in gather_people(self._source, encoder, self.schema.unit, coins):
+                y = units.y if self._targets is None else self._targets(units.y)  # type: ignore[arg-type]
+                store.add(units.x, y, units.present)
+            self.found = store.n_units
+            return store.finish(self.shape[0], coins)
 
 
 def open_people_table(
     schema: Any, X: Any, targets: Callable[[np.ndarray], np.ndarray] | None
 ) -> PeopleTable:
     """A table of people with its form checked; see ``schema_input.open_schema_table``."""
+    from veilspan.curator.row_store import check_store
     from veilspan.tables.sources.check_names import check_names
     from veilspan.tables.sources.open_table import as_source
 
     source = as_source(X, schema.file)
-    check_names(source, schema, needed=needed_columns(schema, with_target=targets is not None))
+    with_target = targets is not None
+    check_names(source, schema, needed=needed_columns(schema, with_target=with_target))
+    if schema.count is not None:
+        places = schema.count * rows_per_unit(schema)
+        check_store(places, len(schema.columns_out), with_targets=with_target)
     return PeopleTable(schema, source, schema.count, targets)
 
 

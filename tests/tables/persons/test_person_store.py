@@ -49,9 +49,9 @@ def gather(schema, lines, seed, *, kept, size, dealt=500, target=True):
 @settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 2**32), size=st.integers(1, 50), target=st.booleans())
 def test_units_from_a_disk_have_the_bits_of_units_in_memory(keep, combine, seed, size, target):
+    target = target and combine != "none"
     schema = make_schema(keep=keep, combine=combine, target="majority" if target else None)
     lines = random_lines(np.random.default_rng(seed), n=90, ids=MANY)
-    target = target and combine != "none"
     memory, _ = gather(schema, lines, seed, kept=10**9, size=size, target=target)
     disk, parts = gather(schema, lines, seed, kept=0, size=size, target=target)
     assert disk == memory

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._progress import watch_rows
 from veilspan.curator.dask.table import is_lazy
 from veilspan.curator.row_store import RowStore
 from veilspan.curator.silence import quiet
@@ -76,7 +77,7 @@ class ProfileTable(SchemaTable):
         table._encoder, table.shape = encoder, (n_rows, slots_of(schema) * layout.width)
         return table
 
-    def encode(self, coins: np.random.Generator) -> tuple[Any, Any, Any]:
+    def encode(self, coins: np.random.Generator) -> Any:
         """Read and encode all units, for a curator: every one takes part.
 
         Parameters
@@ -96,14 +97,13 @@ class ProfileTable(SchemaTable):
                 self._fill_up(store, places)
             same = self.schema.count is None and self.schema.unit.id is None
             in_order = places is None or (same and store.n_rows == places)
-            rows = store.finish(None if in_order else places, coins)
-        return rows, None, None
+            return store.finish(None if in_order else places, coins)
 
     def _units(self, coins: np.random.Generator) -> Iterator[np.ndarray]:
         """Encoded units in batches, a row for each."""
         encoder, unit = self._encoder, self.schema.unit
         if unit.id is None:
-            for batch in self._source.batches(encoder.columns):
+            for batch in watch_rows(self._source.batches(encoder.columns)):
                 yield encoder.encode_batch(batch).x
             return
         from veilspan.tables.persons.gathering import gather_people

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from veilspan._progress import watch_rows
 from veilspan.tables.encoding import Encoded
 from veilspan.tables.persons.combining import combine_rows
 from veilspan.tables.persons.kept_rows import choose_rows
@@ -83,7 +84,7 @@ def gather_people(
     """
     reader = person_reader(encoder, unit, coins, combine, schema=schema)
     store = PersonStore()
-    for batch in source.batches(reader.columns):
+    for batch in watch_rows(source.batches(reader.columns)):
         store.add(reader.read(batch).with_ids())
     for rows in store.parts():
         yield from make_units(rows, reader)

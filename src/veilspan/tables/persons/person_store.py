@@ -26,10 +26,10 @@ from veilspan.tables.persons.person_rows import PersonRows
 
 #: Rows of people of at most so many bytes are gathered in memory, which takes some three times as
 #: much for a moment.
-KEPT_BYTES = 64_000_000
+KEPT_BYTES = 48_000_000
 #: Bytes that are sorted into buckets, and of buckets that are gathered, in one go.
-DEALT_BYTES = 24_000_000
-#: Bits of a mark that say its bucket: enough that buckets of 100 GB fit into the above.
+DEALT_BYTES = 16_000_000
+#: Bits of a mark that say its bucket: enough that buckets of 60 GB fit into the above.
 BUCKET_BITS = 12
 
 
@@ -55,7 +55,7 @@ class PersonStore:
         """
         if self._dealt is None:
             if self._batches:
-                yield self._take()
+                yield PersonRows.join(self._batches)
             return
         if self._batches:
             self._deal()
@@ -66,17 +66,21 @@ class PersonStore:
             yield PersonRows(marks, x, y, present, order)
         self._dealt.close()
 
-    def _take(self) -> PersonRows:
-        rows = PersonRows.join(self._batches)
-        self._batches, self._waiting = [], 0
-        return rows
-
     def _deal(self) -> None:
-        rows = self._take()
+        """Write all that waits, some batches at a time, and let go of it."""
         if self._dealt is None:
-            self._dealt = DealtFile(_forms_of(rows), 1 << BUCKET_BITS)
-        codes = (rows.marks[:, 0] >> np.uint64(64 - BUCKET_BITS)).astype(np.uint16)
-        self._dealt.deal(codes, *_arrays_of(rows))
+            self._dealt = DealtFile(_forms_of(self._batches[0]), 1 << BUCKET_BITS)
+        self._batches.reverse()
+        while self._batches:
+            some = [self._batches.pop()]
+            size = size_of(some[0])
+            while self._batches and size < DEALT_BYTES:
+                some.append(self._batches.pop())
+                size += size_of(some[-1])
+            rows = PersonRows.join(some)
+            codes = (rows.marks[:, 0] >> np.uint64(64 - BUCKET_BITS)).astype(np.uint16)
+            self._dealt.deal(codes, *_arrays_of(rows))
+        self._waiting = 0
 
 
 def size_of(rows: PersonRows) -> int:
