@@ -2,10 +2,10 @@ r"""Tables for a profile: read as they are, every row as codes and numbers, ever
 
 The map is one of each row alone (:mod:`veilspan.tables.profiling.coding`), so neighbouring tables
 stay neighbouring. Where a person may have several rows, her unit is these rows side by side, at
-most ``max_rows`` of them, and 16 (:mod:`veilspan.tables.persons.gathering` has the proof that tables that
-differ in one person have units that differ in one), and they share her weight equally
-(:mod:`veilspan.queries.profile.slots`): whatever the schema's ``combine`` says of models, a profile
-counts people, not rows.
+most ``max_rows`` of them and at most 16 (:mod:`veilspan.tables.persons.gathering` has the proof
+that tables that differ in one person have units that differ in one), and they share her weight
+equally (:mod:`veilspan.queries.profile.slots`): whatever the schema's ``combine`` says of models, a
+profile counts people, not rows.
 
 Under replace-one there are as many places as the public number of people, and units are put into
 them as :mod:`veilspan.estimators.schema_input` proves: whoever comes, goes or is exchanged

@@ -1,6 +1,6 @@
-"""How exact a private profile is, beside separate Laplace releases of the same budget, and how fast.
+"""How exact a private profile is, beside separate Laplace releases of one budget, and how fast.
 
-    python benchmarks/profile.py [--people 10000] [--rows 500000] [--fits 20]
+    python benchmarks/profiles.py [--people 10000] [--rows 500000] [--fits 20]
 
 A generated table of 18 columns (9 numbers, 6 categories, 3 booleans) at epsilon 1, delta 1e-6.
 *Joint* is one :class:`veilspan.Profile`: all histograms in one Gaussian answer, one matrix of
