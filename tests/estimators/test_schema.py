@@ -20,8 +20,8 @@ from veilspan import (
     SubspaceTracker,
     open_table,
 )
+from veilspan.curator.row_places import place_by_coins
 from veilspan.datasets import make_ward
-from veilspan.estimators.schema_input import place_by_coins
 
 WARD = make_ward(600)
 FRAME = pd.DataFrame(WARD.columns)

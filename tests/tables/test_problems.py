@@ -297,7 +297,7 @@ def test_a_missing_number_is_no_label():
 
 
 def test_followers_of_a_broken_column_are_not_told():
-    text = HEAD + '[unit]\nid = "p"\n[columns.p]\ntype = "idd"\nrole = "id"\n'
+    text = HEAD + '[unit]\nid = "p"\nprotects = "patient"\n[columns.p]\ntype = "idd"\nrole = "id"\n'
     assert places(text) == ["columns.p.type"]
 
 

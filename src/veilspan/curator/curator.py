@@ -104,6 +104,11 @@ class Curator:
         Gaussian noise rounded to a grid, or the exact discrete Gaussian (small answers only).
     """
 
+    #: Rows that one unit of the relation is: more than one in ``curator.group_curator`` alone.
+    _rows_moved = 1
+    #: Rows at most where the plan does not know their number.
+    _most_rows = MAX_ROWS
+
     def __init__(
         self, rows: Any, plan: Plan, source: NoiseSource, *, noise: NoiseKind = "grid"
     ) -> None:
@@ -269,14 +274,14 @@ class Curator:
             Noise std over sensitivity, under an adaptive plan. A question that the plan names need
             not say it: it then has the planned noise.
         """
-        declared = query.sensitivity(self._plan.neighbors)
+        declared = self._rows_moved * query.sensitivity(self._plan.neighbors)
         for number in (query.bound, declared):
             if not (number > 0 and math.isfinite(number)):
                 raise ValueError(
                     f"{query.name}: bound and sensitivity must be positive and finite."
                 )
         space = query.space(self._plan.n_features, point)
-        charged = self._meter.charge(event + self._suffix, noise_multiplier)
+        charged = self._charge(event, noise_multiplier)
         if isinstance(charged, ObjectiveEvent):
             raise PrivacyError(f"{event!r} pays for a minimum, not for a sum.")
         sampling, step = None, self._source.next_step()
@@ -329,7 +334,7 @@ class Curator:
     ) -> NoiseScale:
         """Noise of one answer, from public numbers only."""
         size = space.coordinates
-        slack = self._executor.rounding_slack(
+        slack = self._rows_moved * self._executor.rounding_slack(
             query,
             point,
             self._plan.neighbors,
@@ -340,7 +345,7 @@ class Curator:
             charged.noise_multiplier,
             sensitivity,
             size,
-            largest=(self._plan.n_rows or MAX_ROWS) * query.bound,
+            largest=(self._plan.n_rows or self._most_rows) * query.bound,
             float_slack=slack,
         )
 
@@ -364,7 +369,7 @@ class Curator:
             query.name,
             (charged.name, charged.noise_multiplier, charged.sampling_rate),
             query.bound,
-            query.sensitivity(self.plan.neighbors),
+            self._rows_moved * query.sensitivity(self.plan.neighbors),
             scale.std,
             exact.size,
             fingerprint(point),

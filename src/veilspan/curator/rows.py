@@ -131,13 +131,15 @@ class Rows:
         """
         from veilspan.curator import mapped_rows
 
-        if isinstance(self._x, np.ndarray):
-            size = 8 * self.n_rows * n_features
-        else:  # a number and its place
-            size = 16 * (int(self._x.nnz) + self.n_rows)
-        if size > mapped_rows.KEPT_BYTES:
+        if self._size_with(n_features) > mapped_rows.KEPT_BYTES:
             return mapped_rows.MappedRows(self, row_map, n_features)
         return self.map_now(row_map)
+
+    def _size_with(self, n_features: int) -> float:
+        """Bytes of the table if it had so many columns; no end of them if it is not in memory."""
+        if isinstance(self._x, np.ndarray):
+            return 8 * self.n_rows * n_features
+        return 16 * (int(self._x.nnz) + self.n_rows)  # a number and its place
 
     def map_now(self, row_map: Callable[[Block], Block]) -> Rows:
         """Map all rows now, and return the mapped table as ordinary rows."""
@@ -181,17 +183,6 @@ def rows_of(table: Any, targets: Any = None) -> Any:
 
         return DaskRows(table, targets)
     return Rows(table, targets)
-
-
-def encoded_rows(x: Any, y: Any, present: Any) -> Any:
-    """Rows for a curator of numbers that a total map has made: their form needs no check."""
-    from veilspan.curator.dask.table import DaskTable
-
-    if isinstance(x, DaskTable):
-        from veilspan.curator.dask.rows import DaskRows
-
-        return DaskRows(x, y, present)
-    return Rows.checked_before(x, y, present)
 
 
 class _PairedRows(Rows):

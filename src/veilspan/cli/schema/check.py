@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from veilspan.cli.arguments.options import AsJson, SchemaPath, TableName
-from veilspan.cli.console import ERROR, note, print_json, say
+from veilspan.cli.console import ERROR, print_json, say
 
 if TYPE_CHECKING:
     from veilspan.tables.columns import Column
@@ -54,6 +54,7 @@ def check(
     try:
         found = load_schema(schema)
         found.check_confirmed()
+        found.check_people()
     except SchemaError as error:
         problems = error.problems
     beside: Sequence[Problem] = ()
@@ -71,11 +72,6 @@ def check(
         _tell(str(schema), problems, "" if found is None else repr(found).strip("<>"))
         if source is not None:
             _tell(source.label, beside, "Its columns are those of the schema; no cell was read")
-        if found is not None and found.unit.id is not None:
-            note(
-                f"several rows a {found.protects} (unit.id) are declared, and no fit supports them "
-                "yet."
-            )
     if problems or beside:
         raise typer.Exit(ERROR)
 

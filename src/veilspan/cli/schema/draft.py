@@ -219,6 +219,9 @@ def _write_unit() -> str:
     return (
         "[unit]\n"
         + _write_line(Line("protects", '"row"', 'who one row is: "patient", "customer"', False))
+        + _write_line(Line("id", '"..."', "column of ids, if one may have several rows"))
+        + _write_line(Line("max_rows", "8", "of one; more are not used"))
+        + _write_line(Line("combine", '"mean"', "how they become one: sum, first, last, none"))
         + _write_line(Line("neighbors", '"replace-one"', "or add-remove: a private number", False))
         + _write_line(Line("count", "5000", "public number of rows, if it is published"))
         + _write_line(Line("source", '"..."', "where the count is published"))

@@ -18,9 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 from veilspan._scales import check_scale
 from veilspan.curator.dask.table import DaskTable
 from veilspan.estimators.base import PrivateEstimator
+from veilspan.estimators.by_person import gather_own
 from veilspan.estimators.linear.feature_bounds import FeatureBounds
 from veilspan.estimators.linear.feature_scaling import FeatureScaling, prepare_with_ranges
 from veilspan.estimators.linear.parameters import LinearParameters
+from veilspan.estimators.people_plan import expected_rows
 from veilspan.estimators.schema_input import (
     SchemaTable,
     encode_own,
@@ -172,7 +174,7 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
         """What is minimised, from public facts."""
         expected = self.expected_rows
         if expected is None and self.schema is not None:
-            expected = self.schema.expected
+            expected = expected_rows(self.schema)
         if expected is not None:
             expected = check_count(expected, "expected_rows", 2**53)
         rows = n_rows if n_rows is not None else expected
@@ -228,7 +230,7 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
         return (str(self.schema.target.name),)
 
     def _own_scores_and_targets(
-        self, X: Any, y: Any, sample_weight: Any
+        self, X: Any, y: Any, sample_weight: Any, by_person: bool = False
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Scores of own rows, their encoded targets and weights; rows without a target left out."""
         if y is not None:
@@ -236,6 +238,8 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
                 "y comes from the schema's target column: pass the table alone, score(table)."
             )
         check_is_fitted(self)
+        if by_person:
+            X = gather_own(self, X, target=True)
         encoded = encode_own(self, X, target=True)
         known = encoded.present
         if not known.any():

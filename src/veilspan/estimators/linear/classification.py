@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from veilspan._scales import check_scale
+from veilspan.estimators.by_person import also_by_person
 from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.linear.base import own_penalty
 from veilspan.estimators.linear.classifier import LinearClassifier
@@ -70,11 +71,13 @@ class LogisticRegression(LinearClassifier):
     penalty: Any = field(default="l2", kw_only=False)
     l1_ratio: float = 0.5
 
+    @also_by_person
     @lazy_for_dask(lambda model: len(model.classes_))
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class, in the order of ``classes_``."""
         return np.exp(self.predict_log_proba(X))
 
+    @also_by_person
     @lazy_for_dask(lambda model: len(model.classes_))
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of the probabilities, exact where those round to 0."""

@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin
 
 from veilspan._scales import check_scale
 from veilspan.curator.dask.table import DaskTargets
+from veilspan.estimators.by_person import also_by_person
 from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.linear.base import LinearEstimator, strength_per_row
 from veilspan.estimators.schema_input import (
@@ -65,6 +66,7 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
         count = 1 if len(classes) == 2 else len(classes)
         return {"coef_": (count, n_features), "intercept_": (count,)}
 
+    @also_by_person
     @lazy_for_dask(lambda model: None if len(model.classes_) == 2 else len(model.classes_))
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of rows: one for each class, or one in all where there are two classes.
@@ -73,10 +75,14 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
             Any rows; nothing is spent.
+        by_person : bool
+            With a schema whose units have an ``id``: an answer for each person, as a
+            :class:`~veilspan.estimators.by_person.ByPerson`.
         """
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
+    @also_by_person
     @lazy_for_dask(lambda model: None, lambda model: model.classes_.dtype)
     def predict(self, X: Any) -> np.ndarray:
         """Most likely class of each row."""
@@ -93,7 +99,9 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
             return (scores[:, 0] > 0).astype(np.intp)
         return np.asarray(scores.argmax(axis=1))
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, by_person: bool = False
+    ) -> float:
         """Share of rows whose class is predicted; nothing is spent.
 
         Parameters
@@ -103,10 +111,13 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
             target column, and rows without one are left out.
         sample_weight : array-like of shape (n_samples,), optional
             How much each row counts.
+        by_person : bool
+            With a schema whose units have an ``id``: the share of people, by their combined rows
+            and targets.
         """
         refuse_lazy_score(X, y, sample_weight)
-        if self.schema is not None:
-            scores, numbers, weights = self._own_scores_and_targets(X, y, sample_weight)
+        if self.schema is not None or by_person:
+            scores, numbers, weights = self._own_scores_and_targets(X, y, sample_weight, by_person)
             right = self._numbers_of_scores(scores) == numbers.astype(np.intp)
             return float(np.average(right, weights=weights))
         return float(super().score(X, y, sample_weight))
