@@ -12,7 +12,7 @@ from tables.reference import encode_slowly, rows_of, same_bits
 from veilspan.tables.cell_rules import CellReader, read_cell
 from veilspan.tables.cells import encode_values
 from veilspan.tables.encoding import Encoder, encode_table
-from veilspan.tables.ratings_table import read_id
+from veilspan.tables.persons.person_ids import read_id
 from veilspan.tables.sources.csv_file import CsvFile
 from veilspan.tables.sources.open_table import as_source, open_table
 from veilspan.tables.sources.table_source import TableError
