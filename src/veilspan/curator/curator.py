@@ -195,6 +195,13 @@ class Curator:
         """The plan, or the part of it: which questions may be asked, with how much noise."""
         return self._plan
 
+    def planned(self, name: str) -> Event:
+        """The event of a name among those that are planned for a solver."""
+        for event in self._plan.events:
+            if event.name == name:
+                return event
+        raise ValueError(f"the plan has no event named {name!r}.")
+
     @property
     def is_sparse(self) -> bool:
         """Whether the table is stored sparse, which is part of its public form."""
