@@ -58,9 +58,7 @@ def slack(query, point, width, rows, moved, is_sparse):
     """What the query declares for a table of so many rows."""
     facts = query.public_facts("add-remove", width, point, sparse=is_sparse)
     roundoff, alike = facts.roundoff, moved == 1
-    return float_slack(
-        rows, query.bound, facts.block_rows, GROUP, roundoff=roundoff, alike=alike
-    )
+    return float_slack(rows, query.bound, facts.block_rows, GROUP, roundoff=roundoff, alike=alike)
 
 
 class Contract:

@@ -37,7 +37,6 @@ from veilspan.curator.rows import Block
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace
 
-
 BLOCK_BYTES = 4_000_000  # of working memory per block: small enough for the cache, see benchmarks/
 MOST_BLOCK_ROWS = 65_536
 

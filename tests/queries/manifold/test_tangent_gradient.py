@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curator.slack_of_sums import rounding_slack
 from geometry.cases import WITH_LOG, rng, tangent
 from privacy.affordable import budget_for
-from curator.slack_of_sums import rounding_slack
 from veilspan import Budget, FrechetLoss, LeadingSubspace, Loss, check_query, minimize
 from veilspan.audit.replay import replay
 from veilspan.curator.curator import Curator
