@@ -10,8 +10,7 @@ from scipy import sparse
 from contracts.rounding_cells import BIAS, HISTORY, ITEMS, RULE, rating_rows, systems
 from tables.hostile import NAMES, SCHEMA, layout_of, random_lines, usual_lines
 from veilspan.curator.memory import clip_weights
-from veilspan.curator.row_maps import row_dots, row_lengths
-from veilspan.curator.rows import LARGEST_VALUE, Block, _join_parts
+from veilspan.curator.rows import LARGEST_VALUE, Block, _join_parts, row_dots, row_lengths
 from veilspan.estimators.linear.classifier import _codes
 from veilspan.estimators.linear.feature_bounds import FeatureBounds
 from veilspan.estimators.linear.regression import _scaled
@@ -439,10 +438,10 @@ MAPS = {
             ("encoded", "encoding.Encoder.encode_batch", parse_block),
         )
     },
-    "row dots": Map("veilspan.curator.row_maps.row_dots", hard(7), lambda x: row_dots(x, x)),
-    "row lengths": Map("veilspan.curator.row_maps.row_lengths", hard(7), row_lengths),
-    **wide("veilspan.curator.row_maps.row_dots", lambda d: lambda x: row_dots(x, x)),
-    **wide("veilspan.curator.row_maps.row_lengths", lambda d: row_lengths),
+    "row dots": Map("veilspan.curator.rows.row_dots", hard(7), lambda x: row_dots(x, x)),
+    "row lengths": Map("veilspan.curator.rows.row_lengths", hard(7), row_lengths),
+    **wide("veilspan.curator.rows.row_dots", lambda d: lambda x: row_dots(x, x)),
+    **wide("veilspan.curator.rows.row_lengths", lambda d: row_lengths),
     "squared norms": Map(QUERIES + "moments.squared_norms", hard(7), squared_norms),
     "squared norms, sparse": Map(QUERIES + "moments.squared_norms", thin(hard(7)), squared_norms),
     "squared lengths": Map(None, hard(7), as_block(lambda block: block.squared_lengths)),

@@ -69,7 +69,6 @@ class GroupCurator(Curator):
         super().__init__(rows, plan, source, noise=noise)
         self._plan = seen
         self._rows_moved = rows_per_unit
-        self._most_rows = max(self._most_rows, plan.n_rows or 0)
 
     @property
     def mu_squared_left(self) -> float:

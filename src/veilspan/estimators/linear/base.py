@@ -57,7 +57,7 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
     written once; scikit-learn reads the signature that this makes.
     """
 
-    _solver_label: ClassVar[str] = " ({0.name})"
+    _solver_label: ClassVar[str] = " ({0.asked})"
     _needs_targets: ClassVar[bool] = True
     #: What ``validate_data`` is asked to accept as targets.
     _y_options: ClassVar[dict[str, Any]] = {}
@@ -144,9 +144,7 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
             solver = linear_solver(self.solver)
             if self.clip is not None:
                 solver = solver.with_clip(check_scale(self.clip, "clip"))
-        constant = 0.0
-        if self.fit_intercept:
-            constant = check_scale(self.intercept_scaling, "intercept_scaling")
+        constant = self.intercept_scaling if self.fit_intercept else None
         bounds = FeatureBounds(
             self.feature_range, self.row_norm, self.center, constant, self.bounds
         )
@@ -168,7 +166,8 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
             prepared = prepare_with_ranges(bounds, columns, budget, neighbors, prepare)
         problem = prepared.problem
         shown = {"loss": problem.loss.name, "penalty": problem.penalty.name, **prepared.decisions}
-        return replace(prepared, decisions=shown)
+        asked = prepared.asked or prepared.solver.name
+        return replace(prepared, decisions=shown, asked=asked)
 
     def _problem(self, budget: Budget, n_rows: int | None, columns: int) -> LinearProblem:
         """What is minimised, from public facts."""

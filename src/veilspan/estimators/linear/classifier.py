@@ -14,7 +14,7 @@ from veilspan._scales import check_scale
 from veilspan.curator.dask.table import DaskTargets
 from veilspan.estimators.by_person import also_by_person
 from veilspan.estimators.dask_input import lazy_for_dask
-from veilspan.estimators.linear.base import LinearEstimator, strength_per_row
+from veilspan.estimators.linear.base import LinearEstimator
 from veilspan.estimators.schema_input import (
     numbers_of_classes,
     refuse_said_twice,
@@ -23,7 +23,6 @@ from veilspan.estimators.schema_input import (
 from veilspan.estimators.validation import refuse_lazy_score
 from veilspan.losses.class_weights import ClassWeighted
 from veilspan.losses.linear import LinearLoss
-from veilspan.losses.penalties import L2, NoPenalty, Penalty
 
 GIVEN_LABELS = "the set of class labels is public, and that no other label occurs"
 SEEN_LABELS = "the set of class labels was read off y: right only if it is public knowledge"
@@ -193,13 +192,6 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
             return super()._rests_on()
         labels = SEEN_LABELS if self.classes is None else GIVEN_LABELS
         return (*super()._rests_on(), labels)
-
-    def _l2(self, rows: int | None) -> Penalty:
-        return NoPenalty() if self.C is None else L2(self._strength(self.C, rows))
-
-    def _strength(self, c: float, rows: int | None) -> float:
-        """Strength 1/C beside a sum of losses, as one beside their mean."""
-        return strength_per_row(1.0 / check_scale(c, "C"), rows, "C")
 
 
 def _seen_labels(y: Any) -> np.ndarray:
