@@ -33,29 +33,17 @@ FIRST_DAY = np.datetime64("2020-01-01")
 
 def write_schema(path: Path, n_people: int, *, people: bool) -> None:
     """The schema of the table: whose rows they are, or a row a person."""
+    from tables import mixed_columns
+
     source = 'source = "generated"\n'
-    wards = ", ".join(f'"{ward}"' for ward in WARDS)
     parts = ['veilspan_schema = 1\nname = "visits"\n']
     if people:
         parts.append(
             '[unit]\nprotects = "patient"\nid = "who"\nmax_rows = 8\ncombine = "mean"\n'
             f"count = {n_people}\n{source}"
         )
-        parts.append('[columns.who]\nrole = "id"\n')
-    else:
-        parts.append('[columns.who]\nrole = "ignore"\n')
-    parts += [
-        f'[columns.n{i}]\ntype = "number"\nrange = [0, 200]\n{source}' for i in range(NUMBERS)
-    ]
-    parts += [
-        f'[columns.k{i}]\ntype = "category"\ncategories = [{wards}]\nother = true\n{source}'
-        for i in range(LABELS)
-    ]
-    parts += [f'[columns.b{i}]\ntype = "boolean"\n{source}' for i in range(FLAGS)]
-    parts += [
-        f'[columns.d{i}]\ntype = "date"\nrange = [2020-01-01, 2025-12-31]\n{source}'
-        for i in range(DAYS)
-    ]
+    parts.append(f'[columns.who]\nrole = "{"id" if people else "ignore"}"\n')
+    parts.append(mixed_columns(NUMBERS, LABELS, FLAGS, DAYS))
     how = 'combine = "any"\n' if people else ""
     parts.append(
         '[columns.y]\nrole = "target"\ntype = "category"\ncategories = ["no", "yes"]\n'

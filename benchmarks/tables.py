@@ -38,24 +38,27 @@ OURS, STREAMED, PLAIN = "PCA by a schema", "encoded, summed, not kept", "plain"
 BARE, BARE_GRAM = "pyarrow", "pyarrow, Gram"
 
 
-def mixed_schema() -> Schema:
-    """Ten numbers, six categories, two booleans, two dates."""
+def mixed_columns(numbers: int, labels: int, flags: int, days: int) -> str:
+    """So many columns of each kind, in TOML: n0, n1, ..., k0, ..., b0, ..., d0, ..."""
     source = 'source = "generated"\n'
     wards = ", ".join(f'"{ward}"' for ward in WARDS)
-    parts = ['veilspan_schema = 1\nname = "mixed"\n']
-    parts += [
-        f'[columns.n{i}]\ntype = "number"\nrange = [0, 200]\n{source}' for i in range(NUMBERS)
-    ]
+    parts = [f'[columns.n{i}]\ntype = "number"\nrange = [0, 200]\n{source}' for i in range(numbers)]
     parts += [
         f'[columns.k{i}]\ntype = "category"\ncategories = [{wards}]\nother = true\n{source}'
-        for i in range(LABELS)
+        for i in range(labels)
     ]
-    parts += [f'[columns.b{i}]\ntype = "boolean"\n{source}' for i in range(FLAGS)]
+    parts += [f'[columns.b{i}]\ntype = "boolean"\n{source}' for i in range(flags)]
     parts += [
         f'[columns.d{i}]\ntype = "date"\nrange = [2020-01-01, 2025-12-31]\n{source}'
-        for i in range(DAYS)
+        for i in range(days)
     ]
-    return Schema.from_toml("".join(parts))
+    return "".join(parts)
+
+
+def mixed_schema() -> Schema:
+    """Ten numbers, six categories, two booleans, two dates."""
+    columns = mixed_columns(NUMBERS, LABELS, FLAGS, DAYS)
+    return Schema.from_toml('veilspan_schema = 1\nname = "mixed"\n' + columns)
 
 
 def write_mixed(path: Path, n: int) -> None:

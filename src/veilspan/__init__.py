@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         LoudNoiseWarning,
         NotPrivateWarning,
         PrivacyError,
+        TemporaryFolderError,
         WeakGuaranteeWarning,
         WithheldError,
     )
@@ -92,6 +93,7 @@ _HOME = {
     "BudgetExceededError": "privacy.errors",
     "NotPrivateWarning": "privacy.errors",
     "WeakGuaranteeWarning": "privacy.errors",
+    "TemporaryFolderError": "privacy.errors",
     "WithheldError": "privacy.errors",
     "Ledger": "ledger",
     "LoudNoiseWarning": "privacy.errors",
@@ -138,6 +140,7 @@ __all__ = [
     "SampledGaussianEvent",
     "Schema",
     "SchemaError",
+    "TemporaryFolderError",
     "WeakGuaranteeWarning",
     "WithheldError",
     "__version__",

@@ -454,3 +454,16 @@ def test_problems_as_json(place, tmp_path):
     said = json.loads(run(*words, expect=1).err)
     assert said["exit_code"] == 1
     assert [problem["place"] for problem in said["problems"]] == ["columns.age.range"]
+
+
+def test_a_temporary_folder_without_room_is_told_before_the_charge(files, tmp_path, monkeypatch):
+    """In one sentence, with what to do; nothing was charged and nothing is left behind."""
+    from veilspan.curator import row_store
+
+    monkeypatch.setattr(row_store, "KEPT_BYTES", 0)
+    monkeypatch.setenv("VEILSPAN_TEMP", str(tmp_path / "nowhere"))
+    table, schema = files
+    said = refused("fit", "pca", table, "--schema", schema, "--out", tmp_path / "r")
+    assert "nowhere" in said
+    assert "name another folder in the variable VEILSPAN_TEMP" in said
+    assert list(tmp_path.iterdir()) == []

@@ -157,12 +157,9 @@ class RowStore:
         return x, y, present
 
 
-def is_large(n_rows: int, width: int, *, with_targets: bool) -> bool:
-    """Whether rows of so many numbers are kept on a disk."""
-    return _size(n_rows, width, with_targets) > KEPT_BYTES
-
-
-def check_store(n_rows: int | None, width: int, *, with_targets: bool) -> None:
+def check_store(
+    n_rows: int | None, width: int, *, with_targets: bool, dtype: Any = np.float64
+) -> None:
     """Refuse, before anything is paid, rows that the temporary folder has no room for.
 
     Parameters
@@ -174,11 +171,12 @@ def check_store(n_rows: int | None, width: int, *, with_targets: bool) -> None:
         Columns of a row.
     with_targets : bool
         Whether every row has a target.
+    dtype : dtype
+        How numbers are kept.
     """
-    if n_rows is not None and is_large(n_rows, width, with_targets=with_targets):
+    if n_rows is None:
+        return
+    size = n_rows * bytes_of_row(row_forms(width, dtype, with_targets=with_targets))
+    if size > KEPT_BYTES:
         # Put into places, and then into pairs, rows stand there three times for a moment.
-        check_room(3 * _size(n_rows, width, with_targets))
-
-
-def _size(n_rows: int, width: int, with_targets: bool) -> int:
-    return n_rows * bytes_of_row(row_forms(width, np.float64, with_targets=with_targets))
+        check_room(3 * size)

@@ -26,7 +26,7 @@ import numpy as np
 
 from veilspan._progress import watch_rows
 from veilspan.curator.dask.table import is_lazy
-from veilspan.curator.row_store import RowStore
+from veilspan.curator.row_store import RowStore, check_store
 from veilspan.curator.silence import quiet
 from veilspan.estimators.schema_input import SchemaTable
 from veilspan.queries.profile.slots import EMPTY
@@ -36,6 +36,8 @@ from veilspan.tables.profiling.layout import Layout
 #: Rows of one person that are counted where the schema gives no ``max_rows``, chosen at random; and
 #: at most, since a unit holds all of them side by side. More would hardly move her shares.
 USUAL_ROWS, MOST_ROWS = 8, 16
+#: How units are kept: codes are small whole numbers, and of numbers seven digits are enough.
+KEPT_AS = np.float32
 #: Units that are added at once to fill up places.
 AT_ONCE = 16_384
 
@@ -82,6 +84,7 @@ class ProfileTable(SchemaTable):
             n_rows = source.count_rows()
         if n_rows is not None and n_rows < 2:
             raise ValueError("the table must have at least 2 rows.")
+        check_store(n_rows, slots_of(schema) * layout.width, with_targets=False, dtype=KEPT_AS)
         table = cls(schema, source, n_rows)
         table._encoder, table.shape = encoder, (n_rows, slots_of(schema) * layout.width)
         return table
@@ -94,12 +97,11 @@ class ProfileTable(SchemaTable):
         coins : Generator
             Secret, and independent of everything else: who is left out of too many.
         """
-        # Codes are small whole numbers, and of numbers seven digits are enough.
-        store = RowStore(self.shape[1], with_targets=False, dtype=np.float32)
+        store = RowStore(self.shape[1], with_targets=False, dtype=KEPT_AS)
         places = self.shape[0]
         with quiet():
             for units in self._units(coins):
-                store.add(units.astype(np.float32))
+                store.add(units.astype(KEPT_AS))
             #: How many units there are: as private as the table.
             self.found = store.n_rows
             if places is not None:
@@ -130,7 +132,7 @@ class ProfileTable(SchemaTable):
 
     def _fill_up(self, store: RowStore, places: int) -> None:
         """Add units of whom nothing is known until there is one for every place."""
-        blank = np.full(self.shape[1], EMPTY, dtype=np.float32)
+        blank = np.full(self.shape[1], EMPTY, dtype=KEPT_AS)
         blank[: self._encoder.width] = self._encoder.nothing_known()
         while store.n_rows < places:
             store.add(np.tile(blank, (min(AT_ONCE, places - store.n_rows), 1)))

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from veilspan._printable import printable
+from veilspan.curator.secret_file import temporary_folder
 from veilspan.tables.cell_rules import CellReader
 from veilspan.tables.cells import Cells
 from veilspan.tables.columns import Column, NumberColumn
@@ -186,7 +187,7 @@ class KeptStream:
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as this)
+        self._file = tempfile.TemporaryFile(dir=temporary_folder())  # noqa: SIM115
         shutil.copyfileobj(stream, self._file, ARROW_BLOCK)
         self.seek, self.read = self._file.seek, self._file.read
 
