@@ -18,7 +18,6 @@ from veilspan.curator.rows import rows_of
 from veilspan.curator.silence import Discretion, Silence
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
 from veilspan.estimators.people_plan import (
-    asked_events,
     has_people,
     open_people,
     prepare_people,
@@ -167,7 +166,8 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         if neighbors != "replace-one":
             known = None
         declared = self._schema_of_units()
-        people, group = has_people(declared), rows_per_unit(declared)
+        people = declared is not None and has_people(declared)
+        group = rows_per_unit(declared) if people else 1
         with np.errstate(all="ignore"):  # tails of losses underflow, whatever np.seterr says
             if people:
                 told = known if group == 1 else None  # how many slots are filled is private
@@ -179,7 +179,7 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
                 )
             else:
                 prepared = self._prepare(budget, neighbors, known, n_features)
-                events = asked_events(prepared)
+                events = prepared.all_events
             rows = prepared.problem.n_rows
             plan = Plan(
                 method=type(self).__name__ + self._solver_label.format(prepared),

@@ -95,7 +95,7 @@ def prepare_people(
         prepared = prepare(part)
         if group > 1:
             _refuse_samples(prepared, schema)
-        events = tuple(with_noise(e, e.noise_multiplier / group) for e in asked_events(prepared))
+        events = tuple(with_noise(e, e.noise_multiplier / group) for e in prepared.all_events)
         if fits_budget((*count, *events), budget, neighbors):
             return prepared, (*count, *events)
     raise ValueError(
@@ -103,14 +103,6 @@ def prepare_people(
         + (f"{group:,} rows a {schema.protects}: " if group > 1 else "this method: ")
         + "use a smaller max_rows, or a larger epsilon."
     )
-
-
-def asked_events(prepared: Prepared[Any, Any]) -> tuple[Event, ...]:
-    """Everything that stages and solver ask, those of the first stage first."""
-    events = prepared.events
-    for stage in reversed(prepared.stages):
-        events = (*stage.events, *events)
-    return events
 
 
 def _refuse_samples(prepared: Prepared[Any, Any], schema: Any) -> None:
@@ -121,7 +113,7 @@ def _refuse_samples(prepared: Prepared[Any, Any], schema: Any) -> None:
             'with combine = "none", noise_std and center="pairs" are not offered: leave them out, '
             f"or {way}"
         )
-    if any(not isinstance(event, GaussianEvent) for event in asked_events(prepared)):
+    if any(not isinstance(event, GaussianEvent) for event in prepared.all_events):
         raise ValueError(
             f'combine = "none" protects all rows of a {schema.protects} by noise on sums over all '
             f"rows; the solver {prepared.solver.name!r} samples rows or perturbs an objective, "
@@ -163,14 +155,14 @@ def open_people(
             neighbors=plan.neighbors,
             n_rows=None,
             n_features=plan.n_features,
-            events=asked_events(prepared),
+            events=prepared.all_events,
             adaptive=plan.adaptive,
         )
         curator = GroupCurator(rows, plan, source, noise=noise, rows_per_unit=group, seen=seen)
     if plan.neighbors == "replace-one":
         tell_when_far(*count_people(curator, found), schema)
     if group == 1:
-        return curator, curator.part(prepared.budget, asked_events(prepared))
+        return curator, curator.part(prepared.budget, prepared.all_events)
     return curator, curator
 
 

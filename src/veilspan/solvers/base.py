@@ -127,6 +127,14 @@ class Prepared(Generic[P, R]):
     asked: str | None = None
     warning: str | None = None
 
+    @property
+    def all_events(self) -> tuple[Event, ...]:
+        """Everything that stages and solver ask, those of the first stage first."""
+        events = self.events
+        for stage in reversed(self.stages):
+            events = (*stage.events, *events)
+        return events
+
     def run(self, curator: Curator) -> Outcome:
         """Pass the stages, then run the solver on what they leave."""
         maps: list[Any] = []
