@@ -97,7 +97,7 @@ class FeatureStage:
         if choice.mass:
             mass = ask_mass(curator, self.layout, self.cells)
             seen = see_numbers(self.layout, mass)
-        features = self._features(mass)
+        features = self._features(mass, seen)
         if self.first is None:
             return self._sized(features, seen)
         line = self._line(seen)
@@ -124,8 +124,12 @@ class FeatureStage:
         constant = self.intercept_scaling * length
         return TableLine(self.layout, math.hypot(length, constant), constant, center, spread)
 
-    def _features(self, mass: ColumnMass | None) -> TableFeatures:
+    def _features(self, mass: ColumnMass | None, seen: SeenNumbers | None) -> TableFeatures:
         choice, layout = self.choice, self.layout
+        center: Any = 0.5
+        spread: Any = 0.5
+        if seen is not None:
+            center, spread, _ = line_scales(layout, seen, LINE_ROOM)
         frequencies = phases = None
         if choice.fourier:
             coins = np.random.default_rng(FOURIER_SEED)
@@ -141,6 +145,8 @@ class FeatureStage:
             bins=choice.bins,
             bins_weight=choice.bins_weight,
             line_weight=choice.line_weight,
+            line_center=center,
+            line_spread=spread,
             mass=None if mass is None else mass.below,
             shown=None if mass is None else mass.shown,
             frequencies=frequencies,

@@ -36,7 +36,7 @@ NO_COEFFICIENTS = (
 )
 #: Caps of the slopes of least squares on residuals: 0.5, less from such noise on. A cap halves the
 #: noise and biases skewed residuals, which must not outlive the noise.
-CAPS = ((0.01, 0.3), (0.003, 0.4), (0.0, 0.5))
+CAPS = ((0.03, 0.2), (0.01, 0.3), (0.003, 0.4), (0.0, 0.5))
 
 
 class OneNumberAColumn:

@@ -3,9 +3,10 @@ r"""Rows of a table as bounded features of each column: waves, bins, random wave
 A table has g numbers and sets of categories (:class:`TableLayout`). Each becomes a group of
 features of length at most 1:
 
-* a number becomes K waves sqrt(1 - b) w_k cos(pi k F), w_k proportional to 1/k and of length 1 over
-  k = 1..K, and, where b > 0, sqrt(b) in one of B equal bins of its cell scale u (F and u are those
-  of :mod:`veilspan.queries.linear.column_scales`): |cos| <= 1, so (1 - b) + b = 1 is the most;
+* a number becomes K waves sqrt(1 - b - l) w_k cos(pi k F), w_k proportional to 1/k and of length 1
+  over k = 1..K; where l > 0 its own line, sqrt(l) times a number in [-1, 1]; and, where b > 0,
+  sqrt(b) in one of B equal bins of its cell scale u (F and u are those of
+  :mod:`veilspan.queries.linear.column_scales`): |cos| <= 1, so (1 - b - l) + l + b = 1 is the most;
 * a set of categories stays as it is, one 1 among zeros;
 * a missing number or category becomes zeros and the 1 that says so.
 
@@ -113,8 +114,9 @@ class TableFeatures:
         K; 0 without waves.
     bins, bins_weight : int, float
         B and b; 0 without bins. Without waves b is 1.
-    line_weight : float
-        Length^2 of the numbers' own lines beside the other features; 0 leaves them out.
+    line_weight, line_center, line_spread
+        Length^2 of the numbers' own lines beside the other features (0 leaves them out), and what
+        becomes of a line, as in :class:`TableLine`.
     mass, shown : array or None
         Released shares of rows (:func:`~veilspan.queries.linear.column_scales.places_of`); without
         them a number's place is its line.
@@ -131,6 +133,8 @@ class TableFeatures:
     bins: int = 0
     bins_weight: float = 0.0
     line_weight: float = 0.0
+    line_center: np.ndarray | float = 0.5
+    line_spread: np.ndarray | float = 0.5
     mass: np.ndarray | None = None
     shown: np.ndarray | None = None
     score_line: TableLine | None = None
@@ -198,7 +202,7 @@ class TableFeatures:
         """Lines, waves and bins of all numbers."""
         parts = []
         if self.line_weight > 0:
-            parts.append(np.sqrt(self.line_weight) * (2.0 * line - 1.0) * there)
+            parts.append(np.sqrt(self.line_weight) * self._own_line(line) * there)
         parts += self._waves_of(place, there)
         if self.bins:
             rows, numbers = line.shape
@@ -209,10 +213,13 @@ class TableFeatures:
             parts.append(bins)
         return parts
 
+    def _own_line(self, line: np.ndarray) -> np.ndarray:
+        return np.clip((line - self.line_center) / self.line_spread, -1.0, 1.0)
+
     def squares_of(self, line: np.ndarray, place: np.ndarray) -> np.ndarray:
         """Squared length of the features of each number that is not missing."""
         there = np.ones_like(line)
-        squares = self.line_weight * (2.0 * line - 1.0) ** 2 + self.bins_weight
+        squares = self.line_weight * self._own_line(line) ** 2 + self.bins_weight
         for wave in self._waves_of(place, there):
             squares = squares + wave**2
         return np.asarray(squares)
