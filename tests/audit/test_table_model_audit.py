@@ -16,9 +16,9 @@ from veilspan.estimators import base as every_base
 from veilspan.estimators.linear import base, feature_choice, feature_stage, table_model
 from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.column_scales import CellScale
-from veilspan.solvers.linear import column_mass, rest_width
-from veilspan.solvers.linear.column_mass import ColumnMass
 from veilspan.solvers.linear.gradient_descent import GradientDescent
+from veilspan.solvers.linear.tables import column_mass, rest_width
+from veilspan.solvers.linear.tables.column_mass import ColumnMass
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPrivateWarning"),

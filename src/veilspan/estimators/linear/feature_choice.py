@@ -175,7 +175,7 @@ def choose_features(
 
 
 def _noise(choice: FeatureChoice, layout: TableLayout, n_scores: int, strength: float) -> float:
-    """nu of the last fit; where a first one takes targets from it, by what that leaves."""
+    """Noise nu of the last fit; where a first one takes targets from it, by what that leaves."""
     part = math.sqrt(choice.rest_share) if choice.width_share else 1.0
     return 2.0 * math.sqrt((choice.width(layout, n_scores) + 1) * n_scores) / (strength * part)
 
@@ -189,7 +189,7 @@ def _describe(choice: FeatureChoice, strength: float) -> str:
 
 
 def _strength(n_rows: int | None, budget: Budget, neighbors: Neighbors) -> float | None:
-    """q, or None where no number of rows may be used."""
+    """Strength q, or None where no number of rows may be used."""
     if not budget.is_private:
         return math.inf
     if n_rows is None:

@@ -28,7 +28,7 @@ from veilspan.queries.linear.learned_features import LearnedFeatures
 from veilspan.queries.linear.table_layout import TableLayout, layout_of_ranges, layout_of_schema
 from veilspan.solvers.linear.auto import AutoLinear
 from veilspan.solvers.linear.base import LinearPrepared
-from veilspan.solvers.linear.column_mass import count_cells
+from veilspan.solvers.linear.tables.column_mass import count_cells
 
 NO_COEFFICIENTS = (
     "{0} does not exist: the model learned a curve of each column, not one number. shapes_ tells "

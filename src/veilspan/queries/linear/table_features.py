@@ -68,7 +68,7 @@ class TableLine:
 
     @property
     def width(self) -> int:
-        """Columns after the map."""
+        """How many columns there are after the map."""
         return self.layout.n_numbers + self.layout.n_flags + (self.intercept > 0)
 
     @row_map
@@ -149,12 +149,12 @@ class TableFeatures:
 
     @property
     def n_scores(self) -> int:
-        """Scores of the earlier fit."""
+        """How many scores the earlier fit has."""
         return 0 if self.score_theta is None else len(np.atleast_2d(self.score_theta.T))
 
     @property
     def width(self) -> int:
-        """Columns after the map."""
+        """How many columns there are after the map."""
         layout, random = self.layout, 0 if self.phases is None else len(self.phases)
         each = self.waves + self.bins + (self.line_weight > 0)
         own = layout.n_numbers * each + layout.n_flags
@@ -225,7 +225,7 @@ class TableFeatures:
         return np.asarray(squares)
 
     def _waves_of(self, place: np.ndarray, there: np.ndarray) -> list[np.ndarray]:
-        """cos(k a) of a = pi F by cos(k a) = 2 cos(a) cos((k - 1) a) - cos((k - 2) a)."""
+        """Waves cos(k a) of a = pi F by cos(k a) = 2 cos(a) cos((k - 1) a) - cos((k - 2) a)."""
         if not self.waves:
             return []
         weights = wave_weights(self.waves, 1.0 - self.bins_weight - self.line_weight)
@@ -261,59 +261,3 @@ def into_ball(parts: list[np.ndarray], row_norm: float, intercept: float) -> np.
     rows = np.hstack(parts)
     rows *= (1.0 / np.maximum(np.sqrt(row_dots(rows, rows)), row_norm))[:, None]
     return rows
-
-
-@dataclass(frozen=True, eq=False)
-class ResidualFeatures:
-    """Features of rows, and what an earlier fit leaves of their targets.
-
-    A target t in [-1, 1] becomes clip((t - p) / w, -1, 1), p = clip(<line, theta>, -1, 1) being the
-    earlier fit's prediction and w a released width. Both are functions of the one row.
-
-    Parameters
-    ----------
-    features : TableFeatures
-        What becomes of the features.
-    line, theta : TableLine, array of shape (p,)
-        The earlier fit.
-    width_of_rest : float
-        w.
-    """
-
-    features: TableFeatures
-    line: TableLine
-    theta: np.ndarray
-    width_of_rest: float
-
-    kept_bytes = KEPT_BYTES
-
-    @property
-    def width(self) -> int:
-        """Columns after the map."""
-        return self.features.width
-
-    @row_map
-    def __call__(self, block: Block) -> Block:
-        """Features, and targets less what was predicted."""
-        x = block.dense()
-        rest = block.y - first_predictions(self.line, self.theta, x)
-        return Block(self.features.rows_of(x), np.clip(rest / self.width_of_rest, -1.0, 1.0))
-
-
-@dataclass(frozen=True, eq=False)
-class RestColumn:
-    """What an earlier fit leaves of each target, as the only column of a table."""
-
-    line: TableLine
-    theta: np.ndarray
-
-    @row_map
-    def __call__(self, block: Block) -> Block:
-        """t - p of each row; p as in :class:`ResidualFeatures`."""
-        rest = block.y - first_predictions(self.line, self.theta, block.dense())
-        return Block(np.ascontiguousarray(rest[:, None]), block.y)
-
-
-def first_predictions(line: TableLine, theta: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Predictions of an earlier fit to targets in [-1, 1], kept to these."""
-    return np.clip(line.scores(x, theta)[:, 0], -1.0, 1.0)

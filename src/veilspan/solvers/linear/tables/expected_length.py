@@ -1,6 +1,6 @@
 """How long the features of a row are, and where its numbers lie, by the released mass.
 
-Post-processing of :class:`~veilspan.solvers.linear.column_mass.ColumnMass`: no row, no charge.
+Post-processing of a released :class:`~veilspan.solvers.linear.tables.column_mass.ColumnMass`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from veilspan.queries.linear.column_scales import cell_scale_of, places_of
 from veilspan.queries.linear.table_features import TableFeatures
 from veilspan.queries.linear.table_layout import TableLayout
-from veilspan.solvers.linear.column_mass import ColumnMass
+from veilspan.solvers.linear.tables.column_mass import ColumnMass
 
 #: Places of a number's range at which its features are looked at.
 GRID = 1025
