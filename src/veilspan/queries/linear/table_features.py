@@ -73,7 +73,7 @@ class TableLine:
 
     @row_map
     def __call__(self, block: Block) -> Block:
-        """Straight rows; targets stay."""
+        """Straight rows in the unit ball; targets stay."""
         return Block(self.rows_of(block.dense()), block.y)
 
     def rows_of(self, x: np.ndarray) -> np.ndarray:
