@@ -8,7 +8,6 @@ on, are kept apart from ``fresh`` ones.
 import math
 import warnings
 
-
 from veilspan import LinearRegression, LogisticRegression
 
 from ..environments import PeerUnavailable
@@ -190,5 +189,3 @@ def run(job):
             for k, c in cells.items()
         ],
     )  # fmt: skip
-
-

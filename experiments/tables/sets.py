@@ -140,7 +140,18 @@ def census(folder, target="c41"):
 
 @cache
 def read_covertype(folder):
-    names = "elevation aspect slope water_h water_v roads shade_9 shade_12 shade_15 fire".split()
+    names = [
+        "elevation",
+        "aspect",
+        "slope",
+        "water_h",
+        "water_v",
+        "roads",
+        "shade_9",
+        "shade_12",
+        "shade_15",
+        "fire",
+    ]
     with np.load(folder / "covertype" / "covtype.npz") as found:
         numbers = found["X10"].astype(float)
         flags = np.unpackbits(found["Xbin"], axis=1)[:, :44]

@@ -187,7 +187,7 @@ PARTS = {
     "features/layout": "queries.linear.table_layout.TableLayout",
     "features/learned": "queries.linear.learned_features.LearnedFeatures",
     "features/line": "queries.linear.table_features.TableLine",
-    "features/residual": "queries.linear.table_features.ResidualFeatures",
+    "features/residual": "queries.linear.residual_features.ResidualFeatures",
     "features/table": "queries.linear.table_features.TableFeatures",
     "loss/class-weighted": "losses.class_weights.ClassWeighted",
     "loss/huber": "losses.linear.Huber",

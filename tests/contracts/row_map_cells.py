@@ -35,14 +35,10 @@ from veilspan.queries.completion.rating_rows import RatingRule
 from veilspan.queries.completion.residual_moment import ResidualMoment
 from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.column_scales import CellScale
+from veilspan.queries.linear.residual_features import ResidualFeatures, RestColumn
 from veilspan.queries.linear.row_scaling import RowScaling
 from veilspan.queries.linear.slope_gradient import targets, unit_factors
-from veilspan.queries.linear.table_features import (
-    ResidualFeatures,
-    RestColumn,
-    TableFeatures,
-    TableLine,
-)
+from veilspan.queries.linear.table_features import TableFeatures, TableLine
 from veilspan.queries.linear.table_layout import layout_of_schema
 from veilspan.queries.moments import squared_norms
 from veilspan.queries.profile.cell_counts import CellCounts
@@ -416,9 +412,9 @@ def feature_cells():
         "table features": (FEATURES + "TableFeatures.__call__", encoded_rows,
                            as_block(FEATURES_MADE)),
         "residual features": (
-            FEATURES + "ResidualFeatures.__call__", numbered,
+            QUERIES + "linear.residual_features.ResidualFeatures.__call__", numbered,
             as_block(ResidualFeatures(FEATURES_MADE, LINE_MADE, FIRST_THETA, 0.3))),
-        "rest column": (FEATURES + "RestColumn.__call__", numbered,
+        "rest column": (QUERIES + "linear.residual_features.RestColumn.__call__", numbered,
                         as_block(RestColumn(LINE_MADE, FIRST_THETA))),
     }  # fmt: skip
     for name, (marked, rows, apply) in maps.items():

@@ -186,8 +186,8 @@ def _find_differences(one: Any, two: Any, where: str) -> list[str]:
         return [d for key in one for d in _find_differences(one[key], two[key], f"{where}.{key}")]
     if is_dataclass(one) and type(one) is type(two):  # maps of rows: repr rounds their arrays
         names = [part.name for part in fields(one)]
-        sides = ({name: getattr(side, name) for name in names} for side in (one, two))
-        return _find_differences(*sides, where)
+        first, second = ({name: getattr(side, name) for name in names} for side in (one, two))
+        return _find_differences(first, second, where)
     if isinstance(one, (list, tuple)) and isinstance(two, (list, tuple)):
         if len(one) != len(two):
             return [f"{where} has another length in the two runs."]

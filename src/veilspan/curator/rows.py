@@ -149,7 +149,9 @@ class Rows:
 
     def map_now(self, row_map: Callable[[Block], Block]) -> Rows:
         """Map all rows now, and return the mapped table as ordinary rows."""
-        parts, targets, kept = [], [], True
+        parts: list[Any] = []
+        targets: list[Any] = []
+        kept = True
         for block in self.blocks(MAPPED_AT_ONCE):
             mapped = row_map(block)
             parts.append(mapped.x)

@@ -1,5 +1,6 @@
 import math
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from veilspan.datasets import make_ward
 from veilspan.estimators.linear.feature_choice import FeatureChoice, choose_features
 from veilspan.estimators.linear.regression import ElasticNet, HuberRegressor, Lasso, Ridge
 from veilspan.privacy.accounting import epsilon_spent
-from veilspan.queries.linear.table_layout import layout_of_ranges
+from veilspan.queries.linear.table_layout import layout_of_ranges, layout_of_schema
 
 WARD = make_ward(600)
 N = 4000
@@ -39,9 +40,7 @@ def test_curves_learn_what_lines_cannot(kind):
 def test_random_waves_learn_products():
     """Without noise; no sum of curves says anything about a product of signs."""
     product = ROWS[:, 0] * ROWS[:, 1] > 0
-    model = LogisticRegression(
-        feature_range=(-1, 1), features="fourier", epsilon=math.inf, C=1e4
-    )
+    model = LogisticRegression(feature_range=(-1, 1), features="fourier", epsilon=math.inf, C=1e4)
     assert model.fit(ROWS, product).score(ROWS, product) > 0.9
     straight = model.set_params(features="waves").fit(ROWS, product)
     assert straight.score(ROWS, product) < 0.7
@@ -139,7 +138,7 @@ def test_a_release_says_the_same_after_loading(kind, tmp_path):
 
 @quiet
 def test_predictions_of_numbers_stay_in_their_range():
-    model = LinearRegression(**PLAIN, target_range=(-1, 1), features="auto", epsilon=0.1)
+    model = LinearRegression(**PLAIN, target_range=(-1, 1), features="auto", epsilon=1.0)
     told = model.fit(ROWS, CURVE).predict(1e6 * ROWS)
     assert told.min() >= -1
     assert told.max() <= 1
@@ -164,6 +163,17 @@ def test_more_rows_buy_more_curves():
     assert sizes[-1].fourier
     # Half of the noise of add-remove is worth twice the rows.
     assert chosen(5_000, neighbors="add-remove") == chosen(10_000)
+
+
+def test_numbers_stay_linear_where_noise_would_win():
+    assert chosen(500, epsilon=0.1, squared=True).kind == "linear"
+    assert chosen(50_000, epsilon=0.1, squared=True).first_share > 0
+    assert chosen(500, epsilon=0.1).kind == "curves"  # classes lose nothing
+    schema = layout_of_schema(WARD.schema)  # most columns are categories
+    few = replace(schema, numbers=schema.numbers[:1])
+    together = chosen(2_000, epsilon=0.3, squared=True, layout=few)
+    assert together.first_share == together.width_share == 0
+    assert together.line_weight > 0
 
 
 def test_shares_add_up():

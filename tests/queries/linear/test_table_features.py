@@ -7,13 +7,8 @@ from veilspan import Schema
 from veilspan.curator.rows import Block, Rows
 from veilspan.queries.linear.column_scales import CellScale, cell_scale_of, line_of, places_of
 from veilspan.queries.linear.learned_features import LearnedFeatures
-from veilspan.queries.linear.table_features import (
-    ResidualFeatures,
-    RestColumn,
-    TableFeatures,
-    TableLine,
-    wave_weights,
-)
+from veilspan.queries.linear.residual_features import ResidualFeatures, RestColumn
+from veilspan.queries.linear.table_features import TableFeatures, TableLine, wave_weights
 from veilspan.queries.linear.table_layout import layout_of_ranges, layout_of_schema
 
 SCHEMA = Schema.from_toml("""

@@ -4,10 +4,11 @@ All of it shares one plan and one meter. Every event, its noise and the solver t
 fixed by public numbers before a row is read (:mod:`veilspan.estimators.linear.feature_choice`);
 answers enter the maps of rows, and targets, alone:
 
-1. *Cells*: where the numbers of each column lie (:mod:`veilspan.solvers.linear.column_mass`).
+1. *Cells*: where the numbers of each column lie
+   (:mod:`veilspan.solvers.linear.tables.column_mass`).
 2. *First fit*: a straight one. Of classes its score becomes a feature; of numbers it is what the
    last fit need not learn any more.
-3. *Width* (numbers): how wide what it leaves is (:mod:`veilspan.solvers.linear.rest_width`).
+3. *Width* (numbers): how wide what it leaves is (:mod:`veilspan.solvers.linear.tables.rest_width`).
 4. The model's own solver learns from the features, on targets, or on what the first fit left.
 
 Each step maps the encoded rows themselves, by a map of one row, so that what is proved for one
@@ -25,28 +26,24 @@ import numpy as np
 from veilspan.curator.curator import Curator
 from veilspan.estimators.linear.feature_choice import (
     FLAG_TURN,
-    NUMBER_TURN,
     FOURIER_WEIGHT,
+    NUMBER_TURN,
     SCORE_WEIGHT,
     FeatureChoice,
 )
 from veilspan.privacy.events import Event, GaussianEvent
-from veilspan.queries.linear.table_features import (
-    ResidualFeatures,
-    RestColumn,
-    TableFeatures,
-    TableLine,
-)
+from veilspan.queries.linear.residual_features import ResidualFeatures, RestColumn
+from veilspan.queries.linear.table_features import TableFeatures, TableLine
 from veilspan.queries.linear.table_layout import TableLayout
 from veilspan.solvers.linear.base import LinearPrepared
-from veilspan.solvers.linear.column_mass import CELLS, ColumnMass, ask_mass
-from veilspan.solvers.linear.expected_length import (
+from veilspan.solvers.linear.tables.column_mass import CELLS, ColumnMass, ask_mass
+from veilspan.solvers.linear.tables.expected_length import (
     SeenNumbers,
     line_scales,
     mean_squares,
     see_numbers,
 )
-from veilspan.solvers.linear.rest_width import WIDTH, ask_width
+from veilspan.solvers.linear.tables.rest_width import WIDTH, ask_width
 
 #: What the names of the first fit's events end with in the plan.
 FIRST = " of the first fit"
@@ -97,7 +94,7 @@ class FeatureStage:
         if choice.mass:
             mass = ask_mass(curator, self.layout, self.cells)
             seen = see_numbers(self.layout, mass)
-        features = self._features(mass)
+        features = self._features(mass, seen)
         if self.first is None:
             return self._sized(features, seen)
         line = self._line(seen)
@@ -124,8 +121,12 @@ class FeatureStage:
         constant = self.intercept_scaling * length
         return TableLine(self.layout, math.hypot(length, constant), constant, center, spread)
 
-    def _features(self, mass: ColumnMass | None) -> TableFeatures:
+    def _features(self, mass: ColumnMass | None, seen: SeenNumbers | None) -> TableFeatures:
         choice, layout = self.choice, self.layout
+        center: Any = 0.5
+        spread: Any = 0.5
+        if seen is not None:
+            center, spread, _ = line_scales(layout, seen, LINE_ROOM)
         frequencies = phases = None
         if choice.fourier:
             coins = np.random.default_rng(FOURIER_SEED)
@@ -141,6 +142,8 @@ class FeatureStage:
             bins=choice.bins,
             bins_weight=choice.bins_weight,
             line_weight=choice.line_weight,
+            line_center=center,
+            line_spread=spread,
             mass=None if mass is None else mass.below,
             shown=None if mass is None else mass.shown,
             frequencies=frequencies,

@@ -28,7 +28,7 @@ from veilspan.queries.linear.learned_features import LearnedFeatures
 from veilspan.queries.linear.table_layout import TableLayout, layout_of_ranges, layout_of_schema
 from veilspan.solvers.linear.auto import AutoLinear
 from veilspan.solvers.linear.base import LinearPrepared
-from veilspan.solvers.linear.column_mass import count_cells
+from veilspan.solvers.linear.tables.column_mass import count_cells
 
 NO_COEFFICIENTS = (
     "{0} does not exist: the model learned a curve of each column, not one number. shapes_ tells "
@@ -36,7 +36,7 @@ NO_COEFFICIENTS = (
 )
 #: Caps of the slopes of least squares on residuals: 0.5, less from such noise on. A cap halves the
 #: noise and biases skewed residuals, which must not outlive the noise.
-CAPS = ((0.01, 0.3), (0.003, 0.4), (0.0, 0.5))
+CAPS = ((0.03, 0.2), (0.01, 0.3), (0.003, 0.4), (0.0, 0.5))
 
 
 class OneNumberAColumn:

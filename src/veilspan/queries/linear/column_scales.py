@@ -30,14 +30,14 @@ MISSING_CELL = 2.0
 
 
 def line_of(layout: TableLayout, x: np.ndarray) -> np.ndarray:
-    """t: numbers of encoded rows as parts of their ranges."""
+    """Line t: numbers of encoded rows as parts of their ranges."""
     width = np.where(layout.high > layout.low, layout.high - layout.low, 1.0)
     clipped = np.clip(x[:, layout.numbers], layout.low, layout.high)
     return np.ascontiguousarray((clipped - layout.low) / width)
 
 
 def cell_scale_of(layout: TableLayout, line: np.ndarray) -> np.ndarray:
-    """u: the mean of the line and of a signed log scale, where the latter means something."""
+    """Cell scale u: the mean of the line and, where it means something, of a signed log scale."""
     bent = ~np.isnan(layout.zero)
     zero = np.where(bent, layout.zero, 0.0)
 
@@ -76,7 +76,7 @@ class CellScale:
 
     @row_map
     def __call__(self, block: Block) -> Block:
-        """u of each number, 2 where it is missing; targets stay."""
+        """Scale u of each number, 2 where it is missing; targets stay."""
         x = block.dense()
         u = cell_scale_of(self.layout, line_of(self.layout, x))
         gone = present_of(x, self.layout.number_missing) < 0.5
@@ -84,7 +84,7 @@ class CellScale:
 
 
 def places_of(line: np.ndarray, u: np.ndarray, mass: np.ndarray, shown: np.ndarray) -> np.ndarray:
-    """F: the mean of the line and of the released share of rows below.
+    """Place F: the mean of the line and of the released share of rows below.
 
     Parameters
     ----------

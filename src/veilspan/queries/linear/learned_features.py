@@ -7,12 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from veilspan.queries.linear.table_features import (
-    ResidualFeatures,
-    TableFeatures,
-    TableLine,
-    first_predictions,
-)
+from veilspan.queries.linear.residual_features import ResidualFeatures, first_predictions
+from veilspan.queries.linear.table_features import TableFeatures, TableLine
 from veilspan.queries.linear.table_layout import TableLayout
 
 #: Numbers that are mapped in one go when rows are scored.
@@ -50,7 +46,7 @@ class LearnedFeatures:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the table's columns."""
+        """Names of the columns of the table."""
         return self.layout.columns
 
     @property

@@ -3,9 +3,10 @@ r"""Rows of a table as bounded features of each column: waves, bins, random wave
 A table has g numbers and sets of categories (:class:`TableLayout`). Each becomes a group of
 features of length at most 1:
 
-* a number becomes K waves sqrt(1 - b) w_k cos(pi k F), w_k proportional to 1/k and of length 1 over
-  k = 1..K, and, where b > 0, sqrt(b) in one of B equal bins of its cell scale u (F and u are those
-  of :mod:`veilspan.queries.linear.column_scales`): |cos| <= 1, so (1 - b) + b = 1 is the most;
+* a number becomes K waves sqrt(1 - b - l) w_k cos(pi k F), w_k proportional to 1/k and of length 1
+  over k = 1..K; where l > 0 its own line, sqrt(l) times a number in [-1, 1]; and, where b > 0,
+  sqrt(b) in one of B equal bins of its cell scale u (F and u are those of
+  :mod:`veilspan.queries.linear.column_scales`): |cos| <= 1, so (1 - b - l) + l + b = 1 is the most;
 * a set of categories stays as it is, one 1 among zeros;
 * a missing number or category becomes zeros and the 1 that says so.
 
@@ -67,12 +68,12 @@ class TableLine:
 
     @property
     def width(self) -> int:
-        """Columns after the map."""
+        """How many columns there are after the map."""
         return self.layout.n_numbers + self.layout.n_flags + (self.intercept > 0)
 
     @row_map
     def __call__(self, block: Block) -> Block:
-        """Straight rows; targets stay."""
+        """Straight rows in the unit ball; targets stay."""
         return Block(self.rows_of(block.dense()), block.y)
 
     def rows_of(self, x: np.ndarray) -> np.ndarray:
@@ -113,8 +114,9 @@ class TableFeatures:
         K; 0 without waves.
     bins, bins_weight : int, float
         B and b; 0 without bins. Without waves b is 1.
-    line_weight : float
-        Length^2 of the numbers' own lines beside the other features; 0 leaves them out.
+    line_weight, line_center, line_spread
+        Length^2 of the numbers' own lines beside the other features (0 leaves them out), and what
+        becomes of a line, as in :class:`TableLine`.
     mass, shown : array or None
         Released shares of rows (:func:`~veilspan.queries.linear.column_scales.places_of`); without
         them a number's place is its line.
@@ -131,6 +133,8 @@ class TableFeatures:
     bins: int = 0
     bins_weight: float = 0.0
     line_weight: float = 0.0
+    line_center: np.ndarray | float = 0.5
+    line_spread: np.ndarray | float = 0.5
     mass: np.ndarray | None = None
     shown: np.ndarray | None = None
     score_line: TableLine | None = None
@@ -145,12 +149,12 @@ class TableFeatures:
 
     @property
     def n_scores(self) -> int:
-        """Scores of the earlier fit."""
+        """How many scores the earlier fit has."""
         return 0 if self.score_theta is None else len(np.atleast_2d(self.score_theta.T))
 
     @property
     def width(self) -> int:
-        """Columns after the map."""
+        """How many columns there are after the map."""
         layout, random = self.layout, 0 if self.phases is None else len(self.phases)
         each = self.waves + self.bins + (self.line_weight > 0)
         own = layout.n_numbers * each + layout.n_flags
@@ -198,7 +202,7 @@ class TableFeatures:
         """Lines, waves and bins of all numbers."""
         parts = []
         if self.line_weight > 0:
-            parts.append(np.sqrt(self.line_weight) * (2.0 * line - 1.0) * there)
+            parts.append(np.sqrt(self.line_weight) * self._own_line(line) * there)
         parts += self._waves_of(place, there)
         if self.bins:
             rows, numbers = line.shape
@@ -209,16 +213,19 @@ class TableFeatures:
             parts.append(bins)
         return parts
 
+    def _own_line(self, line: np.ndarray) -> np.ndarray:
+        return np.clip((line - self.line_center) / self.line_spread, -1.0, 1.0)
+
     def squares_of(self, line: np.ndarray, place: np.ndarray) -> np.ndarray:
         """Squared length of the features of each number that is not missing."""
         there = np.ones_like(line)
-        squares = self.line_weight * (2.0 * line - 1.0) ** 2 + self.bins_weight
+        squares = self.line_weight * self._own_line(line) ** 2 + self.bins_weight
         for wave in self._waves_of(place, there):
             squares = squares + wave**2
         return np.asarray(squares)
 
     def _waves_of(self, place: np.ndarray, there: np.ndarray) -> list[np.ndarray]:
-        """cos(k a) of a = pi F by cos(k a) = 2 cos(a) cos((k - 1) a) - cos((k - 2) a)."""
+        """Waves cos(k a) of a = pi F by cos(k a) = 2 cos(a) cos((k - 1) a) - cos((k - 2) a)."""
         if not self.waves:
             return []
         weights = wave_weights(self.waves, 1.0 - self.bins_weight - self.line_weight)
@@ -254,59 +261,3 @@ def into_ball(parts: list[np.ndarray], row_norm: float, intercept: float) -> np.
     rows = np.hstack(parts)
     rows *= (1.0 / np.maximum(np.sqrt(row_dots(rows, rows)), row_norm))[:, None]
     return rows
-
-
-@dataclass(frozen=True, eq=False)
-class ResidualFeatures:
-    """Features of rows, and what an earlier fit leaves of their targets.
-
-    A target t in [-1, 1] becomes clip((t - p) / w, -1, 1), p = clip(<line, theta>, -1, 1) being the
-    earlier fit's prediction and w a released width. Both are functions of the one row.
-
-    Parameters
-    ----------
-    features : TableFeatures
-        What becomes of the features.
-    line, theta : TableLine, array of shape (p,)
-        The earlier fit.
-    width_of_rest : float
-        w.
-    """
-
-    features: TableFeatures
-    line: TableLine
-    theta: np.ndarray
-    width_of_rest: float
-
-    kept_bytes = KEPT_BYTES
-
-    @property
-    def width(self) -> int:
-        """Columns after the map."""
-        return self.features.width
-
-    @row_map
-    def __call__(self, block: Block) -> Block:
-        """Features, and targets less what was predicted."""
-        x = block.dense()
-        rest = block.y - first_predictions(self.line, self.theta, x)
-        return Block(self.features.rows_of(x), np.clip(rest / self.width_of_rest, -1.0, 1.0))
-
-
-@dataclass(frozen=True, eq=False)
-class RestColumn:
-    """What an earlier fit leaves of each target, as the only column of a table."""
-
-    line: TableLine
-    theta: np.ndarray
-
-    @row_map
-    def __call__(self, block: Block) -> Block:
-        """t - p of each row; p as in :class:`ResidualFeatures`."""
-        rest = block.y - first_predictions(self.line, self.theta, block.dense())
-        return Block(np.ascontiguousarray(rest[:, None]), block.y)
-
-
-def first_predictions(line: TableLine, theta: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Predictions of an earlier fit to targets in [-1, 1], kept to these."""
-    return np.clip(line.scores(x, theta)[:, 0], -1.0, 1.0)

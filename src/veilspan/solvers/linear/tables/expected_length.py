@@ -1,6 +1,6 @@
 """How long the features of a row are, and where its numbers lie, by the released mass.
 
-Post-processing of :class:`~veilspan.solvers.linear.column_mass.ColumnMass`: no row, no charge.
+Post-processing of a released :class:`~veilspan.solvers.linear.tables.column_mass.ColumnMass`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from veilspan.queries.linear.column_scales import cell_scale_of, places_of
 from veilspan.queries.linear.table_features import TableFeatures
 from veilspan.queries.linear.table_layout import TableLayout
-from veilspan.solvers.linear.column_mass import ColumnMass
+from veilspan.solvers.linear.tables.column_mass import ColumnMass
 
 #: Places of a number's range at which its features are looked at.
 GRID = 1025
@@ -70,9 +70,7 @@ def line_scales(
     return center, spread, _with_room(layout, seen, squares, room)
 
 
-def _with_room(
-    layout: TableLayout, seen: SeenNumbers, squares: np.ndarray, room: float
-) -> float:
+def _with_room(layout: TableLayout, seen: SeenNumbers, squares: np.ndarray, room: float) -> float:
     mean = np.sum(seen.weights * squares, axis=0)
     told = np.where(seen.shown, np.minimum(room * mean, 1.0), 1.0)
     return float(layout.groups - layout.n_numbers + told.sum())

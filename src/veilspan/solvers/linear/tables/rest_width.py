@@ -1,8 +1,10 @@
 r"""How wide the residuals of a first fit are: one noisy histogram, walked in from both ends.
 
 Targets lie in [-1, 1] and so do predictions; what is left is counted in 32 equal cells of [-1, 1],
-what lies beyond in the outermost. A row has one vote: sensitivity 1 under add-remove and sqrt(2)
-under replace-one (:class:`~veilspan.queries.linear.column_histograms.ColumnHistograms`, one column).
+what lies beyond in the outermost
+(:class:`~veilspan.queries.linear.column_histograms.ColumnHistograms` of one column). A row has one
+vote: sensitivity 1 under add-remove and sqrt(2) under replace-one.
+
 The width is what lies between the cells at which the counts from either end reach 5 % of the rows,
 or twice the noise of the sum of eight cells where that is more: post-processing.
 """
@@ -15,7 +17,7 @@ import numpy as np
 
 from veilspan.curator.curator import Curator
 from veilspan.queries.linear.column_histograms import ColumnHistograms
-from veilspan.queries.linear.table_features import RestColumn
+from veilspan.queries.linear.residual_features import RestColumn
 
 WIDTH = "width"
 CELLS = 32
