@@ -22,6 +22,7 @@ from veilspan.estimators.by_person import gather_own
 from veilspan.estimators.linear.feature_bounds import FeatureBounds
 from veilspan.estimators.linear.feature_scaling import FeatureScaling, prepare_with_ranges
 from veilspan.estimators.linear.parameters import LinearParameters
+from veilspan.estimators.linear.portable import PortableModel
 from veilspan.estimators.linear.table_model import (
     NO_COEFFICIENTS,
     TableModel,
@@ -59,7 +60,7 @@ PUBLIC_BOUNDS = "feature bounds were set without the rows; rows outside are clip
 PRIVATE_BOUNDS = "feature ranges were estimated from the rows by charged, noisy histograms"
 
 
-class LinearEstimator(TableModel, LinearParameters, PrivateEstimator):
+class LinearEstimator(PortableModel, TableModel, LinearParameters, PrivateEstimator):
     """Base of the private linear models: a subclass has a loss, a penalty and targets.
 
     Concrete models are keyword-only dataclasses of their parameters, so that each parameter is

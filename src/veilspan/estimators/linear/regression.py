@@ -126,6 +126,9 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
         middle, half = self._target_scale()
         return np.clip(middle + half * scores[:, 0], *self._range_of_targets())
 
+    def _score_unit(self) -> float:
+        return self._target_scale()[1]
+
     def _target_scale(self) -> tuple[float, float]:
         """Middle and half width; without an intercept zero and the larger end."""
         low, high = self._range_of_targets()
