@@ -146,6 +146,7 @@ class FeatureStage:
             line_spread=spread,
             mass=None if mass is None else mass.below,
             shown=None if mass is None else mass.shown,
+            mass_noise=None if mass is None else mass.noise,
             frequencies=frequencies,
             phases=phases,
             fourier_weight=FOURIER_WEIGHT if choice.fourier else 0.0,

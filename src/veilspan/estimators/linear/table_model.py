@@ -25,10 +25,12 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import Event
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.learned_features import LearnedFeatures
+from veilspan.queries.linear.residual_features import ResidualFeatures
 from veilspan.queries.linear.table_layout import TableLayout, layout_of_ranges, layout_of_schema
 from veilspan.solvers.linear.auto import AutoLinear
-from veilspan.solvers.linear.base import LinearPrepared
+from veilspan.solvers.linear.base import LinearPrepared, LinearResult
 from veilspan.solvers.linear.tables.column_mass import count_cells
+from veilspan.solvers.linear.tables.curve_noise import column_blocks
 
 NO_COEFFICIENTS = (
     "{0} does not exist: the model learned a curve of each column, not one number. shapes_ tells "
@@ -134,6 +136,14 @@ class TableModel:
 def as_dense(table: Any) -> np.ndarray:
     """Own rows as a dense array of floats."""
     return np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=np.float64)
+
+
+def learned_noise(row_map: Any, result: LinearResult) -> tuple[np.ndarray, ...] | None:
+    """Noise in the coefficients of each column's features, where the solver's answers tell it."""
+    if result.noise is None:
+        return None
+    features = row_map.features if isinstance(row_map, ResidualFeatures) else row_map
+    return column_blocks(result.noise, features.columns, len(features.layout.columns))
 
 
 def shown_decisions(prepared: LinearPrepared, choice: FeatureChoice) -> dict[str, Any]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from veilspan.queries.linear.column_scales import cell_scale_of, line_of
 from veilspan.queries.linear.residual_features import ResidualFeatures, first_predictions
 from veilspan.queries.linear.table_features import TableFeatures, TableLine
 from veilspan.queries.linear.table_layout import TableLayout
 
 #: Numbers that are mapped in one go when rows are scored.
 BLOCK_NUMBERS = 4_000_000
+#: Shift of released shares by which the slope of a curve in them is measured.
+SMALL_SHIFT = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,8 +153,35 @@ class LearnedFeatures:
         block = self.noise[self.layout.find_column(column)]
         squares = np.einsum("ij,jk,ik->i", away, block, away)
         found = np.sqrt(np.maximum(squares, 0.0))[:, None]
-        is_rest = isinstance(self.row_map, ResidualFeatures)
-        return found * (self.row_map.width_of_rest if is_rest else 1.0)
+        return np.asarray(self._last_unit * found)
+
+    def map_spread(self, column: str, x: np.ndarray) -> np.ndarray | float:
+        r"""Standard deviation of a column's score by the noise of the released mass.
+
+        Noise of std s in the share of each of B cells moves the share below u by s sqrt(B u (1-u))
+        (a bridge: all shares add up to 1), and the score by this times its slope in that share, the
+        coefficients staying as they are.
+        """
+        features, owner = self.features, self.layout.find_column(column)
+        if features.mass is None or features.mass_noise is None or not features.waves:
+            return 0.0
+        numbers = np.flatnonzero(self.layout.number_column == owner)
+        if not len(numbers):
+            return 0.0
+        j, cells = int(numbers[0]), features.mass.shape[1] - 1
+        u = cell_scale_of(self.layout, line_of(self.layout, x))[:, j]
+        moved = features.mass.copy()
+        moved[j] += SMALL_SHIFT
+        slope = _added(replace(features, mass=moved), self._theta, owner, x)
+        slope = (slope - _added(features, self._theta, owner, x)) / SMALL_SHIFT
+        std = features.mass_noise[j] * np.sqrt(cells * u * (1.0 - u))
+        return np.asarray(self._last_unit * np.abs(slope) * std[:, None])
+
+    @property
+    def _last_unit(self) -> float:
+        """What a score of 1 of the last fit is on the scale of targets in [-1, 1]."""
+        found = self.row_map
+        return found.width_of_rest if isinstance(found, ResidualFeatures) else 1.0
 
     def check(self, width: int, n_scores: int) -> None:
         """Refuse, with a ``ValueError``, what no fit to so many columns can have learned."""
@@ -161,6 +191,12 @@ class LearnedFeatures:
         fits = self.layout.width == width and self._theta.shape[1] == n_scores
         if not fits or len(self.theta) != self.features.width:
             raise ValueError("its features do not fit its columns")
+        if self.noise is not None:
+            columns = self.features.columns
+            own = [int(np.sum(columns == owner)) for owner in range(len(self.columns))]
+            if [np.shape(block) for block in self.noise] != [(size, size) for size in own]:
+                raise ValueError("the noise of its features does not fit them")
+            numbers += list(self.noise)
         if not all(np.isfinite(each).all() for each in numbers):
             raise ValueError("its features hold numbers that are not finite")
 
@@ -183,6 +219,6 @@ def _own_features(
 
 
 def _arrays_of(features: TableFeatures) -> list[np.ndarray]:
-    found = (features.mass, features.score_theta, features.frequencies, features.phases)
+    found = (features.mass, features.mass_noise, features.score_theta, features.frequencies, features.phases)
     sizes = np.array([features.row_norm, features.intercept])
     return [sizes, *(each for each in found if each is not None)]

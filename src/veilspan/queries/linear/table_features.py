@@ -120,6 +120,8 @@ class TableFeatures:
     mass, shown : array or None
         Released shares of rows (:func:`~veilspan.queries.linear.column_scales.places_of`); without
         them a number's place is its line.
+    mass_noise : array of shape (m,) or None
+        Std of the noise in the share of one cell, for error bars; the map does not use it.
     score_line, score_theta, score_weight, score_reach
         An earlier fit of straight rows, a and r; ``None`` without one.
     frequencies, phases, fourier_weight
@@ -137,6 +139,7 @@ class TableFeatures:
     line_spread: np.ndarray | float = 0.5
     mass: np.ndarray | None = None
     shown: np.ndarray | None = None
+    mass_noise: np.ndarray | None = None
     score_line: TableLine | None = None
     score_theta: np.ndarray | None = None
     score_weight: float = 0.0

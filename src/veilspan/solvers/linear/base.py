@@ -12,7 +12,7 @@ the same loss with its slope capped at clip / |x_i|, a convex function again (se
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -87,9 +87,13 @@ class LinearProblem:
 
 @dataclass(frozen=True)
 class LinearResult(Result):
-    """Coefficients theta of the scaled rows, and how the solver came to them."""
+    """Coefficients theta of the scaled rows, and how the solver came to them.
+
+    ``noise`` is the covariance of the noise in theta, where released answers tell it.
+    """
 
     theta: np.ndarray
+    noise: np.ndarray | None = field(default=None, kw_only=True)
 
 
 class LinearSolver(Solver[LinearProblem, LinearResult], Protocol):

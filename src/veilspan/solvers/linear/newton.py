@@ -34,6 +34,7 @@ from veilspan.solvers.linear.gradient_descent import (
     Output,
 )
 from veilspan.solvers.linear.quadratic import eigenvalues_mapped, minimise_quadratic
+from veilspan.solvers.linear.tables.curve_noise import CurveNoise
 from veilspan.solvers.spectral import noise_edge
 from veilspan.solvers.steps import STEP
 
@@ -118,9 +119,9 @@ class PrivateNewton(Clips):
         private, steps = curator.plan.budget.is_private, curator.planned(STEP).count
         bound = self.bound(problem.loss, private)
         rows = count_rows(curator)
-        curvature = self._curvature(curator, problem, bound, rows)
+        curvature, released = self._curvature(curator, problem, bound, rows)
         query, path = SlopeGradient(problem.loss, bound), Iterates(curator, _output(private), steps)
-        pace = Acceleration(not private)
+        pace, noise = Acceleration(not private), CurveNoise()
         theta = ahead = problem.prox(np.zeros(problem.shape), 1.0)
         trace: list[dict[str, Any]] = []
         stopped = f"all {steps} planned steps were taken"
@@ -129,13 +130,17 @@ class PrivateNewton(Clips):
             gradient = _centred(shorten(answer.value / rows, bound))
             moved = minimise_quadratic(curvature, curvature @ ahead - gradient, problem, ahead)
             length = float(np.linalg.norm(ahead - moved))
+            noise.add(gradient, moved - ahead, answer.noise_std / rows)
             trace.append({"step": k, "noise_std": answer.noise_std / rows, "moved": length})
             theta, ahead = moved, pace.extrapolate(theta, ahead, moved)
             path.add(theta)
             if not private and length <= EXACT_TOLERANCE:
                 stopped = f"a step is no longer than {EXACT_TOLERANCE:g}"
                 break
-        return LinearResult(path.output, stopped=stopped, trace=trace)
+        known = None
+        if private and _is_least_squares(problem):
+            known = noise.covariance(curvature, released, path.averaged)
+        return LinearResult(path.output, stopped=stopped, trace=trace, noise=known)
 
     def bound(self, loss: LinearLoss, private: bool) -> float:
         """Longest gradient of a row: the clip, or the slope bound where that is shorter."""
@@ -147,8 +152,8 @@ class PrivateNewton(Clips):
 
     def _curvature(
         self, curator: Curator, problem: LinearProblem, bound: float, rows: float
-    ) -> np.ndarray:
-        """Released bound on the Hessian of the mean loss, lifted out of the noise."""
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Released bound on the Hessian of the mean loss: lifted out of the noise, and as it is."""
         gram = curator.answer(SecondMoment(1.0), event=GRAM)
         size, largest = problem.n_features, problem.loss.smoothness
         step_std = curator.planned(STEP).noise_multiplier * SlopeGradient(
@@ -158,11 +163,17 @@ class PrivateNewton(Clips):
             GRAM_FLOOR * largest * noise_edge(gram.noise_std, size),
             STEP_FLOOR * step_std * math.sqrt(size),
         )
-        return eigenvalues_mapped(largest * gram.value / rows, floor / rows)
+        released = largest * np.asarray(gram.value) / rows
+        return eigenvalues_mapped(released, floor / rows), released
 
 
 def _output(private: bool) -> Output:
     return "average" if private else "last"
+
+
+def _is_least_squares(problem: LinearProblem) -> bool:
+    """Whether the released matrix is the curvature itself, not only more than it."""
+    return problem.loss.name == "squared" and problem.penalty.name == "none"
 
 
 def _centred(gradient: np.ndarray) -> np.ndarray:

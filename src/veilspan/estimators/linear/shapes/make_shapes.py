@@ -169,4 +169,6 @@ class _Maker:
         self, name: str, rows: np.ndarray, centers: np.ndarray, weights: np.ndarray
     ) -> np.ndarray | None:
         spread = self.learned.spread(name, rows, weights @ self.learned.own_features(name, centers))
-        return None if spread is None else self.unit * spread
+        if spread is None:
+            return None
+        return self.unit * np.hypot(spread, self.learned.map_spread(name, rows))

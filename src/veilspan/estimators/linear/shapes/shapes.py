@@ -12,9 +12,13 @@ import numpy as np
 from veilspan.estimators.linear.shapes.column_grids import say_value
 
 NO_ERRORS = (
-    "no error bars: they need the curvature of the loss, and this fit released none that tells it"
+    "no error bars: they need the curvature of the loss at what was learned, which this fit did "
+    "not release"
 )
-NOISE_ERRORS = "errors are standard deviations of the noise of privacy; few rows err beyond them"
+NOISE_ERRORS = (
+    "errors are standard deviations of the noise of privacy by released answers, rather too large "
+    "than too small; that other people might have been in the table comes on top"
+)
 JOINT = "random waves of all columns together belong to no single column and have no curve"
 #: Columns of a printed table: the curve's lowest and highest point.
 _HEAD = ("column", "lowest", "at", "highest", "at")

@@ -37,10 +37,13 @@ class ColumnMass:
         Share of each column's rows below each border of the cells, from 0 to 1.
     shown : bool array of shape (m,)
         Whether anything of the column stood above the noise.
+    noise : array of shape (m,)
+        Standard deviation of the noise in the share of one cell; 0 where nothing was shown.
     """
 
     below: np.ndarray
     shown: np.ndarray
+    noise: np.ndarray
 
 
 def count_cells(n_rows: float | None, n_numbers: int, mu: float, neighbors: str) -> int:
@@ -77,4 +80,5 @@ def ask_mass(curator: Curator, layout: TableLayout, cells: int) -> ColumnMass:
     even = np.arange(cells + 1) / cells
     below = np.zeros((m, cells + 1))
     below[:, 1:] = np.cumsum(counts, axis=1) / np.where(total > 0, total, 1.0)
-    return ColumnMass(np.where(shown[:, None], np.minimum(below, 1.0), even), shown)
+    noise = np.where(shown, answer.noise_std / np.where(shown, total[:, 0], 1.0), 0.0)
+    return ColumnMass(np.where(shown[:, None], np.minimum(below, 1.0), even), shown, noise)

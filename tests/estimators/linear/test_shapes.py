@@ -1,0 +1,196 @@
+import datetime
+import pickle
+from functools import cache
+
+import numpy as np
+import pytest
+
+from estimators.linear.cases import QUICK
+from veilspan import LinearRegression, LogisticRegression, Schema, load
+from veilspan.datasets import make_ward
+from veilspan.estimators.linear.shapes.column_grids import NumberGrid
+from veilspan.queries.linear.table_layout import layout_of_ranges, layout_of_schema
+
+WARD = make_ward(600)
+RNG = np.random.default_rng(0)
+ROWS = RNG.uniform(-1, 1, (4000, 3))
+CURVE = 3 * ROWS[:, 0] ** 2 + np.sin(3 * ROWS[:, 1]) - 1
+PLAIN = {"feature_range": (-1, 1), "random_state": 0}
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::veilspan.privacy.errors.NotPrivateWarning",
+    "ignore::veilspan.LoudNoiseWarning",
+)
+
+
+@cache
+def ward_model(features="auto"):
+    model = LogisticRegression(
+        schema=WARD.schema, random_state=0, epsilon=3.0, features=features, solver=QUICK
+    )
+    return model.fit(WARD.columns)
+
+
+@cache
+def number_model(features="waves", seed=0, target_range=(-3, 4)):
+    model = LinearRegression(
+        feature_range=(-1, 1), random_state=seed, target_range=target_range, features=features,
+        epsilon=3.0, solver="newton",
+    )  # fmt: skip
+    return model.fit(ROWS, CURVE)
+
+
+def test_every_column_has_its_curve_in_its_own_units():
+    shapes = ward_model().shapes_
+    assert list(shapes) == [
+        "age", "creatinine", "sex", "ward", "smoker", "admitted", "admitted:weekday",
+    ]  # fmt: skip
+    age, creatinine = shapes["age"], shapes["creatinine"]
+    assert (age.values[0], age.values[-1], age.unit) == (0, 110, "year")
+    assert (age.values == np.rint(age.values)).all()
+    assert creatinine.values[[0, -1]] == pytest.approx([20, 1500])
+    assert creatinine.missing.shape == (1,)
+    assert age.missing is None
+    assert shapes["admitted"].values[0] == np.datetime64("2020-01-01")
+    assert shapes["smoker"].values.tolist() == ["no", "yes"]
+    assert shapes["ward"].values.tolist() == ["A", "B", "C", "D", "E", "(other)"]
+    assert len(shapes["admitted:weekday"].values) == 7
+    for shape in shapes.values():
+        assert np.isfinite(shape.scores).all()
+
+
+@pytest.mark.parametrize("features", ["auto", "bins", "waves"])
+def test_curves_add_up_to_the_score(features):
+    """Differences of scores of rows that differ in one cell are those of its curve."""
+    model = ward_model(features)
+    # Short rows, which no map shortens, so that the score is the sum of its parts.
+    learned = model.feature_map_
+    shapes = model.shapes_
+    base = {name: [cells[0]] * 3 for name, cells in WARD.columns.items()}
+    base |= {"age": ["58"] * 3, "creatinine": ["80"] * 3, "sex": ["male"] * 3, "smoker": ["no"] * 3}
+    base |= {"admitted": ["2022-02-02"] * 3}
+    for column, cells in (
+        ("age", ["20", "58", "93"]), ("creatinine", ["30", "80", "NA"]),
+        ("sex", ["female", "male", "?"]), ("smoker", ["no", "yes", "no"]),
+        ("admitted", ["2020-05-04", "2022-05-02", "2025-05-05"]),  # three Mondays
+    ):  # fmt: skip
+        table = {**base, column: cells}
+        encoded = WARD.schema.encode(table).x
+        wanted = learned.contribution(column, encoded)[:, 0]
+        shape = shapes[column]
+        found = [_read(shape, cell) for cell in cells]
+        np.testing.assert_allclose(
+            np.array(found) - found[0], wanted - wanted[0], atol=0.05 * (1 + shape.span)
+        )
+
+
+def _read(shape, cell):
+    if cell == "NA":
+        return float(shape.missing[0])
+    if shape.kind == "categories":
+        return float(shape.at("(other)" if cell == "?" else cell)[0])
+    return float(shape.at(datetime.date.fromisoformat(cell) if "-" in cell else float(cell))[0])
+
+
+def test_curves_are_centred_as_they_say():
+    model = ward_model()
+    shapes, features = model.shapes_, model.feature_map_.features
+    named = shapes["ward"].scores[:5]
+    assert named.mean() == pytest.approx(0, abs=1e-12)
+    assert "named categories" in shapes["ward"].centred
+    assert features.shown[0]
+    assert "released histogram" in shapes["age"].centred
+    weights = np.diff(shapes["age"].share_below)
+    middles = (shapes["age"].scores[1:, 0] + shapes["age"].scores[:-1, 0]) / 2
+    assert abs(weights @ middles) < 0.05 * shapes["age"].span
+    bins = ward_model("bins").shapes_["age"]
+    assert "public range" in bins.centred
+    assert bins.share_below is None
+
+
+def test_several_classes_share_a_constant():
+    model = LogisticRegression(**PLAIN, classes=[0, 1, 2], features="waves", solver=QUICK)
+    shapes = model.fit(ROWS[:500], np.digitize(CURVE[:500], [-1, 1])).shapes_
+    assert shapes.scores == ("0", "1", "2")
+    assert np.abs(shapes["0"].scores.sum(axis=1)).max() < 1e-12
+
+
+def test_numbers_are_told_in_units_of_the_target():
+    """A fact of this seed: the parabola is seen, and a wider range changes no unit."""
+    for ends in ((-3, 4), (-6, 8)):
+        shape = number_model("waves", 0, ends).shapes_["0"]
+        assert shape.at(1.0)[0] - shape.at(0.0)[0] == pytest.approx(3, abs=0.8)
+
+
+def test_interactions_have_no_curve_and_it_is_said():
+    shapes = ward_model("fourier").shapes_
+    assert shapes.has_joint
+    assert "no single column" in repr(shapes)
+    assert not ward_model().shapes_.has_joint
+
+
+def test_straight_fits_have_no_shapes():
+    straight = ward_model("linear")
+    with pytest.raises(AttributeError, match="coefficients_"):
+        straight.shapes_  # noqa: B018
+    plain = LogisticRegression(**PLAIN, classes=[False, True], solver=QUICK)
+    with pytest.raises(AttributeError, match="coef_"):
+        plain.fit(ROWS[:200], CURVE[:200] > 0).shapes_  # noqa: B018
+
+
+@pytest.mark.parametrize("model", [ward_model, number_model])
+def test_a_release_keeps_its_curves(model, tmp_path):
+    fitted = model()
+    fitted.save(tmp_path / "release")
+    for again in (load(tmp_path / "release"), pickle.loads(pickle.dumps(fitted))):
+        assert again.shapes_.to_dict() == fitted.shapes_.to_dict()
+        assert again.to_json() == fitted.to_json()
+
+
+@pytest.mark.parametrize("features", ["waves", "bins"])
+def test_error_bars_are_not_too_short(features):
+    """Over seeds curves move by what the bars say, or less: facts of these seeds.
+
+    Bars of half the size would fail for waves (most of it is the mass's noise) and the second
+    bound keeps them from saying nothing.
+    """
+    shapes = [number_model(features, seed).shapes_ for seed in range(12)]
+    for name in "012":
+        moved = np.std([each[name].scores[:, 0] for each in shapes], axis=0)
+        told = np.mean([each[name].errors[:, 0] for each in shapes], axis=0)
+        assert 0.15 < np.median(moved / told) < 1.5
+
+
+def test_no_bars_where_no_curvature_tells_them():
+    assert not ward_model().shapes_.has_errors
+    assert all(shape.errors is None for shape in ward_model().shapes_.values())
+    assert "no error bars" in repr(ward_model().shapes_)
+    assert number_model().shapes_.has_errors
+    huber = LinearRegression(**PLAIN, target_range=(-3, 4), features="waves", solver=QUICK)
+    assert not huber.fit(ROWS[:300], CURVE[:300]).shapes_.has_errors
+
+
+def test_what_is_asked_for_by_name():
+    shapes = ward_model().shapes_
+    with pytest.raises(KeyError, match="there are age"):
+        shapes["weight"]
+    with pytest.raises(ValueError, match="female, male"):
+        shapes["sex"].at("unknown")
+    assert shapes["age"].at(1e9) == shapes["age"].at(110)
+    frame = shapes.to_pandas()
+    assert set(frame["column"]) == set(shapes)
+
+
+@pytest.mark.parametrize("kind", ["linear", "log"])
+def test_grids_invert_the_cell_scale(kind):
+    schema = Schema.from_toml(
+        'veilspan_schema = 1\nname = "one"\n[columns.v]\ntype = "number"\n'
+        f'range = [0.5, 900]\nscale = "{kind}"\nsource = "made up"\n'
+    )
+    for grid in (
+        NumberGrid(layout_of_schema(schema), 0, schema.features[0]),
+        NumberGrid(layout_of_ranges(np.array([-5.0]), np.array([70.0])), 0, None),
+    ):
+        u = np.linspace(0, 1, 33)
+        values = grid.user_values(grid.parts_of_cells(u))
+        np.testing.assert_allclose(grid.cells_of(values), u, atol=1e-3)
+        assert (np.diff(grid.values()) > 0).all()
