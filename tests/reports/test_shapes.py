@@ -23,7 +23,7 @@ NASTY = '"><script>alert(1)</script>'
 @cache
 def ward_model(features="auto"):
     ward = make_ward(400)
-    text = ward.schema_toml.replace("ward]", "\"w<b>ard\"]").replace('"diverse"', '"di<i>verse"')
+    text = ward.schema_toml.replace("ward]", '"w<b>ard"]').replace('"diverse"', '"di<i>verse"')
     from veilspan import Schema
 
     columns = {("w<b>ard" if name == "ward" else name): c for name, c in ward.columns.items()}

@@ -1,7 +1,7 @@
 r"""A linear model as one JSON document: all that is needed to score a row, and nothing of veilspan.
 
 Everything in it was released or is public (the schema's rules for cells). Its parts are those that
-``docs/linear_models.md`` reads back in a few lines of Python:
+``docs/scorer.md`` reads back in plain Python:
 
 * ``file`` and ``columns``: what a cell means (:mod:`veilspan.tables.cell_rules`) and the entries of
   an encoded row that it becomes; ``columns`` is null for plain arrays;
@@ -149,10 +149,7 @@ def _stage(features: TableFeatures, theta: np.ndarray) -> dict[str, Any]:
         waves = wave_weights(features.waves, square).tolist()
     return {
         "numbers": _numbers(features),
-        "flags": [
-            [int(at), _place(gap)]
-            for at, gap in zip(layout.flags, layout.flag_missing)
-        ],
+        "flags": [[int(at), _place(gap)] for at, gap in zip(layout.flags, layout.flag_missing)],
         "line": float(np.sqrt(features.line_weight)),
         "waves": waves,
         "bins": features.bins,

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 NO_CURVES = (
-    "{0} learned a curve of each column, which no part of scikit-learn says exactly: use to_json(), "
-    "which scores rows without veilspan (docs/linear_models.md has the reader), or fit with "
+    "{0} learned a curve of each column, which no part of scikit-learn says exactly: use "
+    "to_json(), which scores rows without veilspan (docs/scorer.md has the reader), or fit with "
     'features="linear".'
 )
 NO_ADJUSTMENT = (

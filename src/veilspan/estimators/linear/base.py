@@ -212,7 +212,9 @@ class LinearEstimator(PortableModel, TableModel, LinearParameters, PrivateEstima
             self._decode(*row_map.user_coefficients(result.theta))
         else:
             self._forget_coefficients()
-            self.feature_map_ = LearnedFeatures(row_map, result.theta, learned_noise(row_map, result))
+            self.feature_map_ = LearnedFeatures(
+                row_map, result.theta, learned_noise(row_map, result)
+            )
         self.n_iter_ = max(1, len(result.trace))
         self.trace_ = list(result.trace)
         self.stopped_ = result.stopped

@@ -25,8 +25,8 @@ class PortableModel:
         """
         check_is_fitted(self)
         if "feature_map_" not in vars(self):
-            names = "coef_" if self.schema is None else "coefficients_"
-            raise AttributeError(STRAIGHT.format(names))
+            told = "coef_" if self.schema is None else "coefficients_"
+            raise AttributeError(STRAIGHT.format(told))
         from veilspan.estimators.linear.shapes.make_shapes import make_shapes
 
         columns = None if self.schema is None else self.schema.features
@@ -40,8 +40,8 @@ class PortableModel:
         """The model as a JSON document that scores rows without veilspan.
 
         It holds the schema's rules for cells, the released maps and coefficients: all that
-        ``predict`` and ``predict_proba`` use. ``docs/linear_models.md`` has a reader of some fifty
-        lines for it, which needs nothing but Python.
+        ``predict`` and ``predict_proba`` use. ``docs/scorer.md`` has a reader for it, which needs
+        nothing but Python.
         """
         check_is_fitted(self)
         return str(import_module("veilspan.releases.scorer").scorer_json(self))
@@ -66,6 +66,6 @@ class PortableModel:
             return ("y",)
         return tuple(str(label) for label in (classes[1:] if len(classes) == 2 else classes))
 
-    def _score_unit(self) -> float:
-        """What a score of 1 is in the units of the target."""
-        return 1.0
+    def _score_unit(self) -> float | None:
+        """What a score of 1 is in the units of the target; None for classes."""
+        return None

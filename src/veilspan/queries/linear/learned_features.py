@@ -219,6 +219,12 @@ def _own_features(
 
 
 def _arrays_of(features: TableFeatures) -> list[np.ndarray]:
-    found = (features.mass, features.mass_noise, features.score_theta, features.frequencies, features.phases)
+    found = (
+        features.mass,
+        features.mass_noise,
+        features.score_theta,
+        features.frequencies,
+        features.phases,
+    )
     sizes = np.array([features.row_norm, features.intercept])
     return [sizes, *(each for each in found if each is not None)]

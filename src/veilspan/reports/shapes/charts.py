@@ -31,6 +31,8 @@ WIDTH, HEIGHT = 330.0, 205.0
 MOST_SCORES, MOST_BARS = 6, 7
 #: Height of the rows' histogram over that of the chart; standard deviations of a band.
 ROWS_HEIGHT, BAND = 0.2, 2.0
+#: Tallest step of the rows' histogram, over the mean of all.
+MOST_TALL = 5.0
 #: Where bars begin: room for the names of categories.
 _NAMES, _LETTERS = 112.0, 16
 
@@ -103,6 +105,8 @@ def _rows(frame: Frame, places: np.ndarray, below: np.ndarray) -> Html:
     across = np.array([frame.at(place, frame.y.low)[0] for place in places])
     wide = np.maximum(np.diff(across), 1e-9)
     tall = np.maximum(np.diff(below), 0.0) / wide
+    # Noise in a very narrow cell would stand above all others.
+    tall = np.minimum(tall, MOST_TALL * (below[-1] - below[0]) / (across[-1] - across[0]))
     most = ROWS_HEIGHT * (frame.floor - TOP) / (tall.max() or 1.0)
     points = [(across[0], frame.floor)]
     for left, right, height in zip(across, across[1:], tall):

@@ -48,7 +48,6 @@ _STYLE = """
     for k in range(MOST_SCORES)
 )
 _HEAD, _GAP, _KEYS = 26.0, 14.0, 24.0
-SCORE = "added to the score"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,11 +77,13 @@ class ShapesPicture:
         return f"ShapesPicture({len(self.svg):,} bytes of SVG; save('shapes.svg') writes it)"
 
 
-def draw_shapes(shapes: Sequence[Any], scores: Sequence[str], across: int) -> ShapesPicture:
+def draw_shapes(
+    shapes: Sequence[Any], scores: Sequence[str], across: int, label: str
+) -> ShapesPicture:
     """Small charts of curves, so many in a line, with one axis of scores for all."""
     if not shapes or across < 1:
         raise ValueError("a picture needs a column at least, and at least one chart in a line.")
-    y = score_axis(shapes, SCORE)
+    y = score_axis(shapes, label)
     across, down = min(across, len(shapes)), 0.0
     keys = _keys(scores)
     down += _KEYS if keys else 0.0
@@ -99,7 +100,7 @@ def draw_shapes(shapes: Sequence[Any], scores: Sequence[str], across: int) -> Sh
         down += tallest + _HEAD + _GAP
     width = across * (WIDTH + _GAP)
     paper = tag("rect", width=width, height=down, class_="paper")
-    title = tag("title", f"What each column adds to the score of {', '.join(scores)}")
+    title = tag("title", f"{', '.join(scores)}: {label} by each column")
     svg = tag(
         "svg", title, tag("style", Html(_STYLE)), paper, *keys, *parts,
         xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {width:g} {down:g}", width=f"{width:g}",

@@ -25,13 +25,14 @@ MOST_DRAWN, MOST_TOLD = 24, 13
 def shapes_part(shapes: Any) -> Html:
     """Charts of a model's curves, with what must be known beside them."""
     drawn = shapes.by_span()[:MOST_DRAWN]
-    unit = "added to the score"
-    y = score_axis(drawn, unit)
+    y = score_axis(drawn, f"added to the {shapes.adds_to}")
     charts = [_chart(shape, shapes.scores, y, i) for i, shape in enumerate(drawn)]
     words = (
-        "What each value adds to the score, the curves that reach farthest first; one scale for "
-        f"all of them. {_towards(shapes.scores)} Grey: where rows lie, by a released histogram."
+        f"What each value adds to the {shapes.adds_to}, the curves that reach farthest first; one "
+        f"scale for all of them. {_towards(shapes)}"
     )
+    if any(shape.share_below is not None for shape in drawn):
+        words += " Grey: where rows lie, by a released histogram."
     if len(drawn) < len(shapes):
         words += f" The first {len(drawn)} of {count(len(shapes), 'column')}."
     notes = " ".join(f"{note[0].upper()}{note[1:]}." for note in shapes.notes)
@@ -61,8 +62,10 @@ def _chart(shape: Any, scores: Any, y: Any, place: int) -> Html:
     return tag("div", tag("h4", shape.column), figure(chart, said))
 
 
-def _towards(scores: Any) -> str:
-    return f"Above zero speaks for {scores[0]}." if len(scores) == 1 else ""
+def _towards(shapes: Any) -> str:
+    if shapes.adds_to == "prediction":
+        return f"In units of {shapes.scores[0]}."
+    return f"Above zero speaks for {shapes.scores[0]}." if len(shapes.scores) == 1 else ""
 
 
 def _keys(scores: Any) -> Html | None:

@@ -36,7 +36,7 @@ def make_shapes(
     columns: tuple[Column, ...] | None,
     names: tuple[str, ...] | None,
     scores: tuple[str, ...],
-    unit: float,
+    unit: float | None,
 ) -> Shapes:
     """Make the curves of all columns.
 
@@ -50,16 +50,17 @@ def make_shapes(
         Names of a plain array's columns, where they are known.
     scores : tuple of str
         What each score speaks for.
-    unit : float
-        What a score of 1 is in the units of the target.
+    unit : float or None
+        What a score of 1 is in the units of the target; None for classes.
     """
-    maker = _Maker(learned, unit)
+    maker = _Maker(learned, 1.0 if unit is None else unit)
+    adds_to = "score" if unit is None else "prediction"
     shapes: list[Shape] = []
     for owner, name in enumerate(learned.columns):
         column = None if columns is None else columns[owner]
         shown = name if names is None or columns is not None else names[owner]
         shapes += maker.shapes_of(owner, name, column, shown)
-    return Shapes(tuple(shapes), scores, learned.has_joint_features, maker.has_errors)
+    return Shapes(tuple(shapes), scores, learned.has_joint_features, maker.has_errors, adds_to)
 
 
 class _Maker:
@@ -100,9 +101,7 @@ class _Maker:
         if features.mass is not None and features.shown is not None and features.shown[number]:
             mass = features.mass[number]
             middles, weights, centred = grid.middles(len(mass) - 1), np.diff(mass), BY_ROWS
-            below = np.interp(
-                grid.cells_of(values), np.linspace(0.0, 1.0, len(mass)), mass
-            )
+            below = np.interp(grid.cells_of(values), np.linspace(0.0, 1.0, len(mass)), mass)
         elif not grid.is_log:
             even = np.linspace(0.0, 1.0, 65)
             middles, weights = grid.user_values(even), np.full(65, 1 / 65)

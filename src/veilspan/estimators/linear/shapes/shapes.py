@@ -102,6 +102,8 @@ class Shapes(Mapping[str, Shape]):
         Whether there are also features of all columns together, which no curve shows.
     has_errors : bool
         Whether errors are known.
+    adds_to : {"score", "prediction"}
+        What curves add to: a score of classes, or the prediction in the units of the target.
 
     Examples
     --------
@@ -119,6 +121,7 @@ class Shapes(Mapping[str, Shape]):
     scores: tuple[str, ...]
     has_joint: bool
     has_errors: bool
+    adds_to: str = "score"
 
     def __getitem__(self, name: str) -> Shape:
         """The curve of a column; a ``KeyError`` lists the columns there are."""
@@ -182,13 +185,13 @@ class Shapes(Mapping[str, Shape]):
         """
         chosen = self.by_span() if columns is None else [self[name] for name in columns]
         draw = import_module("veilspan.reports.shapes.picture").draw_shapes
-        return draw(chosen, self.scores, across)
+        return draw(chosen, self.scores, across, f"added to the {self.adds_to}")
 
     def __repr__(self) -> str:
         lines = [list(_HEAD), *self._lines()]
         widths = [max(map(len, cells)) for cells in zip(*lines)]
         text = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
-        said = f"what each column adds to the score of {', '.join(self.scores)}"
+        said = f"what each column adds to the {self.adds_to} of {', '.join(self.scores)}"
         return "\n".join([said, *text, *(f"({note})" for note in self.notes)])
 
     def _repr_html_(self) -> str:
