@@ -1,6 +1,7 @@
 """Settings of the whole suite."""
 
 import io
+import signal
 from contextlib import redirect_stderr
 from pathlib import Path
 
@@ -31,6 +32,8 @@ SLOW = {
     "estimators/linear/test_contract.py::test_scikit_learn_contract_of_the_others": (
         "300 checks of scikit-learn; two linear models stay in every run"
     ),
+    "estimators/test_large_tables.py::test_ten_times": "hundreds of thousands of rows",
+    "estimators/test_large_tables.py::test_the_test_of_memory": "hundreds of thousands of rows",
     "experiments": "small runs of all experiments",
     "ledger/test_crashes.py": "processes that are killed at every step",
     "ledger/test_estimators.py::test_a_grid_search_of_sixteen_fits_is_sixteen_charges": (
@@ -53,6 +56,7 @@ SLOW = {
     "solvers/linear/test_selection.py::test_replay": "replays",
     "solvers/linear/test_svrg.py::test_the_share_of_the_anchors_is_nearly_the_best": "accountants",
     "solvers/manifold/test_rsvrg.py": "plans of samples, which take seconds to calibrate",
+    "solvers/profile/test_coverage.py": "a thousand releases, twice",
     "solvers/subspace/test_reaper.py::test_nothing_but_the_answers_is_used": "replays",
     "test_docs.py": "every block of the documentation",
     "test_site.py": "the documentation site, built",
@@ -62,6 +66,12 @@ SLOW = {
 # Fixed examples on every run: a red build must mean a change, not bad luck.
 settings.register_profile("veilspan", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("veilspan")
+
+
+def pytest_configure(config):
+    """Let Ctrl-C reach the processes of tests: a shell's background job has it switched off."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser):

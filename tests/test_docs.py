@@ -16,7 +16,7 @@ import veilspan
 ROOT = Path(__file__).resolve().parents[1]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 #: Pages whose commands are run too, and whose files are written.
-TOURS = ("from_csv_to_release.md",)
+TOURS = ("from_csv_to_release.md", "several_rows.md", "large_files.md")
 
 
 def module_names():

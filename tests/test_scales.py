@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import veilspan as V
+from curator.slack_of_sums import rounding_slack
 from veilspan.curator.memory import MemoryExecutor, clip_weights
 from veilspan.curator.rows import LARGEST_VALUE, Rows
 from veilspan.geometry import Ball, Euclidean, Sphere
@@ -91,7 +92,7 @@ def moved(make, scale, relation):
         query = make(scale)
         space = query.space(3, None)
         sums = [each.clipped_sum(query, None, space) for each in (first, second)]
-        allowed = query.sensitivity(relation) + first.rounding_slack(query, None, relation)
+        allowed = query.sensitivity(relation) + rounding_slack(first, query, None, relation)
         worst = max(worst, float(np.linalg.norm(sums[0] - sums[1])) / allowed)
     return worst
 

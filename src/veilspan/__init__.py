@@ -28,6 +28,13 @@ if TYPE_CHECKING:
     from veilspan.curator.query import RowQuery
     from veilspan.estimators.completion.local_predictor import LocalPredictor
     from veilspan.estimators.manifold.minimize import minimize
+    from veilspan.estimators.profile.simple_answers import (
+        count,
+        crosstab,
+        histogram,
+        mean,
+        quantiles,
+    )
     from veilspan.geometry.ball import Ball
     from veilspan.geometry.checks import check_manifold
     from veilspan.ledger import Ledger
@@ -41,6 +48,7 @@ if TYPE_CHECKING:
         LoudNoiseWarning,
         NotPrivateWarning,
         PrivacyError,
+        TemporaryFolderError,
         WeakGuaranteeWarning,
         WithheldError,
     )
@@ -57,6 +65,11 @@ if TYPE_CHECKING:
 
 _HOME = {
     "minimize": "estimators.manifold.minimize",
+    "count": "estimators.profile.simple_answers",
+    "crosstab": "estimators.profile.simple_answers",
+    "histogram": "estimators.profile.simple_answers",
+    "mean": "estimators.profile.simple_answers",
+    "quantiles": "estimators.profile.simple_answers",
     "FrechetLoss": "losses.manifold",
     "LeadingSubspace": "losses.manifold",
     "Loss": "losses.own",
@@ -80,6 +93,7 @@ _HOME = {
     "BudgetExceededError": "privacy.errors",
     "NotPrivateWarning": "privacy.errors",
     "WeakGuaranteeWarning": "privacy.errors",
+    "TemporaryFolderError": "privacy.errors",
     "WithheldError": "privacy.errors",
     "Ledger": "ledger",
     "LoudNoiseWarning": "privacy.errors",
@@ -126,6 +140,7 @@ __all__ = [
     "SampledGaussianEvent",
     "Schema",
     "SchemaError",
+    "TemporaryFolderError",
     "WeakGuaranteeWarning",
     "WithheldError",
     "__version__",
@@ -133,17 +148,22 @@ __all__ = [
     "calibrate_noise",
     "check_manifold",
     "check_query",
+    "count",
+    "crosstab",
     "datasets",
     "delta_spent",
     "epsilon_spent",
     "features",
     "geometry",
+    "histogram",
     "load",
+    "mean",
     "metrics",
     "minimize",
     "nonprivate",
     "open_table",
     "privacy_curve",
+    "quantiles",
     "releases",
     "reports",
     *ESTIMATORS,

@@ -3,18 +3,31 @@
 Everything is drawn on the error stream and wiped off at the end, so that results stay alone on the
 output stream. Where nobody looks (the stream is a file or a pipe) nothing is drawn, and ``rich`` is
 not even imported.
+
+*What a bar may show of rows.* How many rows a table has may be private (under add-remove, and
+wherever a person may have several), and a bar that counts them is an answer without noise. It goes
+to one place alone: the terminal of whoever started the command, and who can read the table anyway,
+since the command reads it in their name. So rows are counted by commands only, never by ``fit`` in
+Python; on a terminal only, never in a file, a pipe or ``--json``; the count is wiped off at the end
+and recorded nowhere, neither in a release nor in a log; and it is rounded down to two digits, so
+that a look over a shoulder, or a picture of the screen, does not tell whether one more person is in
+the table. Like the running time, it is not protected by the promise of a release: do not show it to
+people who may not know how large the table is.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from veilspan._printable import printable
 
 T = TypeVar("T")
+Batch = TypeVar("Batch", bound=Mapping[str, Sized])
 
 
 class ProgressBar:
@@ -31,6 +44,13 @@ class ProgressBar:
 
         A new label begins a new bar, whose clock and rate start again.
         """
+
+    def count_rows(self, done: int, seconds: float) -> None:
+        """Say roughly how many rows were read, and how many a second; 0 takes it back."""
+
+
+#: The bar that somebody looks at while rows are read; none but inside :func:`show_progress`.
+_watched: ContextVar[ProgressBar | None] = ContextVar("veilspan_watched", default=None)
 
 
 class _DrawnBar(ProgressBar):
@@ -55,6 +75,19 @@ class _DrawnBar(ProgressBar):
             self._task = self._drawing.add_task(printable(label), total=total)
         self._drawing.update(self._task, completed=done, total=total)
 
+    def count_rows(self, done: int, seconds: float) -> None:
+        told = ""
+        if done:
+            told = f" · {round_down(done)} rows read, {round_down(done / seconds)} a second"
+        self._drawing.update(self._task, description=printable(self._label) + told)
+
+
+def round_down(number: float) -> str:
+    """A number with its first two digits, and zeros behind them."""
+    whole = max(0, int(number))
+    unit = 10 ** max(0, len(str(whole)) - 2)
+    return f"{whole // unit * unit:,}"
+
 
 @contextmanager
 def show_progress(
@@ -75,7 +108,26 @@ def show_progress(
         yield ProgressBar()
         return
     with _make_drawing(counted=total is not None) as drawing:
-        yield _DrawnBar(drawing, label, total)
+        bar = _DrawnBar(drawing, label, total)
+        before = _watched.set(bar)
+        try:
+            yield bar
+        finally:
+            _watched.reset(before)
+
+
+def watch_rows(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Pass batches of columns on; a bar that somebody looks at says how fast rows are read."""
+    bar = _watched.get()
+    if bar is None:
+        yield from batches
+        return
+    done, start = 0, time.monotonic()
+    for batch in batches:
+        yield batch
+        done += len(next(iter(batch.values())))
+        bar.count_rows(done, max(1e-3, time.monotonic() - start))
+    bar.count_rows(0, 1.0)
 
 
 def track_progress(items: Iterable[T], label: str, *, quiet: bool = False) -> Iterator[T]:

@@ -19,6 +19,8 @@ centre at most 10^60, and let it have p <= 10^20 columns. With u = 2^-53:
 Outside of this range one of the three fails for some row, and the guarantee with it: a bound of
 1.6e-23 and a row of 1e139 made bound^2 / |x|^2 a denormal number of one bit and moved an answer
 1.9 times as far as declared.
+
+Beside scales, what else of a solver's settings is a public number: its steps and its rates.
 """
 
 from __future__ import annotations
@@ -64,6 +66,18 @@ def check_width(low: Any, high: Any, name: str) -> None:
             f"{name} has a width too small to divide by: half of it must be at least "
             f"{SMALLEST_SCALE:g}."
         )
+
+
+def check_steps(value: Any, name: str) -> None:
+    """Refuse what is not a whole number of steps, at least one."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"{name} must be a whole number >= 1; got {value!r}.")
+
+
+def check_rate(value: Any) -> None:
+    """Refuse a sampling rate outside (0, 1); at 1 it would not be a sample."""
+    if not 0 < value < 1:
+        raise ValueError(f"batch_rate must lie strictly between 0 and 1; got {value}.")
 
 
 def _in_range(value: Any, name: str, smallest: float, largest: float) -> float:

@@ -12,6 +12,7 @@ another class.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
@@ -29,6 +30,7 @@ if TYPE_CHECKING:  # what type checkers and editors see of the package's estimat
     from veilspan.estimators.linear.regression import LinearRegression as LinearRegression
     from veilspan.estimators.linear.regression import Ridge as Ridge
     from veilspan.estimators.manifold.frechet_mean import FrechetMean as FrechetMean
+    from veilspan.estimators.profile.profile import Profile as Profile
     from veilspan.estimators.stream.subspace_tracker import SubspaceTracker as SubspaceTracker
     from veilspan.estimators.subspace.pca import PCA as PCA
     from veilspan.estimators.subspace.robust_pca import RobustPCA as RobustPCA
@@ -47,9 +49,9 @@ class Kind(NamedTuple):
         Module of the package that defines it.
     command : str
         Its name on the command line.
-    reads : {"rows", "points", "ratings", "labels", "numbers", "stream"}
+    reads : {"rows", "points", "ratings", "labels", "numbers", "stream", "cells"}
         What its table is: rows; points of a manifold; ratings; rows with a label or a number; rows
-        that come one block after another.
+        that come one block after another; cells of any kind, by a schema.
     small : mapping or callable
         Settings beside the budget with which audits and contract suites make it: few components,
         bounds that their rows use in full. A callable where they need imports.
@@ -82,7 +84,12 @@ class Kind(NamedTuple):
 
     def make_small(self, **budget: Any) -> Any:
         """An instance with small settings, as audits and contract suites use it."""
-        return self.load_class()(**self.small_settings(), **budget)
+        settings = self.small_settings()
+        relation = budget.get("neighbors")
+        if "schema" in settings and relation is not None:  # both mean the same promise
+            unit = replace(settings["schema"].unit, neighbors=relation)
+            settings["schema"] = replace(settings["schema"], unit=unit)
+        return self.load_class()(**settings, **budget)
 
 
 def _small_mean() -> dict[str, Any]:
@@ -92,6 +99,35 @@ def _small_mean() -> dict[str, Any]:
     return {"manifold": ball.manifold, "ball": ball}
 
 
+def _small_profile() -> dict[str, Any]:
+    from veilspan.tables.schema import Schema
+
+    return {"schema": Schema.from_toml(_SMALL_TABLE), "bins": 4}
+
+
+#: Columns of every kind that audits and contract suites fill with texts of their own.
+_SMALL_TABLE = """
+veilspan_schema = 1
+name = "small"
+[columns.number]
+type = "number"
+range = [-5, 5]
+source = "made up"
+[columns.kind]
+type = "category"
+categories = ["a", "b"]
+other = true
+source = "made up"
+[columns.day]
+type = "date"
+range = [2020-01-01, 2020-12-31]
+source = "made up"
+[columns.flag]
+type = "boolean"
+true = ["yes"]
+false = ["no"]
+source = "made up"
+"""
 _LABELS = {"row_norm": 1.0, "classes": (0, 1)}
 _NUMBERS = {"row_norm": 1.0, "target_range": (-1.0, 1.0)}
 
@@ -127,6 +163,7 @@ ESTIMATORS = {
         Kind("Lasso", "estimators.linear.regression", "lasso", "numbers", _NUMBERS),
         Kind("ElasticNet", "estimators.linear.regression", "elastic-net", "numbers", _NUMBERS),
         Kind("HuberRegressor", "estimators.linear.regression", "huber", "numbers", _NUMBERS),
+        Kind("Profile", "estimators.profile.profile", "profile", "cells", _small_profile),
     )
 }
 #: The same by their names on the command line.

@@ -39,6 +39,7 @@ from veilspan import (
     minimize,
 )
 from veilspan.audit import neighbors as pairs
+from veilspan.audit.cell_tables import cell_pairs
 from veilspan.audit.replay import collect_release
 from veilspan.geometry import SPD, Euclidean, Grassmann, Lorentz, PoincareBall, Sphere
 from veilspan.solvers.completion.als import ALSCompletion
@@ -187,6 +188,30 @@ def completion_cells():
         yield estimator_cell(MatrixCompletion, solver, parameters, ratings, width=ITEMS)
 
 
+# ---------------------------------------------------------------- profiles
+
+
+def profile_cells():
+    kind = catalogue.ESTIMATORS["Profile"]
+    together = {"crosstabs": [("kind", "flag")], "means_by": [("number", "kind")]}
+    for setting, more in {
+        "": {},
+        "together": together,
+        "counts alone": {"most_numbers": 0},
+    }.items():
+
+        def make(relation, more=more):
+            return kind.make_small(neighbors=relation, random_state=0).set_params(**more)
+
+        yield Cell(
+            "Profile", "",
+            lambda arguments, relation, make=make: make(relation).fit(*arguments),
+            lambda relation, make=make: cell_pairs(make(relation).schema, relation),
+            lambda relation, make=make: make(relation).plan(40),
+            setting=setting,
+        )  # fmt: skip
+
+
 def catalogue_cells(present):
     """Whatever of the catalogue reads plain rows and has no cell of its own yet."""
     for name, kind in catalogue.ESTIMATORS.items():
@@ -204,5 +229,6 @@ CELLS = [
     *mean_cells(),
     *minimum_cells(),
     *completion_cells(),
+    *profile_cells(),
     *linear_cells(),
 ]  # fmt: skip

@@ -1,6 +1,7 @@
 """The curator passes its audits, and deliberately broken copies of it do not."""
 
 import math
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -34,18 +35,19 @@ class EightyPercentNoise(Curator):
 class BatchNoiseOverN(Curator):
     """The noise of a sampled sum divided by the number of rows, as if it were a mean's."""
 
-    def _scale(self, query, point, space, charged, sensitivity, stride):
-        scale = super()._scale(query, point, space, charged, sensitivity, stride)
-        if isinstance(charged, SampledGaussianEvent):
-            return replace(scale, std=scale.std / self.n_rows)
-        return scale
+    def _add_noise(self, exact, scale):
+        if isinstance(self.plan.events[0], SampledGaussianEvent):
+            scale = replace(scale, std=scale.std / self.n_rows)
+        return add_noise(exact, scale, self._source)
 
 
 class SensitivityOfAddRemove(Curator):
     """Calibrated for add-remove, claimed for replace-one."""
 
-    def _sensitivity(self, query, charged, declared):
-        return query.bound
+    def answer(self, query, point=None, *, event, noise_multiplier=None):
+        other = copy(query)
+        other.sensitivity = lambda neighbors: query.sensitivity("add-remove")
+        return super().answer(other, point, event=event, noise_multiplier=noise_multiplier)
 
 
 class NoClipping(Curator):

@@ -229,7 +229,12 @@ def test_a_tape_with_more_noise_than_there_was_is_caught(monkeypatch):
 
 def test_a_sensitivity_too_small_for_the_relation_is_caught(monkeypatch):
     """Calibrated for add-remove; the tape declares the true one, so that its own numbers agree."""
-    monkeypatch.setattr(Curator, "_sensitivity", lambda self, query, *said: query.bound)
+    genuine = door.noise_scale
+
+    def of_add_remove(multiplier, sensitivity, *more, **facts):
+        return genuine(multiplier, sensitivity / math.sqrt(2), *more, **facts)
+
+    monkeypatch.setattr(door, "noise_scale", of_add_remove)
     report = replay(pca(), *worst_tables("replace-one"))
     assert report.largest_use <= 1 + 1e-9
     assert any("the budget allows" in text for text in report.findings)
@@ -247,13 +252,13 @@ def test_rows_that_are_not_clipped_are_caught_even_if_the_tape_declares_them(mon
 
 @BOTH
 def test_noise_of_a_sample_divided_by_the_rows_is_caught(neighbors, monkeypatch):
-    genuine = Curator._scale
+    genuine = door.noise_scale
 
-    def of_a_mean(self, *asked):
-        scale = genuine(self, *asked)
+    def of_a_mean(*asked, **facts):
+        scale = genuine(*asked, **facts)
         return replace(scale, std=scale.std / 30)
 
-    monkeypatch.setattr(Curator, "_scale", of_a_mean)
+    monkeypatch.setattr(door, "noise_scale", of_a_mean)
     report = replay(sampled_mean(neighbors), *opposite_points(neighbors))
     assert any("the budget allows" in text for text in report.findings)
 

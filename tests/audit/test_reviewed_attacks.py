@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import veilspan
+from curator.slack_of_sums import rounding_slack
 from veilspan import Budget, FrechetMean, GaussianEvent, Plan
 from veilspan.audit.replay import replay
 from veilspan.curator.memory import MemoryExecutor
@@ -359,7 +360,7 @@ def overshoot(query, point, one, two):
     distance = np.linalg.norm(
         first.clipped_sum(query, point, space) - second.clipped_sum(query, point, space)
     )
-    slack = first.rounding_slack(query, point, "replace-one")
+    slack = rounding_slack(first, query, point, "replace-one")
     return (distance - query.sensitivity("replace-one")) / slack
 
 

@@ -11,7 +11,7 @@ from veilspan import __version__
 
 COMMANDS = {
     "Start here:": ["demo", "datasets", "schema", "plan"],
-    "Work:": ["fit", "transform", "predict", "recommend"],
+    "Work:": ["profile", "fit", "transform", "predict", "recommend"],
     "Check:": ["report", "audit", "ledger"],
     "Evidence:": ["reproduce"],
 }

@@ -219,14 +219,15 @@ def test_some_tables_are_read_by_a_schema_only(data, tmp_path):
     assert "are read by a schema: veilspan schema init" in said
 
 
-def test_several_rows_a_person_are_refused(files, tmp_path):
+def test_people_without_a_public_number_are_refused(files, tmp_path):
     table, _ = files
     schema = tmp_path / "s.toml"
-    text = ward_toml().replace("[unit]", '[unit]\nid = "patient_id"')
+    text = ward_toml().replace("[unit]", '[unit]\nid = "patient_id"').replace("count", "# count")
     schema.write_text(text.replace('[columns.patient_id]\nrole = "ignore"',
                                    '[columns.patient_id]\nrole = "id"'))  # fmt: skip
     result = run("fit", "pca", table, "--schema", schema, "--out", tmp_path / "r", expect=1)
-    assert "several rows a patient are not supported yet" in result.err
+    assert "how many patients there are is not read off their rows" in result.err
+    assert "unit.count" in run("schema", "check", schema, expect=1).out
 
 
 # The account.
@@ -453,3 +454,16 @@ def test_problems_as_json(place, tmp_path):
     said = json.loads(run(*words, expect=1).err)
     assert said["exit_code"] == 1
     assert [problem["place"] for problem in said["problems"]] == ["columns.age.range"]
+
+
+def test_a_temporary_folder_without_room_is_told_before_the_charge(files, tmp_path, monkeypatch):
+    """In one sentence, with what to do; nothing was charged and nothing is left behind."""
+    from veilspan.curator import row_store
+
+    monkeypatch.setattr(row_store, "KEPT_BYTES", 0)
+    monkeypatch.setenv("VEILSPAN_TEMP", str(tmp_path / "nowhere"))
+    table, schema = files
+    said = refused("fit", "pca", table, "--schema", schema, "--out", tmp_path / "r")
+    assert "nowhere" in said
+    assert "name another folder in the variable VEILSPAN_TEMP" in said
+    assert list(tmp_path.iterdir()) == []

@@ -233,6 +233,57 @@ def histogram(edges):
     return contribution
 
 
+# Profiles: units of slots, each a row of codes and numbers.
+
+
+def taken_slots(x, slots):
+    """The slots of a unit that are not empty."""
+    parts = np.asarray(x, dtype=np.float64).reshape(slots, -1)
+    return [part for part in parts if part[0] > -0.5]
+
+
+def code_of(value, size):
+    return int(min(max(float(np.rint(value)), 0), size - 1))
+
+
+def cell_counts(sizes, crossed, slots=1):
+    tall = [*sizes, *(sizes[a] * sizes[b] for a, b in crossed)]
+
+    def contribution(x, y, point):
+        votes = big(np.zeros(sum(tall)))
+        rows = taken_slots(x, slots)
+        for row in rows:
+            codes = [code_of(row[j], size) for j, size in enumerate(sizes)]
+            codes += [codes[a] * sizes[b] + codes[b] for a, b in crossed]
+            for j, code in enumerate(codes):
+                votes[sum(tall[:j]) + code] += mp.mpf(1) / len(rows)
+        return votes, None
+
+    return contribution
+
+
+def number_moments(numbers, groups, constant, slots=1):
+    def vector(row):
+        here = [row[place] for place in numbers]
+        z = [mp.mpf(0) if v > 1.5 else min(max(mp.mpf(float(v)), -1), 1) for v in here]
+        r = [mp.mpf(1) if v > 1.5 else mp.mpf(0) for v in here]
+        g = []
+        for place, size in groups:
+            code = code_of(row[place], size)
+            g += [mp.mpf(1) if i == code else mp.mpf(0) for i in range(size)]
+        return np.array([mp.mpf(constant), *z, *r, *g], dtype=object)
+
+    def contribution(x, y, point):
+        rows = [vector(row) for row in taken_slots(x, slots)]
+        size = 1 + 2 * len(numbers) + sum(size for _, size in groups)
+        total = big(np.zeros((size, size)))
+        for u in rows:
+            total = total + np.outer(u, u) / len(rows)
+        return total.ravel(), None
+
+    return contribution
+
+
 def distance(float_vector, exact_vector):
     """Length of the difference, as a float."""
     return float(length(big(float_vector) - exact_vector))

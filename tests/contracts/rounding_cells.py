@@ -29,6 +29,8 @@ from veilspan.queries.manifold.tangent_gradient import (
 )
 from veilspan.queries.moments import RowCount, RowSum, SecondMoment
 from veilspan.queries.own_gradient import RowGradient
+from veilspan.queries.profile.cell_counts import CellCounts
+from veilspan.queries.profile.number_moments import NumberMoments
 from veilspan.queries.stream.touching_moment import TouchingMoment
 from veilspan.queries.subspace.geodesic_gradient import GeodesicGradient
 from veilspan.queries.subspace.reaper_gradient import ReaperGradient
@@ -348,6 +350,34 @@ def systems(item_weights):
     return ratings(query, ItemPoint(BIAS, FACTORS, np.linspace(0.2, 2, ITEMS)))
 
 
+def coded_rows(slots, width=4, codes=2):
+    """Units of codes and numbers, full and in part, beside rows that are no codes at all."""
+
+    def crowd(rng, count):
+        x = rng.uniform(-1, 1, (count, slots, width))
+        x[:, :, :codes] = rng.integers(0, 3, (count, slots, codes))
+        x[:, :, -1] = np.where(rng.random((count, slots)) < 0.2, 2.0, x[:, :, -1])
+        x[rng.random((count, slots)) < (0.4 if slots > 1 else 0.0)] = -1.0
+        return Block(x.reshape(count, -1))
+
+    def odd(rng):
+        return Block(np.concatenate([crowd(rng, 6).x, odd_rows(slots * width)(rng).x]))
+
+    return odd, crowd
+
+
+def counted(slots):
+    query = CellCounts([3, 2], [(0, 1)], width=4, slots=slots)
+    known = exact.cell_counts([3, 2], [(0, 1)], slots)
+    return Cell(lambda relation: query, known, 4 * slots, None, *coded_rows(slots), rows=700)
+
+
+def measured(slots):
+    query = NumberMoments([2, 3], [(1, 2)], width=4, slots=slots)
+    known = exact.number_moments([2, 3], [(1, 2)], query.constant, slots)
+    return Cell(lambda relation: query, known, 4 * slots, None, *coded_rows(slots), rows=700)
+
+
 def energy_norm(x, point):
     return exact.energy(x, 0, point)[1]
 
@@ -440,6 +470,10 @@ CELLS = {
     "column histograms": simple(
         ColumnHistograms(4, np.array([-1.0, 0.0, 2.0])), exact.histogram([-1.0, 0.0, 2.0]), 4
     ),
+    "cell counts": counted(1),
+    "cell counts, three rows a person": counted(3),
+    "number moments": measured(1),
+    "number moments, three rows a person": measured(3),
     "row gradient": simple(RowGradient(own_squares, 0.7), None, 4, np.ones(4)),
     "item statistics": ratings(ItemStatistics(RULE, 0.8), None),
     "rating covariance": ratings(RatingCovariance(RULE, 0.8), BIAS),

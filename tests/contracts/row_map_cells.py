@@ -8,10 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from contracts.rounding_cells import BIAS, HISTORY, ITEMS, RULE, rating_rows, systems
-from tables.hostile import SCHEMA, layout_of, random_lines, usual_lines
+from tables.hostile import NAMES, SCHEMA, layout_of, random_lines, usual_lines
 from veilspan.curator.memory import clip_weights
-from veilspan.curator.row_maps import row_dots, row_lengths
-from veilspan.curator.rows import LARGEST_VALUE, Block, _join_parts
+from veilspan.curator.rows import LARGEST_VALUE, Block, _join_parts, row_dots, row_lengths
 from veilspan.estimators.linear.classifier import _codes
 from veilspan.estimators.linear.feature_bounds import FeatureBounds
 from veilspan.estimators.linear.regression import _scaled
@@ -42,11 +41,19 @@ from veilspan.queries.linear.slope_gradient import targets, unit_factors
 from veilspan.queries.linear.table_features import TableFeatures, TableLine
 from veilspan.queries.linear.table_layout import layout_of_schema
 from veilspan.queries.moments import squared_norms
+from veilspan.queries.profile.cell_counts import CellCounts
+from veilspan.queries.profile.number_moments import NumberMoments
 from veilspan.queries.stream.touching_moment import complete_rows
 from veilspan.queries.subspace.sphered import to_rays, to_sparse_rays, to_sphere
+from veilspan.tables.cell_rules import CellReader
 from veilspan.tables.encoding import Encoder
+from veilspan.tables.persons.person_rows import PersonReader
+from veilspan.tables.persons.rules import PersonRules
+from veilspan.tables.persons.secret_order import PersonCoins
+from veilspan.tables.profiling.coding import CellEncoder
+from veilspan.tables.profiling.layout import plan_layout
 from veilspan.tables.sources.csv_arrow import parse_block
-from veilspan.tables.sources.csv_lines import parse_lines
+from veilspan.tables.sources.csv_lines import ColumnLayout, parse_lines
 
 
 @dataclass(frozen=True)
@@ -416,8 +423,71 @@ def feature_cells():
             yield f"{name}, by columns", Map(marked, columnwise(rows), apply)
 
 
+def of_people(lines):
+    """Whose row it is, when, and what it says: by the row alone and the key."""
+    order = CellReader(next(c for c in SCHEMA.columns if c.name == "day"), SCHEMA.file)
+    rules = PersonRules(2, "random", "mean", order)
+    reader = PersonReader(ENCODER, "note", SCHEMA.file, rules, PersonCoins(bytes(range(32))))
+    places = {name: i for i, name in enumerate(NAMES)}
+    columns = tuple(
+        ColumnLayout(places[c.name], CellReader(c, SCHEMA.file), False) for c in reader.columns
+    )
+    layout = replace(LAYOUT, width=len(NAMES), columns=columns)
+    rows = reader.read(parse_lines(b"".join(line + b"\n" for line in lines), layout))
+    known = rows.marks.any(axis=1)
+    return rows.marks, known, rows.x, rows.y, rows.present, np.nan_to_num(rows.order)
+
+
+COUNTED = plan_layout(SCHEMA, bins=5)
+CODER = CellEncoder(COUNTED, SCHEMA)
+VALUES = {cells.name: (cells, reader) for cells, reader in zip(COUNTED.columns, CODER._readers)}
+
+
+def coded(lines):
+    """Codes and numbers of lines, for a profile."""
+    return CODER.encode_batch(parse_block(b"".join(line + b"\n" for line in lines), LAYOUT)).x
+
+
+def with_gaps(rng):
+    """Values of a column in its own terms, NaN where missing."""
+    x = hard(1)(rng)[:, 0]
+    return np.where(rng.random(len(x)) < 0.1, np.nan, x)
+
+
 MAPS = {
     **dict(feature_cells()),
+    "hostile lines, of people": Map(
+        TABLES + "persons.person_rows.PersonReader.read", lines_of(random_lines), of_people
+    ),
+    "lines of a profile": Map(
+        TABLES + "profiling.coding.CellEncoder.encode_batch", lines_of(random_lines), coded
+    ),
+    **{
+        f"cells of a profile, {name}": Map(
+            TABLES + "profiling.column_cells.ColumnCells.codes_of",
+            with_gaps,
+            VALUES[name][0].codes_of,
+        )
+        for name in ("number", "whole", "level", "day", "flag")
+    },
+    **{
+        f"numbers of a profile, {name}": Map(
+            TABLES + "profiling.column_cells.ColumnCells.scaled",
+            with_gaps,
+            lambda x, name=name: VALUES[name][0].scaled(x, VALUES[name][1]),
+        )
+        for name in ("number", "whole", "level", "day", "flag")
+    },
+    "cell counts": Map(
+        QUERIES + "profile.cell_counts.CellCounts.prepare",
+        hard(6),
+        as_block(lambda block: CellCounts([3, 2], [(0, 1)], 3, 2).prepare(block, None)),
+    ),
+    "number moments": Map(
+        QUERIES + "profile.number_moments.NumberMoments.prepare",
+        hard(6),
+        as_block(lambda block: NumberMoments([2], [(0, 3)], 3, 2).prepare(block, None)),
+    ),
     "hostile lines, on demand": Map(
         TABLES + "encoding.PreparedBatch.encode_rows", lines_of(random_lines), on_demand
     ),
@@ -430,10 +500,10 @@ MAPS = {
             ("encoded", "encoding.Encoder.encode_batch", parse_block),
         )
     },
-    "row dots": Map("veilspan.curator.row_maps.row_dots", hard(7), lambda x: row_dots(x, x)),
-    "row lengths": Map("veilspan.curator.row_maps.row_lengths", hard(7), row_lengths),
-    **wide("veilspan.curator.row_maps.row_dots", lambda d: lambda x: row_dots(x, x)),
-    **wide("veilspan.curator.row_maps.row_lengths", lambda d: row_lengths),
+    "row dots": Map("veilspan.curator.rows.row_dots", hard(7), lambda x: row_dots(x, x)),
+    "row lengths": Map("veilspan.curator.rows.row_lengths", hard(7), row_lengths),
+    **wide("veilspan.curator.rows.row_dots", lambda d: lambda x: row_dots(x, x)),
+    **wide("veilspan.curator.rows.row_lengths", lambda d: row_lengths),
     "squared norms": Map(QUERIES + "moments.squared_norms", hard(7), squared_norms),
     "squared norms, sparse": Map(QUERIES + "moments.squared_norms", thin(hard(7)), squared_norms),
     "squared lengths": Map(None, hard(7), as_block(lambda block: block.squared_lengths)),

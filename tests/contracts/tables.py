@@ -27,6 +27,8 @@ from veilspan.queries.manifold.tangent_gradient import (
 )
 from veilspan.queries.moments import RowCount, RowSum, SecondMoment
 from veilspan.queries.own_gradient import RowGradient
+from veilspan.queries.profile.cell_counts import CellCounts
+from veilspan.queries.profile.number_moments import NumberMoments
 from veilspan.queries.subspace.geodesic_gradient import GeodesicGradient
 from veilspan.queries.subspace.reaper_gradient import ReaperGradient
 from veilspan.queries.subspace.sphered import SphericalMoment
@@ -144,6 +146,26 @@ def slow_slope(row, theta):
     return -y * x / (1 + np.exp(y * (x @ theta)))
 
 
+def slow_counts(row, point):
+    rows = [part for part in row.x[0].reshape(2, 3) if part[0] > -0.5]
+    votes = np.zeros(3 + 2 + 6)
+    for a, b in ((np.clip(np.rint(r[0]), 0, 2), np.clip(np.rint(r[1]), 0, 1)) for r in rows):
+        for cell in (a, 3 + b, 5 + 2 * a + b):
+            votes[int(cell)] += 1 / len(rows)
+    return votes
+
+
+def slow_moments(row, point):
+    rows = [part for part in row.x[0].reshape(2, 3) if part[0] > -0.5]
+    total = np.zeros((6, 6))
+    for r in rows:
+        gone = r[2] > 1.5
+        group = np.eye(3)[int(np.clip(np.rint(r[0]), 0, 2))]
+        u = np.array([1.0, 0.0 if gone else np.clip(r[2], -1, 1), float(gone), *group])
+        total += np.outer(u, u) / len(rows)
+    return total
+
+
 CURVED = LeadingSubspace(Sphere(4), row_norm=1.0)
 IN_BALL = Loss(PoincareBall(3), lambda rows, w: -PoincareBall(3).log(w, inside_ball(rows)))
 HYPERPLANE = np.linalg.qr(np.random.default_rng(7).standard_normal((4, 3)))[0]
@@ -211,6 +233,8 @@ QUERIES = {
         (None,),
         None,
     ),
+    "cell counts": (CellCounts([3, 2], [(0, 1)], width=3, slots=2), 6, (None,), slow_counts),
+    "number moments": (NumberMoments([2], [(0, 3)], slots=2), 6, (None,), slow_moments),
     "slope gradient": (
         SignedGradient(Logistic(), 0.1),
         4,

@@ -24,7 +24,7 @@ from contracts.package import all_of
 from contracts.rounding_cells import CELLS, lorentz, touching, whitened
 from veilspan import FrechetLoss
 from veilspan.curator import memory
-from veilspan.curator.memory import GROUP, MemoryExecutor, block_rows
+from veilspan.curator.memory import GROUP, MemoryExecutor
 from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Block, Rows
 from veilspan.curator.weighted_gram import is_thin
@@ -56,9 +56,9 @@ def test_every_query_derives_its_sensitivity_for_both_relations():
 
 def slack(query, point, width, rows, moved, is_sparse):
     """What the query declares for a table of so many rows."""
-    blocks = block_rows(query, point, width, sparse=is_sparse)
-    roundoff = query.roundoff(width, point)
-    return float_slack(rows, query.bound, blocks, GROUP, roundoff=roundoff, moved_rows=moved)
+    facts = query.public_facts("add-remove", width, point, sparse=is_sparse)
+    roundoff, alike = facts.roundoff, moved == 1
+    return float_slack(rows, query.bound, facts.block_rows, GROUP, roundoff=roundoff, alike=alike)
 
 
 class Contract:

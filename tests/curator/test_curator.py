@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from curator.slack_of_sums import rounding_slack
 from privacy.affordable import budget_for
 from veilspan import BudgetExceededError, GaussianEvent, Plan, PrivacyError, WithheldError
+from veilspan.curator import curator as door
 from veilspan.curator import memory
+from veilspan.curator import query as queries
 from veilspan.curator.curator import Curator
 from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Rows
@@ -94,7 +97,7 @@ def test_rows_whose_gradient_is_not_finite_contribute_nothing(table):
 
 def test_the_size_of_blocks_does_not_change_the_sum(table, monkeypatch):
     whole = curator(table).answer(SecondMoment(3.0), event="q").value
-    monkeypatch.setattr(memory, "BLOCK_BYTES", 700)
+    monkeypatch.setattr(queries, "BLOCK_BYTES", 700)
     monkeypatch.setattr(memory, "GROUP", 3)
     small = curator(table).answer(SecondMoment(3.0), event="q").value
     np.testing.assert_allclose(small, whole, rtol=1e-12)
@@ -220,15 +223,24 @@ def test_rows_whose_rounding_may_move_are_counted(table, monkeypatch, neighbors,
     """One row only where it is exchanged among all; a sample's blocks change their shape."""
     counted = []
 
-    def watch(rows, *more, moved_rows, **settings):
-        counted.append((rows, moved_rows))
-        return float_slack(rows, *more, moved_rows=moved_rows, **settings)
+    def watch(n_rows, *more, alike, **settings):
+        counted.append((n_rows, alike))
+        return float_slack(n_rows, *more, alike=alike, **settings)
 
-    monkeypatch.setattr(memory, "float_slack", watch)
+    monkeypatch.setattr(door, "float_slack", watch)
     event = GaussianEvent("q", 3.0) if rate is None else SampledGaussianEvent("q", rate, 3.0)
     curator(table, (event,), neighbors=neighbors).answer(RowSum(1.0), event="q")
-    ((rows, moved),) = counted
-    assert moved == (1 if neighbors == "replace-one" and rate is None else rows)
+    assert counted == [(len(table) if neighbors == "replace-one" else None, rate is None)]
+
+
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+def test_noise_covers_the_sensitivity_its_rounding_and_the_grid(table, neighbors):
+    asked = curator(table, (GaussianEvent("q", 3.0),), neighbors=neighbors)
+    query = RowSum(1.0)
+    slack = rounding_slack(asked._executor, query, None, neighbors)
+    found = asked.answer(query, event="q").noise_std / 3.0 - query.sensitivity(neighbors) - slack
+    steps = found / np.sqrt(table.shape[1])
+    assert steps == pytest.approx(2.0 ** round(np.log2(steps)), rel=1e-5)  # one power of two
 
 
 def test_a_solver_finds_no_noise_in_its_curator(table):

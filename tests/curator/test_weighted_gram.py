@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from veilspan.curator import weighted_gram as module
-from veilspan.curator.memory import MemoryExecutor, block_rows
+from veilspan.curator.memory import MemoryExecutor, find_block_rows
 from veilspan.curator.rows import Rows
 from veilspan.curator.weighted_gram import SPARSE_BLOCK_ROWS, is_thin, weighted_gram
 from veilspan.queries.linear.regression_moments import RegressionMoments
@@ -65,10 +65,14 @@ def test_blocks_of_a_sparse_table_are_a_public_number():
     """The same whatever is stored, since the noise depends on it."""
     query = SecondMoment(1.0)
     sizes = {
-        density: MemoryExecutor(Rows(table(50, 2000, density))).block_rows(query, None)
+        density: find_block_rows(query, Rows(table(50, 2000, density)), None)
         for density in (0.0, 0.01, 1.0)
     }
     assert set(sizes.values()) == {SPARSE_BLOCK_ROWS}
+
+
+def block_rows(query, point, columns, sparse):
+    return query.public_facts("add-remove", columns, point, sparse=sparse).block_rows
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(100, 2500), (500, 500), (2000, 500)])

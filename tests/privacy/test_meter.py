@@ -20,7 +20,7 @@ def plan(**changes):
 
 def test_a_schedule_lets_pass_what_was_planned_and_no_more():
     meter = ScheduleMeter((GaussianEvent("a", 2.0, 2), SampledGaussianEvent("b", 0.1, 3.0)))
-    assert meter.charge("a") == GaussianEvent("a", 2.0)
+    assert meter.charge("a") == GaussianEvent("a", 2.0, 2)  # one of the two that it covers
     meter.charge("b")
     meter.charge("a")
     for name in ("a", "b", "other"):

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from curator.slack_of_sums import rounding_slack
 from veilspan.curator.memory import MemoryExecutor
 from veilspan.curator.rows import Block, Rows
 from veilspan.geometry import Grassmann, Sphere
@@ -60,7 +61,7 @@ def overshoot(query, point, rows, pair, half):
         rows[0] = half * row
         executor = MemoryExecutor(Rows(rows.copy()))
         sums.append(executor.clipped_sum(query, point, query.space(rows.shape[1], point)))
-    slack = executor.rounding_slack(query, point, "replace-one")
+    slack = rounding_slack(executor, query, point, "replace-one")
     return (np.linalg.norm(sums[0] - sums[1]) - query.sensitivity("replace-one")) / slack
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import veilspan
 from veilspan import RGD, RSVRG, Ball
-from veilspan.datasets import make_haystack, make_ratings, make_spd
+from veilspan.datasets import make_haystack, make_ratings, make_spd, make_ward
 from veilspan.geometry import SPD, Euclidean, PoincareBall, Product, Sphere
 from veilspan.losses.penalties import L1Ball
 from veilspan.releases import load
@@ -32,6 +32,7 @@ MATRICES = make_spd(N, 2).points
 RATINGS = make_ratings(N, 8, ratings_per_user=5).train
 ON_BOTH = np.hstack([ROWS[:, :3] / np.linalg.norm(ROWS[:, :3], axis=1)[:, None], ROWS[:, 3:]])
 BOTH = Product(Sphere(3), Euclidean(2))
+WARD = make_ward(N)
 LINEAR = {"feature_range": (-1.0, 1.0)}
 REGRESSION = {**LINEAR, "target_range": (-3.0, 3.0)}
 SHORT = GradientDescent(steps=5)
@@ -98,6 +99,11 @@ CASES = {
     "Lasso": ("Lasso", {**REGRESSION}, (TABLE, TARGETS)),
     "ElasticNet": ("ElasticNet", {**REGRESSION}, (TABLE, TARGETS)),
     "HuberRegressor": ("HuberRegressor", {**REGRESSION}, (TABLE, TARGETS)),
+    "Profile": (
+        "Profile",
+        {"schema": WARD.schema, "crosstabs": [("sex", "ward")], "means_by": [("age", "ward")]},
+        (WARD.columns,),
+    ),
 }  # fmt: skip
 
 
@@ -112,6 +118,8 @@ def fitted(name):
 
 def answers(estimator, name):
     """All that an estimator says of the rows of its case."""
+    if hasattr(estimator, "summary"):  # a profile speaks of its table, not of rows
+        return {"summary": estimator.summary(), "numbers": estimator.to_dict()}
     rows = CASES[name][2][0]
     methods = ("transform", "predict", "decision_function", "predict_proba", "score_samples")
     return {m: getattr(estimator, m)(rows) for m in methods if hasattr(estimator, m)}

@@ -60,6 +60,9 @@ def test_a_release_holds_no_rows(name, tmp_path):
     text = (folder / "release.json").read_text()
     sizes = [size for array in arrays for size in array.shape] + _lengths(json.loads(text))
     assert N not in sizes
+    if isinstance(data[0], dict):  # a table of texts: nobody's id is anywhere
+        assert not any(cell in text for cell in data[0]["patient_id"])
+        return
     entries = data[0].data if hasattr(data[0], "indptr") else np.asarray(data[0]).ravel()
     telling = [entry for entry in entries.tolist() if len(repr(entry)) > 12]  # not 1.0 or 5.0
     assert len(telling) > N

@@ -74,7 +74,7 @@ def facts(document, path=()):
 
 
 CHANGED = {
-    "protects": "person", "max_rows": 9, "keep": "last", "combine": "none", "count": 61_001,
+    "protects": "person", "max_rows": 9, "keep": "last", "combine": "sum", "count": 61_001,
     "neighbors": "add-remove", "separator": ";", "decimal": ",", "encoding": "latin-1",
     "missing": ["", "NA"], "fill": None, "missing_column": False, "scale": "linear",
     "other": False, "unit": "mg", "format": "%d.%m.%Y", "as": ["days"], "true": ["yes"],
@@ -118,7 +118,7 @@ def test_every_fact_counts(path):
 def change(table, key, document):
     value = table[key]
     if key == "combine" and value == "any":
-        table[key] = "last"
+        table[key] = "majority"
     elif key == "range":
         table[key] = [value[0], value[1].replace(year=2026) if hasattr(value[1], "year") else 2000]
     elif key == "fill":

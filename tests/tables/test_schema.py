@@ -46,15 +46,14 @@ def test_the_example_says_whom_it_protects(ward):
     assert ward.classes == ("no", "yes")
     assert ward.target.name == "readmitted"
     assert ward.target_range is None
-    with pytest.raises(SchemaError, match="several rows a patient are not supported yet"):
-        ward.check_one_row_a_person()
+    ward.check_people()
     ward.check_confirmed()
 
 
 def test_the_example_without_its_unit_protects_rows():
     schema = Schema.from_toml(without_unit(WARD.read_text()))
     assert (schema.protects, schema.count) == ("row", None)
-    schema.check_one_row_a_person()
+    schema.check_people()
     assert schema != Schema.load(WARD)
 
 

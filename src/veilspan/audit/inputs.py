@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from veilspan.audit import neighbors as adversarial
+from veilspan.audit.cell_tables import cell_pair, cell_pairs, extreme_lines
 from veilspan.audit.neighbors import SIZES, Pair
 
 WIDTH = 4  # columns of generated tables, unless more components are wanted
@@ -30,6 +31,8 @@ def pairs_for(estimator: Any, *, sizes: Sequence[int] = SIZES, seed: int = 0) ->
     relation = estimator.neighbors
     kind = kind_of(estimator)
     width = max(WIDTH, (getattr(estimator, "n_components", None) or 0) + 1)
+    if kind == "cells":
+        return cell_pairs(estimator.schema, relation, sizes=sizes, seed=seed)
     if kind == "points":
         return adversarial.point_pairs(ball_of(estimator), relation, sizes=sizes, seed=seed)
     if kind == "ratings":
@@ -68,6 +71,11 @@ def pairs_for(estimator: Any, *, sizes: Sequence[int] = SIZES, seed: int = 0) ->
 def pairs_around(estimator: Any, table: tuple[Any, ...], seed: int = 0) -> Iterator[Pair]:
     """Pairs of the user's own table and its neighbours with one extreme row."""
     relation, kind = estimator.neighbors, kind_of(estimator)
+    if kind == "cells":
+        cells = {name: list(values) for name, values in dict(table[0]).items()}
+        for name, line in extreme_lines(estimator.schema).items():
+            yield cell_pair(name, cells, line, relation)
+        return
     if kind == "points":
         points = np.asarray(table[0], dtype=np.float64)
         shaped = points.reshape(len(points), *estimator.manifold.point_shape)
@@ -99,9 +107,10 @@ def pairs_around(estimator: Any, table: tuple[Any, ...], seed: int = 0) -> Itera
 
 
 def kind_of(estimator: Any) -> str:
-    """What an estimator learns from: points, ratings, a stream, classes, numbers or a table."""
+    """What an estimator reads: points, ratings, cells, a stream, classes, numbers or a table."""
     parameters = estimator.get_params(deep=False)
-    for parameter, kind in (("manifold", "points"), ("rating_range", "ratings")):
+    known = (("manifold", "points"), ("rating_range", "ratings"), ("crosstabs", "cells"))
+    for parameter, kind in known:
         if parameter in parameters:
             return kind
     if "block_size" in parameters:

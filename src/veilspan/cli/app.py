@@ -24,6 +24,7 @@ from veilspan.cli.demo.command import demo
 from veilspan.cli.fit import fit
 from veilspan.cli.plan import plan
 from veilspan.cli.predict import predict
+from veilspan.cli.profile.command import profile
 from veilspan.cli.recommend import recommend
 from veilspan.cli.report import report
 from veilspan.cli.reproduce import reproduce
@@ -45,8 +46,8 @@ Exit codes:
 
 #: Commands in the order in which one needs them; typer would list groups after all others.
 TOUR = (
-    "demo", "datasets", "schema", "plan", "fit", "transform", "predict", "recommend", "report",
-    "audit", "ledger", "reproduce",
+    "demo", "datasets", "schema", "plan", "profile", "fit", "transform", "predict", "recommend",
+    "report", "audit", "ledger", "reproduce",
 )  # fmt: skip
 
 
@@ -114,7 +115,7 @@ def options(
 
 for _panel, _commands in (
     (START, (demo, datasets, plan)),
-    (WORK, (fit, transform, predict, recommend)),
+    (WORK, (profile, fit, transform, predict, recommend)),
     (CHECK, (report, audit)),
 ):
     for _command in _commands:

@@ -53,7 +53,7 @@ def datasets(
     place = Path(f"{name}.csv") if out is None else out
     check_output(place)
     declared = place.with_suffix(".toml")
-    written = (place, declared) if name == "ward" else (place,)  # its schema lies beside it
+    written = (place, declared) if name in ("ward", "visits") else (place,)  # with a schema
     for path in written:
         if path.exists() and not force:
             raise FileExistsError(f"{path} exists; choose another file, or --force to replace it.")

@@ -12,6 +12,7 @@ import typer
 from veilspan._progress import show_progress
 from veilspan.cli.arguments.estimators import find_kind, read_parameters
 from veilspan.cli.arguments.options import (
+    AccountName,
     AsJson,
     Columns,
     Delta,
@@ -19,9 +20,12 @@ from veilspan.cli.arguments.options import (
     Epsilon,
     Header,
     KindName,
+    LedgerPlace,
     MaybeNeighbors,
     Parameters,
+    Replace,
     SchemaFile,
+    SealKey,
     Separator,
     TableName,
 )
@@ -60,13 +64,9 @@ def fit(
     header: Header = None,
     encoding: Encoding = None,
     table: TableName = None,
-    ledger: Annotated[str | None, typer.Option(help="Ledger to charge: its file or URL.")] = None,
-    dataset: Annotated[
-        str | None, typer.Option(help="Whose budget in the ledger; by default the schema's name.")
-    ] = None,
-    key: Annotated[
-        Path | None, typer.Option(help="Key file: of the ledger, and to seal the release.")
-    ] = None,
+    ledger: LedgerPlace = None,
+    dataset: AccountName = None,
+    key: SealKey = None,
     request: Annotated[
         str | None,
         typer.Option(
@@ -74,7 +74,7 @@ def fit(
             "release and charges nothing. By default made of what is asked and --out."
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a release in --out.")] = False,
+    force: Replace = False,
     json: AsJson = False,
 ) -> None:
     """Learn from a file under privacy; save the release and its report.
@@ -204,22 +204,27 @@ def _tell(model: Any, out: Path, problem: str | None, *, again: bool, as_json: b
         }  # fmt: skip
         if schema is not None:
             facts["schema"] = {"name": schema.name, "digest": schema.digest}
+        if hasattr(model, "summary"):  # a profile, whose numbers are what was asked for
+            facts["profile"] = {k: v for k, v in model.to_dict().items() if k != "privacy"}
         print_json({**facts, "privacy": model.privacy_.to_dict()})
         return
+    if hasattr(model, "summary"):
+        say(f"{model.summary()}\n")
     say(model.privacy_)
     if schema is not None:
-        _tell_schema(schema)
+        _tell_schema(schema, list(getattr(model, "column_names", ())))
     elif names is not None:
         say(f"\nLearned from the columns {join_names(names)}: their names are part of the release.")
     say(f"\nSaved in {out}" + (f"; open {report}" if report else ""))
 
 
-def _tell_schema(schema: Schema) -> None:
+def _tell_schema(schema: Schema, counted: list[str]) -> None:
     """Say which columns were used: a schema is public, and part of the release."""
     from veilspan.cli.io.tables import join_names
 
     unused = ("id", "ignore", "target")
-    used = [column.name for column in schema.columns if column.role not in unused]
-    aim = "" if schema.target is None else f" to predict {schema.target.name}"
-    say(f"\nLearned from {join_names(used)}{aim}, read by the schema")
+    used = counted or [column.name for column in schema.columns if column.role not in unused]
+    aim = "" if counted or schema.target is None else f" to predict {schema.target.name}"
+    verb = "Counted" if counted else "Learned from"
+    say(f"\n{verb} {join_names(used)}{aim}, read by the schema")
     say(f"{schema.name or '(unnamed)'}, digest {schema.digest[:12]}, which is part of the release.")

@@ -69,8 +69,10 @@ def plan(
     else:
         planned = _plan_by_schema(found, declared, rows, given, epsilon, delta)
     forecast = None
-    judged = found.reads != "rows" or forecasts.learns_subspace(found)
-    if simulate and judged and columns <= forecasts.MOST_COLUMNS:
+    # A profile's plan says how exact it will be: nothing needs to be simulated.
+    judged = forecasts.learns_subspace(found) if found.reads == "rows" else found.reads != "cells"
+    alone = declared is None or declared.unit.combine != "none"
+    if simulate and judged and alone and columns <= forecasts.MOST_COLUMNS:
         forecast = forecasts.simulate(asked, epsilon, quiet=json)
     if json:
         errors = None if forecast is None else forecast.to_dict()
@@ -79,6 +81,12 @@ def plan(
     say(planned)
     if forecast is not None:
         _show(forecast, epsilon, rows)
+    elif simulate and not alone:
+        say('\nNot simulated: made-up tables have one row a person, combine = "none" has several.')
+    elif found.reads == "cells":
+        say(
+            "\nNothing is simulated: the bars above are what the profile will have, by noise alone."
+        )
     elif simulate and not judged:
         say(f"\nNot simulated: there are no made-up tables to judge {found.estimator} by.")
     elif simulate:
@@ -94,6 +102,8 @@ def _choose_shape(
 ) -> tuple[int, int]:
     """Rows and columns of the table, as the user or the schema says."""
     if schema is None:
+        if kind.reads == "cells":
+            raise ValueError(f"a plan of {kind.command} needs --schema FILE.")
         if rows is None or columns is None:
             raise ValueError("a plan needs --rows and --columns, or --schema FILE, which says it.")
         if rows < 2 or columns < 1:

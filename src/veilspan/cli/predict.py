@@ -9,6 +9,7 @@ import typer
 
 from veilspan.cli.arguments.options import (
     AsJson,
+    ByPerson,
     Columns,
     DataFile,
     Encoding,
@@ -33,17 +34,19 @@ def predict(
     encoding: Encoding = None,
     table: TableName = None,
     proba: Annotated[bool, typer.Option("--proba", help="Probabilities of the classes.")] = False,
+    by_person: ByPerson = False,
     key: KeyFile = None,
     json: AsJson = False,
 ) -> None:
     """Predictions of rows of your own, by a release.
 
-    Nothing is spent. One line for each row, in their order. Who sees a prediction learns something
+    Nothing is spent. One line for each row, in their order; with --by-person one for each person,
+    whose rows are combined as those of the fit. Who sees a prediction learns something
     about the row that it is of, as with any model: the release is public, your rows are not.
 
     Example: veilspan predict release new.csv --out predicted.csv --proba
     """
     from veilspan.cli.io.own_rows import OwnRows, write_results
 
-    rows = OwnRows(data, table, schema, columns, separator, header, encoding)
+    rows = OwnRows(data, table, schema, columns, separator, header, encoding, by_person)
     write_results(release, key, rows, Path(out), "proba" if proba else "predict", as_json=json)

@@ -9,6 +9,7 @@ import typer
 
 from veilspan.cli.arguments.options import (
     AsJson,
+    ByPerson,
     Columns,
     DataFile,
     Encoding,
@@ -33,6 +34,7 @@ def transform(
     encoding: Encoding = None,
     table: TableName = None,
     proba: Annotated[bool, typer.Option("--proba", help="Probabilities of the classes.")] = False,
+    by_person: ByPerson = False,
     key: KeyFile = None,
     json: AsJson = False,
 ) -> None:
@@ -45,5 +47,5 @@ def transform(
     """
     from veilspan.cli.io.own_rows import OwnRows, write_results
 
-    rows = OwnRows(data, table, schema, columns, separator, header, encoding)
+    rows = OwnRows(data, table, schema, columns, separator, header, encoding, by_person)
     write_results(release, key, rows, Path(out), "proba" if proba else "any", as_json=json)

@@ -47,7 +47,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from veilspan.curator.memory import Executor, MemoryExecutor, Sampling
+from veilspan.curator.memory import GROUP, Executor, MemoryExecutor, Sampling
 from veilspan.curator.query import RowQuery
 from veilspan.curator.row_maps import ROW_MAPS
 from veilspan.curator.rows import Block, Rows
@@ -56,12 +56,11 @@ from veilspan.curator.tape import CURRENT_TAPE, Question, fingerprint
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.discrete import add_discrete_noise
 from veilspan.privacy.errors import PrivacyError
-from veilspan.privacy.events import Event, ObjectiveEvent, SampledGaussianEvent
-from veilspan.privacy.grid import MAX_ROWS, NoiseScale, add_noise, noise_scale
+from veilspan.privacy.events import Event, ObjectiveEvent, SampledGaussianEvent, with_count
+from veilspan.privacy.grid import MAX_ROWS, NoiseScale, add_noise, float_slack, noise_scale
 from veilspan.privacy.meter import GaussianFilter, meter_for
 from veilspan.privacy.noise import NoiseSource
 from veilspan.privacy.plan import Plan, PlanPart
-from veilspan.privacy.spaces import AnswerSpace
 
 if TYPE_CHECKING:
     from veilspan.curator.objective_door import RowLoss
@@ -104,6 +103,9 @@ class Curator:
         Gaussian noise rounded to a grid, or the exact discrete Gaussian (small answers only).
     """
 
+    #: Rows that one unit of the relation is: more than one in ``curator.group_curator`` alone.
+    _rows_moved = 1
+
     def __init__(
         self, rows: Any, plan: Plan, source: NoiseSource, *, noise: NoiseKind = "grid"
     ) -> None:
@@ -120,6 +122,7 @@ class Curator:
         self._noise = noise
         self._meter = meter_for(plan)
         self._rows = rows
+        self._places = plan.n_rows  # rows that take part or are absent, where that is public
         # Sums over rows in memory run here; rows that lie elsewhere say where theirs do.
         in_memory = isinstance(rows, Rows)
         self._executor: Executor = MemoryExecutor(rows) if in_memory else rows.executor()
@@ -195,6 +198,13 @@ class Curator:
         """The plan, or the part of it: which questions may be asked, with how much noise."""
         return self._plan
 
+    def planned(self, name: str) -> Event:
+        """The event of a name among those that are planned for a solver."""
+        for event in self._plan.events:
+            if event.name == name:
+                return event
+        raise ValueError(f"the plan has no event named {name!r}.")
+
     @property
     def is_sparse(self) -> bool:
         """Whether the table is stored sparse, which is part of its public form."""
@@ -269,27 +279,47 @@ class Curator:
             Noise std over sensitivity, under an adaptive plan. A question that the plan names need
             not say it: it then has the planned noise.
         """
-        declared = query.sensitivity(self._plan.neighbors)
+        plan, executor = self._plan, self._executor
+        facts = query.public_facts(
+            plan.neighbors, plan.n_features, point, sparse=self._rows.is_sparse
+        )
+        declared = self._rows_moved * facts.sensitivity
         for number in (query.bound, declared):
             if not (number > 0 and math.isfinite(number)):
                 raise ValueError(
                     f"{query.name}: bound and sensitivity must be positive and finite."
                 )
-        space = query.space(self._plan.n_features, point)
-        charged = self._meter.charge(event + self._suffix, noise_multiplier)
+        charged = self._charge(event, noise_multiplier)
         if isinstance(charged, ObjectiveEvent):
             raise PrivacyError(f"{event!r} pays for a minimum, not for a sum.")
         sampling, step = None, self._source.next_step()
+        sensitivity = declared
         if isinstance(charged, SampledGaussianEvent):
             sampling = Sampling(charged.sampling_rate, self._source, step)
-        # The noise covers the rounding of a sum over blocks of just this many rows.
-        stride = self._executor.block_rows(query, point)
-        sensitivity = self._sensitivity(query, charged, declared)
-        scale = self._scale(query, point, space, charged, sensitivity, stride)
+            sensitivity = query.bound  # what the multiplier refers to: see ``privacy.events``
+        # Noise of public numbers only. It covers the rounding of a sum over blocks of just these
+        # many rows, where a sample without the row has blocks that are shorter by one.
+        slack = self._rows_moved * float_slack(
+            self._places,
+            query.bound,
+            facts.block_rows,
+            GROUP,
+            roundoff=facts.roundoff,
+            alike=sampling is None and executor.rounds_alike,
+            extra_terms=executor.extra_terms[plan.neighbors],
+        )
+        largest = (self._places or MAX_ROWS) * query.bound
+        scale = noise_scale(
+            charged.noise_multiplier,
+            sensitivity,
+            facts.coordinates,
+            largest=largest,
+            float_slack=slack,
+        )
         with Silence(not self._source.secure):
-            exact = self._executor.clipped_sum(query, point, space, sampling, stride)
+            exact = executor.clipped_sum(query, point, facts.space, sampling, facts.block_rows)
             given = self._release(exact, scale, query, point, charged)
-        return Answer(space.project(given), scale.std, charged)
+        return Answer(facts.space.project(given), scale.std, with_count(charged, 1))
 
     def minimum(self, loss: RowLoss, *, event: str, output: str, radius: float) -> Answer:
         """Minimise the sum of a loss with a random tilt: charge it, compute it, add a little noise.
@@ -318,36 +348,6 @@ class Curator:
     def _charge(self, event: str, noise_multiplier: float | None = None) -> Event:
         return self._meter.charge(event + self._suffix, noise_multiplier)
 
-    def _scale(
-        self,
-        query: RowQuery,
-        point: Any,
-        space: AnswerSpace,
-        charged: Event,
-        sensitivity: float,
-        stride: int,
-    ) -> NoiseScale:
-        """Noise of one answer, from public numbers only."""
-        size = space.coordinates
-        slack = self._executor.rounding_slack(
-            query,
-            point,
-            self._plan.neighbors,
-            sampled=isinstance(charged, SampledGaussianEvent),
-            rows_per_block=stride,
-        )
-        return noise_scale(
-            charged.noise_multiplier,
-            sensitivity,
-            size,
-            largest=(self._plan.n_rows or MAX_ROWS) * query.bound,
-            float_slack=slack,
-        )
-
-    def _sensitivity(self, query: RowQuery, charged: Event, declared: float) -> float:
-        """What the event's multiplier refers to: see ``privacy.events``."""
-        return query.bound if isinstance(charged, SampledGaussianEvent) else declared
-
     def _release(
         self, exact: np.ndarray, scale: NoiseScale, query: RowQuery, point: Any, charged: Event
     ) -> np.ndarray:
@@ -364,7 +364,7 @@ class Curator:
             query.name,
             (charged.name, charged.noise_multiplier, charged.sampling_rate),
             query.bound,
-            query.sensitivity(self.plan.neighbors),
+            self._rows_moved * query.sensitivity(self.plan.neighbors),
             scale.std,
             exact.size,
             fingerprint(point),

@@ -21,8 +21,8 @@ class MappedRows(Rows):
     """
 
     def __init__(self, rows: Rows, row_map: Callable[[Block], Block], n_features: int) -> None:
-        self._hold(rows._x, rows._y, rows._present)
         self.n_rows, self.n_features = rows.n_rows, n_features  # a map leaves no row out
+        self.is_sparse = rows.is_sparse
         self._before = rows
         self._map = row_map
 
@@ -32,6 +32,14 @@ class MappedRows(Rows):
             mapped = self._map(block)
             # Whether a row takes part is nothing that a map decides, or could lose.
             yield mapped if block.present is None else replace(mapped, present=block.present)
+
+    def _size_with(self, n_features: int) -> float:
+        """Bytes of the table if it had so many columns, as before the map."""
+        return self._before._size_with(n_features)
+
+    def map_now(self, row_map: Callable[[Block], Block]) -> Rows:
+        """Map all rows now, and return the mapped table as ordinary rows."""
+        return self._before.map_now(lambda block: row_map(self._map(block)))
 
     def paired(self, coins: np.random.Generator, least: int = 4) -> Rows:
         """Not offered: no method pairs mapped rows."""

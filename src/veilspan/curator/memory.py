@@ -1,15 +1,16 @@
 """Where sums over rows run. This one walks through memory, a block at a time.
 
-An executor has three duties: the clipped sum of a query, the sum of another function of blocks (of
-the second door), and a bound on what float64 rounding adds to a sensitivity. What it returns is
-exact and stays with the curator.
+An executor has two duties: the clipped sum of a query, and the sum of another function of blocks
+(of the second door). What it returns is exact and stays with the curator. It also says how sums are
+put together there, by which the curator bounds what float64 rounding adds to a sensitivity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -17,14 +18,11 @@ from veilspan._threads import threads_for
 from veilspan.curator.query import RowQuery
 from veilspan.curator.row_maps import row_map
 from veilspan.curator.rows import Block, Rows
-from veilspan.privacy.grid import MAX_ROWS, float_slack
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.noise import NoiseSource, SamplingKey
 from veilspan.privacy.spaces import AnswerSpace
 
-BLOCK_BYTES = 4_000_000  # of working memory per block: small enough for the cache, see benchmarks/
 GROUP = 256  # blocks added up before they join the total: keeps the rounding error small
-MOST_BLOCK_ROWS = 65_536
 FAR, FADE = 2.0**1000, 2.0**20  # see clip_weights
 
 
@@ -60,22 +58,13 @@ class PartSampling:
 class Executor(Protocol):
     """What the curator needs of the place where rows are."""
 
-    def extra_terms(self, neighbors: Neighbors) -> int:
+    @property
+    def extra_terms(self) -> Mapping[Neighbors, int]:
         """A public bound on the sums of parts that are added up beyond those of one table."""
 
-    def block_rows(self, query: RowQuery, point: Any) -> int:
-        """Rows that are summed in one go: a public number, which the slack and the sum share."""
-
-    def rounding_slack(
-        self,
-        query: RowQuery,
-        point: Any,
-        neighbors: Neighbors,
-        *,
-        sampled: bool = False,
-        rows_per_block: int | None = None,
-    ) -> float:
-        """What float64 arithmetic may add to the sensitivity; of a sum over a sample, or all."""
+    @property
+    def rounds_alike(self) -> bool:
+        """Whether a row that stays in its place is rounded alike on both neighbouring tables."""
 
     def clipped_sum(
         self,
@@ -93,15 +82,10 @@ class Executor(Protocol):
         """Sum of ``part`` over blocks."""
 
 
-def block_rows(query: RowQuery, point: Any, n_features: int, *, sparse: bool) -> int:
-    """Rows per block: a public number, from the form of the table, its width and the query.
-
-    How full a sparse table is must not enter: the noise covers a rounding error that grows with the
-    rows of a block, so its scale would tell.
-    """
-    floats = max(1, query.row_floats(n_features, point))
-    rows = int(np.clip(BLOCK_BYTES // (8 * floats), 1, MOST_BLOCK_ROWS))
-    return max(rows, query.least_block_rows(n_features, point, sparse))
+def find_block_rows(query: RowQuery, rows: Any, point: Any) -> int:
+    """Rows per block where the curator has not said it: they do not depend on the relation."""
+    facts = query.public_facts("add-remove", rows.n_features, point, sparse=rows.is_sparse)
+    return facts.block_rows
 
 
 @row_map
@@ -137,39 +121,11 @@ class MemoryExecutor:
 
     _rows: Rows
 
-    def extra_terms(self, neighbors: Neighbors) -> int:
-        """0: a table in memory is one part, so that no sums of parts are added up."""
-        return 0
-
-    def block_rows(self, query: RowQuery, point: Any) -> int:
-        """Rows per block: a public number, from the form of the table and the query."""
-        return block_rows(query, point, self._rows.n_features, sparse=self._rows.is_sparse)
-
-    def rounding_slack(
-        self,
-        query: RowQuery,
-        point: Any,
-        neighbors: Neighbors,
-        *,
-        sampled: bool = False,
-        rows_per_block: int | None = None,
-    ) -> float:
-        """What float64 arithmetic may add to the sensitivity (see ``privacy.grid``).
-
-        Only where the row is exchanged and all take part do the others stay in their places. A
-        sampled sum is compared with that of the same sample without the row, whose blocks are
-        shorter by one: matrix products may then round every other row's contribution differently.
-        """
-        replace = neighbors == "replace-one"
-        rows = self._rows.n_rows if replace else MAX_ROWS
-        return float_slack(
-            rows,
-            query.bound,
-            rows_per_block or self.block_rows(query, point),
-            GROUP,
-            roundoff=query.roundoff(self._rows.n_features, point),
-            moved_rows=1 if replace and not sampled else rows,
-        )
+    #: A table in memory is one part, so that no sums of parts are added up.
+    extra_terms: ClassVar[Mapping[Neighbors, int]] = MappingProxyType(
+        {"replace-one": 0, "add-remove": 0}
+    )
+    rounds_alike: ClassVar[bool] = True
 
     def clipped_sum(
         self,
@@ -192,7 +148,7 @@ class MemoryExecutor:
                     return 0.0
             return space.embed(clipped_block_sum(query, block, point))
 
-        stride = rows_per_block or self.block_rows(query, point)
+        stride = rows_per_block or find_block_rows(query, self._rows, point)
         # A warning about arithmetic could tell something of a row.
         with threads_for(self._rows.n_features), np.errstate(all="ignore"):
             total = sum_in_groups(self._rows.blocks(stride), part, GROUP)

@@ -31,7 +31,7 @@ from veilspan.curator.silence import Silence
 from veilspan.curator.tape import CURRENT_TAPE, Question, fingerprint
 from veilspan.curator.tilted_objective import TiltedObjective, minimise
 from veilspan.privacy.errors import PrivacyError
-from veilspan.privacy.events import Event, GaussianEvent, LossShape, ObjectiveEvent
+from veilspan.privacy.events import Event, GaussianEvent, LossShape, ObjectiveEvent, with_count
 from veilspan.privacy.grid import COARSEST, MAX_ROWS, UNIT_ROUNDOFF, NoiseScale, noise_scale
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ def minimum(
     _check_event(loss, charged)
     rows, extra = (
         curator.plan.n_rows or MAX_ROWS,
-        curator._executor.extra_terms(curator.plan.neighbors),
+        curator._executor.extra_terms[curator.plan.neighbors],
     )
     bounds = tolerance_of(charged, rows, curator.n_features, radius, extra)
     check_certifiable(charged, bounds)
@@ -253,7 +253,7 @@ def minimum(
             noise = (paid.name, paid.noise_multiplier, 1.0)
             question = Question("minimum", noise, radius, distance, scale.std, exact.size, "")
             given = tape.exchange(question, exact, lambda: curator._add_noise(exact, scale))
-    return given.reshape(theta.shape), scale.std, charged
+    return given.reshape(theta.shape), scale.std, with_count(charged, 1)
 
 
 def _check_event(loss: RowLoss, charged: ObjectiveEvent) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from veilspan.curator.mapped_rows import KEPT_BYTES
-from veilspan.curator.memory import BLOCK_BYTES
+from veilspan.curator.query import BLOCK_BYTES
 from veilspan.curator.rows import Block, Rows
 
 RowMap = Callable[[np.ndarray], np.ndarray]

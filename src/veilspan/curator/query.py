@@ -28,6 +28,7 @@ override :meth:`RowQuery.sensitivity` with such a tighter bound, with the proof 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,34 @@ import numpy as np
 from veilspan.curator.rows import Block
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace
+
+BLOCK_BYTES = 4_000_000  # of working memory per block: small enough for the cache, see benchmarks/
+MOST_BLOCK_ROWS = 65_536
+
+
+@dataclass(frozen=True)
+class PublicFacts:
+    """What is public about one question, known before a row is read.
+
+    Attributes
+    ----------
+    sensitivity : float
+        Largest change of the clipped sum between neighbouring tables.
+    block_rows : int
+        Rows that are summed in one go, which the noise's cover of rounding and the sum share.
+    roundoff : float
+        Rounding error of one computed contribution, in units of 2^-53 times the bound.
+    space : AnswerSpace
+        Where the sum lives.
+    coordinates : int
+        Its number of coordinates.
+    """
+
+    sensitivity: float
+    block_rows: int
+    roundoff: float
+    space: AnswerSpace
+    coordinates: int
 
 
 class RowQuery(ABC):
@@ -85,6 +114,22 @@ class RowQuery(ABC):
         Override it where a contribution divides by something small.
         """
         return n_features + 64.0
+
+    def public_facts(
+        self, neighbors: Neighbors, n_features: int, point: Any, *, sparse: bool
+    ) -> PublicFacts:
+        """All that noise and sum need to know of a question, of public numbers alone.
+
+        How full a sparse table is must not enter: the noise covers a rounding error that grows with
+        the rows of a block, so its scale would tell.
+        """
+        sensitivity = self.sensitivity(neighbors)
+        least = self.least_block_rows(n_features, point, sparse)
+        roundoff = self.roundoff(n_features, point)
+        floats = max(1, self.row_floats(n_features, point))
+        rows = int(np.clip(BLOCK_BYTES // (8 * floats), 1, MOST_BLOCK_ROWS))
+        space = self.space(n_features, point)
+        return PublicFacts(sensitivity, max(rows, least), roundoff, space, space.coordinates)
 
     @property
     def name(self) -> str:

@@ -10,12 +10,16 @@ from typing import Any
 import numpy as np
 
 from veilspan.curator.input_kinds import refuse_masked
-from veilspan.curator.row_maps import row_dots, row_map
+from veilspan.curator.row_maps import row_map
 
 # Larger numbers would overflow when squared and summed; nothing measured is that large.
 LARGEST_VALUE = 1e140
 #: Rows that are mapped in one go when the mapped table is kept.
 MAPPED_AT_ONCE = 4096
+#: Columns that ``np.einsum`` adds up in one go: half of its buffer.
+_PIECE = 4096
+#: Squared lengths in between are sums of squares that neither overflow nor lose bits to underflow.
+_SAFE = 2.0**-900, 2.0**1000
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,7 @@ class Rows:
             part = slice(start, start + rows_per_block)
             targets = None if self._y is None else self._y[part]
             present = None if self._present is None else self._present[part]
-            yield Block(_as_float(_rows_of(self._x, part)), targets, present)
+            yield Block(as_float(_rows_of(self._x, part)), targets, present)
 
     def mapped(self, row_map: Callable[[Block], Block], n_features: int) -> Rows:
         """The rows after a public map that looks at one row at a time.
@@ -133,13 +137,15 @@ class Rows:
         """
         from veilspan.curator import mapped_rows
 
-        if isinstance(self._x, np.ndarray):
-            size = 8 * self.n_rows * n_features
-        else:  # a number and its place
-            size = 16 * (int(self._x.nnz) + self.n_rows)
-        if size > getattr(row_map, "kept_bytes", mapped_rows.KEPT_BYTES):
+        if self._size_with(n_features) > getattr(row_map, "kept_bytes", mapped_rows.KEPT_BYTES):
             return mapped_rows.MappedRows(self, row_map, n_features)
         return self.map_now(row_map)
+
+    def _size_with(self, n_features: int) -> float:
+        """Bytes of the table if it had so many columns; no end of them if it is not in memory."""
+        if isinstance(self._x, np.ndarray):
+            return 8 * self.n_rows * n_features
+        return 16 * (int(self._x.nnz) + self.n_rows)  # a number and its place
 
     def map_now(self, row_map: Callable[[Block], Block]) -> Rows:
         """Map all rows now, and return the mapped table as ordinary rows."""
@@ -174,7 +180,9 @@ class Rows:
         """
         if self.n_rows < least:
             raise ValueError(f"pairs need at least {least} rows.")
-        return _PairedRows(self, coins)
+        from veilspan.curator.paired_rows import PairedRows
+
+        return PairedRows(self, coins)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("rows are never pickled: a copy would leave the curator.")
@@ -191,39 +199,38 @@ def rows_of(table: Any, targets: Any = None) -> Any:
     return Rows(table, targets)
 
 
-def encoded_rows(x: Any, y: Any, present: Any) -> Any:
-    """Rows for a curator of numbers that a total map has made: their form needs no check."""
-    from veilspan.curator.dask.table import DaskTable
+@row_map
+def row_dots(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Inner product of each row of ``x`` with the same row of ``y``.
 
-    if isinstance(x, DaskTable):
-        from veilspan.curator.dask.rows import DaskRows
+    Without BLAS, whose products over many rows round by a row's place among them. ``np.einsum``
+    takes a row at a time, but one of more columns than its buffer (8,192) in another order if it is
+    alone, so wider rows are added up in pieces. The bits of a row then depend on nothing but
+    whether the table is stored by rows or by columns, which is public.
+    """
+    total = np.einsum("ij,ij->i", x[:, :_PIECE], y[:, :_PIECE])
+    for first in range(_PIECE, x.shape[1], _PIECE):
+        piece = slice(first, first + _PIECE)
+        total += np.einsum("ij,ij->i", x[:, piece], y[:, piece])
+    return np.asarray(total)
 
-        return DaskRows(x, y, present)
-    return Rows.checked_before(x, y, present)
 
+@row_map
+def row_lengths(x: np.ndarray) -> np.ndarray:
+    """Euclidean length of each row, to a few roundings whatever its size; NaN and inf stay.
 
-class _PairedRows(Rows):
-    """Differences x_i - x_j over a random perfect matching of the rows (one left out if odd)."""
-
-    def __init__(self, rows: Rows, coins: np.random.Generator) -> None:
-        self._hold(rows._x, None)
-        half = rows.n_rows // 2
-        self.n_rows, self.is_sparse = half, False  # pairs, whose differences are dense
-        order = coins.permutation(rows.n_rows)
-        self._first, self._second = order[:half], order[half : 2 * half]
-        if rows._present is not None:  # a pair takes part if both of its rows do
-            self._present = rows._present[self._first] & rows._present[self._second]
-
-    def blocks(self, rows_per_block: int) -> Iterator[Block]:
-        """Yield differences as dense float64 blocks."""
-        for start in range(0, self.n_rows, rows_per_block):
-            part = slice(start, start + rows_per_block)
-            first, second = (
-                Block(_as_float(self._x[index[part]])).dense()
-                for index in (self._first, self._second)
-            )
-            present = None if self._present is None else self._present[part]
-            yield Block(first - second, present=present)
+    A row whose squares leave the range of floats is divided by a power of two first, which is
+    exact: otherwise a row at the edge of overflow would have a length, or none, by its rounding.
+    """
+    squares = row_dots(x, x)
+    lengths = np.sqrt(squares)
+    odd = ~((squares > _SAFE[0]) & (squares < _SAFE[1]))
+    if odd.any():
+        rows = np.ascontiguousarray(x[odd])
+        _, power = np.frexp(np.abs(rows).max(axis=1, initial=0.0))
+        rows = np.ldexp(rows, -power[:, None])
+        lengths[odd] = np.ldexp(np.sqrt(row_dots(rows, rows)), power)
+    return np.asarray(lengths)
 
 
 @row_map
@@ -268,7 +275,8 @@ def _rows_of(x: Any, part: slice) -> Any:
     return view
 
 
-def _as_float(part: Any) -> Any:
+def as_float(part: Any) -> Any:
+    """Rows as float64: a read-only view where they are, joined where an entry is in parts."""
     if isinstance(part, np.ndarray):
         block = np.asarray(part, dtype=np.float64)
         if block is part or np.shares_memory(block, part):

@@ -15,7 +15,8 @@ That a fit failed at all can then depend on a row: one bit, without noise. The f
 one that succeeds (the charge stands before the first row is read), but no charge covers such a bit.
 What the guarantee rests on is that maps and queries are total; ``tests/contracts`` checks it.
 
-Let through as they are: ``KeyboardInterrupt`` and the like, ``MemoryError`` (releases say that
+Let through as they are: ``KeyboardInterrupt`` and the like, ``MemoryError`` and
+:class:`TemporaryFolderError`, which stands for it where rows wait on a disk (releases say that
 memory and crashes are not protected), ``ReplayMismatchError`` of an audit, :class:`PrivacyError`,
 which speaks of plans, budgets and other public facts, and :class:`FormError`: that a table has its
 form is public.
@@ -34,10 +35,15 @@ import numpy as np
 
 from veilspan._errors import raised_by_us
 from veilspan.curator.tape import ReplayMismatchError
-from veilspan.privacy.errors import FormError, PrivacyError, WithheldError
+from veilspan.privacy.errors import (
+    FormError,
+    PrivacyError,
+    TemporaryFolderError,
+    WithheldError,
+)
 
 #: Errors that say nothing of a row.
-PASSING = (PrivacyError, FormError, MemoryError, ReplayMismatchError)
+PASSING = (PrivacyError, FormError, MemoryError, TemporaryFolderError, ReplayMismatchError)
 
 _silent: ContextVar[bool] = ContextVar("veilspan_silent", default=False)
 

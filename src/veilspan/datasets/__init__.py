@@ -6,6 +6,7 @@ from veilspan.datasets.loci import reduce_loci, scale_counts
 from veilspan.datasets.ratings import Ratings, make_ratings
 from veilspan.datasets.spd import SPDSample, make_spd
 from veilspan.datasets.trees import Tree, make_tree
+from veilspan.datasets.visits import make_visits
 from veilspan.datasets.ward import Ward, make_ward
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "make_ratings",
     "make_spd",
     "make_tree",
+    "make_visits",
     "make_ward",
     "reduce_loci",
     "scale_counts",

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 WARDS = ("A", "B", "C", "D", "E")
 #: Share of cells that are empty or cannot be read, as in tables that were typed by hand.
 UNREADABLE = 0.03
-_FIRST, _LAST = np.datetime64("2020-01-01"), np.datetime64("2025-12-31")
-_NOTES = ("", "follow-up in 6 weeks", "see letter", "transferred, stable", 'family: "no concerns"')
+FIRST, LAST = np.datetime64("2020-01-01"), np.datetime64("2025-12-31")
+NOTES = ("", "follow-up in 6 weeks", "see letter", "transferred, stable", 'family: "no concerns"')
 
-_SCHEMA = """\
+SCHEMA = """\
 veilspan_schema = 1
 name    = "ward"
 version = "1"
@@ -170,7 +170,7 @@ def make_ward(n_patients: int = 5000, *, random_state: int | None = 0) -> Ward:
     score = 0.045 * (age - 58) + 1.1 * (np.log(creatinine) - 4.4) + 0.9 * smoker - 0.8
     score += 0.6 * (ward == "D")
     back = rng.logistic(size=n) < score
-    days = rng.integers(int((_LAST - _FIRST).astype(int)) + 1, size=n)
+    days = rng.integers(int((LAST - FIRST).astype(int)) + 1, size=n)
     cells = {
         "patient_id": [f"P{number:06d}" for number in rng.permutation(10 * n)[:n]],
         "age": list(map(str, age)),
@@ -178,11 +178,16 @@ def make_ward(n_patients: int = 5000, *, random_state: int | None = 0) -> Ward:
         "sex": rng.choice(["female", "male", "diverse"], n, p=[0.51, 0.485, 0.005]).tolist(),
         "ward": ward.tolist(),
         "smoker": np.where(smoker, "yes", "no").tolist(),
-        "admitted": list(map(str, _FIRST + days)),
+        "admitted": list(map(str, FIRST + days)),
         "readmitted": np.where(back, "yes", "no").tolist(),
-        "note": rng.choice(_NOTES, n).tolist(),
+        "note": rng.choice(NOTES, n).tolist(),
     }
+    spoil_cells(cells, rng)
+    return Ward(tuple(cells), tuple(cells.values()), SCHEMA.format(count=n))
+
+
+def spoil_cells(cells: dict[str, list[str]], rng: np.random.Generator) -> None:
+    """Empty some cells of every used column, or write something into them that is no value."""
     for name in ("age", "creatinine", "sex", "smoker", "admitted", "readmitted"):
-        for place in np.flatnonzero(rng.random(n) < UNREADABLE):
+        for place in np.flatnonzero(rng.random(len(cells[name])) < UNREADABLE):
             cells[name][place] = str(rng.choice(["", "NA", "-99", "?", "not asked"]))
-    return Ward(tuple(cells), tuple(cells.values()), _SCHEMA.format(count=n))

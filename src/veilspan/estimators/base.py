@@ -11,16 +11,25 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from veilspan._version import __version__
+from veilspan._words import plural
 from veilspan.curator.curator import Curator
 from veilspan.curator.dask.table import DaskTable
-from veilspan.curator.rows import encoded_rows, rows_of
+from veilspan.curator.rows import rows_of
 from veilspan.curator.silence import Discretion, Silence
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
+from veilspan.estimators.people_plan import (
+    has_people,
+    open_people,
+    prepare_people,
+    rows_per_unit,
+    with_people,
+)
 from veilspan.estimators.publishing import Kept
 from veilspan.estimators.schema_input import (
     SCHEMA_FACTS,
     SchemaTable,
     open_schema_table,
+    people_facts,
     schema_of,
 )
 from veilspan.estimators.validation import validate_table
@@ -48,6 +57,11 @@ EXACT_NOISE = (
 ON_A_CLUSTER = (
     "the table lay in parts on a Dask cluster that is trusted with it; which part a row lies in "
     "does not depend on what it says, and the number of parts is public"
+)
+PEOPLE_ON_A_CLUSTER = (
+    "the table lay in parts on a Dask cluster that is trusted with it; people were gathered by id "
+    "before anything else, into parts that a secret key chooses, so that it does not matter in "
+    "which part a row lay; the number of parts is public"
 )
 TIMING = "running time, memory and crashes are not protected"
 
@@ -126,8 +140,15 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
                 raise ValueError("n_features is what the schema's columns come to: leave it out.")
             n_features = self._width_of(schema)
             if schema.count is not None and n_samples not in (None, schema.count):
-                raise ValueError(f"the schema says that there are {schema.count:,} rows.")
+                raise ValueError(
+                    f"the schema says that there are {schema.count:,} {plural(schema.protects)}."
+                )
             n_samples = n_samples if schema.count is None else schema.count
+            if n_samples is None and schema.neighbors == "replace-one":
+                raise ValueError(
+                    "a plan under replace-one needs the number of rows: say count = ... in the "
+                    "schema's [unit] if it is public, or plan(n_samples=...)."
+                )
         if n_features is None:
             raise ValueError("a plan needs the number of columns: say n_features=...")
         return self._draft(n_samples, n_features)[0]
@@ -144,23 +165,38 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         budget, known = Budget(self.epsilon, self.delta), n_samples
         if neighbors != "replace-one":
             known = None
+        declared = self._schema_of_units()
+        people = declared is not None and has_people(declared)
+        group = rows_per_unit(declared) if people else 1
         with np.errstate(all="ignore"):  # tails of losses underflow, whatever np.seterr says
-            prepared = self._prepare(budget, neighbors, known, n_features)
-            events = prepared.events
-            for stage in reversed(prepared.stages):  # those of the first stage are asked first
-                events = (*stage.events, *events)
+            if people:
+                told = known if group == 1 else None  # how many slots are filled is private
+                prepared, events = prepare_people(
+                    lambda part: self._prepare(part, neighbors, told, n_features),
+                    declared,
+                    budget,
+                    neighbors,
+                )
+            else:
+                prepared = self._prepare(budget, neighbors, known, n_features)
+                events = prepared.all_events
+            rows = prepared.problem.n_rows
             plan = Plan(
                 method=type(self).__name__ + self._solver_label.format(prepared),
                 budget=prepared.stated or budget,
                 neighbors=neighbors,
-                n_rows=prepared.problem.n_rows,
+                n_rows=rows if group == 1 or known is None else known * group,
                 n_features=n_features,
                 events=events,
                 adaptive=prepared.adaptive,
                 decisions=prepared.decisions,
                 schema=None if self.schema is None else SchemaRecord.of(self.schema),
             )
-        return plan, prepared
+        return with_people(plan, declared) if people else plan, prepared
+
+    def _schema_of_units(self) -> Any:
+        """The schema as it is to be read for units: what becomes of a person's rows."""
+        return self.schema
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from the rows of ``X`` within the budget.
@@ -187,6 +223,11 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     def _learn(self, table: Any, targets: Any = None) -> Self:
         """Plan, charge, run, record: the one way from a checked table to fitted attributes."""
         plan, prepared = self._draft(table.shape[0], table.shape[1])
+        if prepared.paired and has_people(self.schema) and getattr(table, "on_cluster", False):
+            raise ValueError(
+                'center="pairs" needs people in places of their own, which those on a cluster have '
+                "not: use another center, or a table in memory."
+            )
         source = noise_source(self.random_state)
         dataset = dataset_of(self.ledger) if self._charges else None
         if dataset is None:
@@ -215,18 +256,30 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         with Discretion(not source.secure):
             if isinstance(table, SchemaTable):
                 with Silence(not source.secure):  # a source may fail by what a row holds
-                    rows = encoded_rows(*table.encode(source.coins("places")))
+                    rows = table.encode(source.coins("places"))
             else:
                 rows = self._rows_for_curator(table, targets)
             if prepared.paired:
                 rows = rows.paired(source.coins("pairs"))
-            curator = Curator(rows, plan, source, noise=self.noise)  # type: ignore[arg-type]
-            self._keep(prepared.run(curator), plan)
+            if isinstance(table, SchemaTable) and has_people(self.schema):
+                found = table.found  # type: ignore[attr-defined]  # exact, and secret
+                declared = self._schema_of_units()
+                curator, door = open_people(
+                    rows, plan, prepared, source, self.noise, declared, found
+                )
+            else:
+                kind: Any = self.noise
+                curator = door = Curator(rows, plan, source, noise=kind)
+            self._keep(prepared.run(door), plan)
         self.plan_ = plan
         far = isinstance(table, DaskTable) or getattr(table, "on_cluster", False)
         on_cluster = (ON_A_CLUSTER,) if far else ()
+        if far and has_people(self.schema):
+            on_cluster = (PEOPLE_ON_A_CLUSTER,)
         schema = self.schema
         form = PUBLIC_FORM if schema is None else SCHEMA_FACTS
+        if has_people(schema):
+            form = people_facts(schema)
         rests_on = (form, *self._rests_on(), *on_cluster)
         unit = self._unit if schema is None or names_rows(schema) else unit_of(schema)
         self.privacy_ = _statement(plan, curator, source, rests_on, unit)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from veilspan.curator.dask.rows import DaskRows
 from veilspan.curator.dask.table import (
     MOST_PARTS,
     DaskTable,
@@ -30,17 +31,8 @@ class DaskSchemaTable(SchemaTable):
     ) -> DaskSchemaTable:
         """Check the columns, and count the rows of each part where it lies."""
         from veilspan.tables.encoding import Encoder
-        from veilspan.tables.sources.check_names import check_names
 
-        names = column_names(X)
-        if names is None or not hasattr(X, "to_delayed"):
-            raise TypeError("with a schema, a Dask table is a data frame: its columns need names.")
-        needed = Encoder(schema, target=targets is not None).columns
-        form = SimpleNamespace(names=tuple(clean_text(str(name)) for name in names), label="X")
-        check_names(form, schema, needed=needed)  # type: ignore[arg-type]
-        parts = list(X.to_delayed())
-        if len(parts) >= MOST_PARTS:
-            raise ValueError(f"X has {MOST_PARTS:,} parts or more: repartition it to fewer.")
+        parts = parts_of(schema, X, Encoder(schema, target=targets is not None).columns)
         sizes = results([task(len, [part]) for part in parts])
         n_rows = None
         if schema.neighbors == "replace-one":
@@ -53,7 +45,7 @@ class DaskSchemaTable(SchemaTable):
 
     _sizes: list[int]
 
-    def encode(self, coins: np.random.Generator) -> tuple[Any, Any, Any]:
+    def encode(self, coins: np.random.Generator) -> Any:
         """Encode the parts by tasks; too many rows are cut by coins, too few filled up.
 
         Where a row lies does not matter for sums on a cluster (all rows count as moved by their
@@ -78,7 +70,22 @@ class DaskSchemaTable(SchemaTable):
         encoded.append(task(make_absent, [], absent, self.shape[1], with_target))
         x, y, present = ([task(take, [one], place) for one in encoded] for place in range(3))
         table = DaskTable(x, [*sizes, absent], self.shape[1], np.float64, is_sparse=False)
-        return table, DaskTargets(y) if with_target else None, DaskTargets(present)
+        return DaskRows(table, DaskTargets(y) if with_target else None, DaskTargets(present))
+
+
+def parts_of(schema: Any, X: Any, needed: tuple[Any, ...]) -> list[Any]:
+    """The parts of a data frame whose columns fit a schema; no part is computed."""
+    from veilspan.tables.sources.check_names import check_names
+
+    names = column_names(X)
+    if names is None or not hasattr(X, "to_delayed"):
+        raise TypeError("with a schema, a Dask table is a data frame: its columns need names.")
+    form: Any = SimpleNamespace(names=tuple(clean_text(str(name)) for name in names), label="X")
+    check_names(form, schema, needed=needed)
+    parts = list(X.to_delayed())
+    if len(parts) >= MOST_PARTS:
+        raise ValueError(f"X has {MOST_PARTS:,} parts or more: repartition it to fewer.")
+    return parts
 
 
 def encode_part(

@@ -9,15 +9,11 @@ texts, dates and gaps.
 rows of the table. With a ``count`` there are so many places. Rows are put into places in a secret
 random order that does not look at them; places that nobody takes are absent rows, which contribute
 zero, and of too many rows some get no place. Then whoever exchanges, adds or removes a row of the
-table exchanges at most one place. *Proof.* Exchanging is clear: the order is the same whatever the
-rows say. Let A have n rows and B one row more. If n < count, the order is a uniformly random
-injection of rows into places. Draw one for A, and put the further row of B into a uniformly random
-free place: that is such an injection for B, and one place differs. If n >= count, the order is a
-uniformly random choice of ``count`` rows, one after the other. Draw it for A; with probability
-count/(n+1) give a uniformly random place to the further row instead: that is such a choice for B,
-and at most one place differs. So both releases are mixtures, by the same coins, of releases of
-tables that differ in one row, and a hockey-stick divergence of mixtures is at most their mean. []
+table exchanges at most one place (:mod:`veilspan.curator.row_places` has the proof).
 Under add-remove the number of rows is private: nothing is filled up, cut or compared.
+
+*Many rows.* Encoded rows are kept in memory, or on a disk where they are many
+(:mod:`veilspan.curator.row_store`): the same bits, and places of the same law.
 
 Before the charge only the form of a table is looked at: names of columns and how many rows there
 are. Cells are read behind the curator's door, in silence.
@@ -30,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._words import plural
 from veilspan.curator.dask.table import is_lazy
 from veilspan.curator.row_maps import row_map
 from veilspan.curator.silence import quiet
@@ -40,6 +37,19 @@ SCHEMA_FACTS = (
     "chosen without looking at the rows; the names of the table's columns are public, and so is, "
     "under replace-one, the number of rows that the schema or the table has"
 )
+
+
+def people_facts(schema: Any) -> str:
+    """What a promise to people with several rows rests on, in the place of ``SCHEMA_FACTS``."""
+    unit = schema.unit
+    used = "all rows" if unit.max_rows is None else f"at most {unit.max_rows:,} rows"
+    return (
+        "the schema named here (ranges, categories, fills, number of "
+        f"{plural(schema.protects)}) and all parameters were chosen without looking at the rows; "
+        "the names of the table's columns are public. "
+        f" All rows with one {unit.id} are one {schema.protects}'s, and rows without it are "
+        f"left out; {used} of each are used, chosen by the {schema.protects}'s own rows and coins"
+    )
 
 
 class SchemaTable:
@@ -70,53 +80,29 @@ class SchemaTable:
         self.schema, self._source, self._targets = schema, source, targets
         self.shape = (n_rows, len(schema.columns_out))
 
-    def encode(self, coins: np.random.Generator) -> tuple[Any, Any, Any]:
-        """Read and encode all rows, for a curator: numbers, targets, and who takes part.
+    def encode(self, coins: np.random.Generator) -> Any:
+        """Read and encode all rows, for a curator: in memory, or on a disk where they are many.
 
         Parameters
         ----------
         coins : Generator
             Secret, and independent of everything else: who is left out of too many rows.
         """
-        from veilspan.tables.encoding import encode_table
+        from veilspan._progress import watch_rows
+        from veilspan.curator.row_store import RowStore
+        from veilspan.tables.encoding import Encoder
 
         with quiet():
-            encoded = encode_table(self.schema, self._source, target=self._targets is not None)
-            x, y, present = encoded.x, encoded.y, encoded.present
-            if self._targets is not None:
-                y = self._targets(y)  # type: ignore[arg-type]
-            if self.schema.count is not None:
-                x, y, present = place_by_coins(x, y, present, self.schema.count, coins)
-            elif self.shape[0] not in (None, len(x)):  # a file that grew since it was counted
-                x, y, present = place_by_coins(x, y, present, self.shape[0], coins)
-            elif len(x) < 2:  # a curator holds two rows at least, and absent ones add nothing
-                x, y, present = place_by_coins(x, y, present, 2, coins)
-        return x, y, present
-
-
-def place_by_coins(
-    x: np.ndarray,
-    y: np.ndarray | None,
-    present: np.ndarray | None,
-    count: int,
-    coins: np.random.Generator,
-) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-    """As many places as ``count``, filled by rows in a secret random order (proof above)."""
-    order = coins.permutation(max(count, len(x)))[:count]
-    if len(x) >= count:
-        y, present = (None if part is None else part[order] for part in (y, present))
-        return x[order], y, present
-    taken = order < len(x)
-    rows = order[taken]
-    placed = np.zeros((count, x.shape[1]))
-    placed[taken] = x[rows]
-    takes_part = np.zeros(count, dtype=bool)
-    takes_part[taken] = True if present is None else present[rows]
-    if y is not None:
-        targets = np.zeros(count)
-        targets[taken] = y[rows]
-        y = targets
-    return placed, y, takes_part
+            encoder = Encoder(self.schema, target=self._targets is not None)
+            store = RowStore(encoder.width, with_targets=self._targets is not None)
+            for batch in watch_rows(self._source.batches(encoder.columns)):
+                encoded = encoder.encode_batch(batch)
+                y = encoded.y if self._targets is None else self._targets(encoded.y)  # type: ignore[arg-type]
+                store.add(encoded.x, y, encoded.present)
+            places = self.shape[0]
+            if self.schema.count is None and places == store.n_rows:
+                places = None  # there is one for each, unless the file grew since it was counted
+            return store.finish(places, coins)
 
 
 @row_map
@@ -149,8 +135,17 @@ def schema_of(estimator: Any) -> Any:
             "same promise."
         )
     schema.check_confirmed()
-    schema.check_one_row_a_person()
+    schema.check_people()
     return schema
+
+
+def refuse_people(schema: Any, owner: str, instead: str) -> None:
+    """Refuse units with several rows to an estimator that has its own way with people."""
+    if schema is not None and schema.unit.id is not None:
+        raise ValueError(
+            f"{owner} takes no schema with unit.id: {instead} Leave out id, max_rows, keep, "
+            "order_by and combine."
+        )
 
 
 def refuse_said_twice(estimator: Any, *names: str) -> None:
@@ -185,6 +180,7 @@ def open_schema_table(
     SchemaTable
         ``shape`` is what a plan needs; rows are read later.
     """
+    from veilspan.curator.row_store import check_store
     from veilspan.tables.encoding import Encoder
     from veilspan.tables.sources.check_names import check_names
     from veilspan.tables.sources.open_table import as_source
@@ -193,17 +189,27 @@ def open_schema_table(
         raise ValueError(
             f"the schema {schema.name!r} has no column of role use: nothing could be learned."
         )
+    if is_lazy(X) and schema.unit.id is not None:
+        from veilspan.estimators.people_dask import DaskPeopleTable
+
+        return DaskPeopleTable.open(schema, X, targets)
     if is_lazy(X):
         from veilspan.estimators.schema_dask import DaskSchemaTable
 
         return DaskSchemaTable.open(schema, X, targets)
+    if schema.unit.id is not None:
+        from veilspan.estimators.people_input import open_people_table
+
+        return open_people_table(schema, X, targets)
     source = as_source(X, schema.file)
-    check_names(source, schema, needed=Encoder(schema, target=targets is not None).columns)
+    encoder = Encoder(schema, target=targets is not None)
+    check_names(source, schema, needed=encoder.columns)
     n_rows = None
     if schema.neighbors == "replace-one":
         n_rows = schema.count if schema.count is not None else source.count_rows()
         if n_rows < 2:
             raise ValueError("the table must have at least 2 rows.")
+        check_store(n_rows, encoder.width, with_targets=targets is not None)
     return SchemaTable(schema, source, n_rows, targets)
 
 
@@ -219,16 +225,39 @@ def encode_own(estimator: Any, X: Any, *, target: bool = False) -> Any:
     target : bool
         Whether targets are read as well.
     """
+    from veilspan.estimators.by_person import OwnPeople
     from veilspan.tables.encoding import encode_table
 
+    if isinstance(X, OwnPeople):
+        return X.encoded
     schema = schema_of(estimator)
     check_same_schema(estimator, schema)
     return encode_table(schema, X, target=target)
 
 
+def reads_by_schema(estimator: Any) -> bool:
+    """Whether a fitted estimator reads tables; refused if its fit read rows in another way."""
+    check_same_schema(estimator, estimator.schema)
+    return estimator.schema is not None
+
+
 def check_same_schema(estimator: Any, schema: Any) -> None:
-    """Refuse another schema than that of the fit."""
-    said = getattr(getattr(estimator, "privacy_", None), "schema", None)
+    """Refuse another schema than that of the fit, one that came after it, and none any more."""
+    statement = getattr(estimator, "privacy_", None)
+    if statement is None:  # without privacy there is none, and nothing was promised
+        return
+    said = statement.schema
+    if said is None and schema is not None:
+        raise ValueError(
+            "the model was fitted without a schema, and new rows must be read exactly as those of "
+            "the fit: say schema=None, or fit it again."
+        )
+    if said is not None and schema is None:
+        raise ValueError(
+            f"the model was fitted with the schema {said['name']!r}, digest {said['digest'][:12]}, "
+            "and has none any more. New rows must be read exactly as those of the fit: give it its "
+            "schema back."
+        )
     if said is not None and said["digest"] != schema.digest:
         raise ValueError(
             f"the model was fitted with the schema {said['name']!r}, digest {said['digest'][:12]}; "

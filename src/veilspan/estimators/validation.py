@@ -38,7 +38,7 @@ def validate_table(estimator: Any, X: Any, *, lazy: bool = False, **options: Any
     if hasattr(options.get("y"), "__dask_graph__"):
         raise TypeError("y is a Dask collection but X is not; pass y.compute(), or X as one too.")
     X = readable(X, missing=options.get("ensure_all_finite") == "allow-nan")
-    if options.get("y") is not None:
+    if options.get("y") is not None and not is_plain(options["y"]):
         refuse_masked(options["y"], "y")
         if options.get("y_numeric"):
             refuse_dates(options["y"], "y")
@@ -68,6 +68,8 @@ def readable(X: Any, name: str = "X", *, missing: bool = False) -> Any:
     missing : bool
         Whether NaN says "missing" there: what a mask hides then becomes NaN.
     """
+    if is_plain(X):
+        return X
     if isinstance(X, (list, tuple)):
         refuse_masked(X, name)
         X = _as_array(X)
@@ -76,6 +78,11 @@ def readable(X: Any, name: str = "X", *, missing: bool = False) -> Any:
         return np.ma.filled(X.astype(np.float64), np.nan)
     refuse_masked(X, name)
     return X
+
+
+def is_plain(x: Any) -> bool:
+    """Whether it is an ordinary array of numbers, which masks nothing and holds no dates."""
+    return type(x) is np.ndarray and x.dtype.kind in "fiub"
 
 
 def _as_array(X: Any) -> Any:

@@ -22,6 +22,14 @@ class FormError(ValueError):
     """A table does not have the form that counts as public: see the statement of any release."""
 
 
+class TemporaryFolderError(RuntimeError):
+    """Rows that do not fit into memory could not be kept in the temporary folder.
+
+    It tells of the folder alone: that it is not there, closed to us, or full. How much memory a fit
+    needs is not protected, as its release says, and room on a disk is memory.
+    """
+
+
 class WithheldError(PrivacyError):
     """Something failed while rows were read; what it was is kept back, as it may tell of a row.
 
@@ -46,3 +54,7 @@ class WeakGuaranteeWarning(UserWarning):
 
 class LoudNoiseWarning(UserWarning):
     """The noise that the budget asks for is large beside what so few rows can tell."""
+
+
+class PeopleCountWarning(UserWarning):
+    """A paid, noisy number of people is far from the one that the schema says."""

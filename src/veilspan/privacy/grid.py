@@ -89,20 +89,23 @@ def noise_scale(
 
 
 def float_slack(
-    rows: int,
+    n_rows: int | None,
     bound: float,
     block_rows: int,
     group: int,
     *,
     roundoff: float,
-    moved_rows: int,
+    alike: bool,
     extra_terms: int = 0,
 ) -> float:
     """Bound on what float64 rounding can add to the distance of two neighbours' sums.
 
-    ``moved_rows`` contributions may be computed with another rounding on the two tables;
-    ``extra_terms`` are additions beyond those of one table in memory (sums of its parts).
+    ``n_rows`` is ``None`` under add-remove. ``alike`` says that rows which stay in their places are
+    computed alike on the two tables (all take part, on one machine); ``extra_terms`` are additions
+    beyond those of one table in memory (sums of its parts).
     """
+    rows = MAX_ROWS if n_rows is None else n_rows
+    moved_rows = 1 if alike and n_rows is not None else rows
     blocks = math.ceil(rows / max(1, block_rows))
     terms = block_rows + group + math.ceil(blocks / group) + extra_terms
     return 2 * UNIT_ROUNDOFF * bound * (terms * rows + roundoff * moved_rows)

@@ -18,22 +18,25 @@ class Meter(ABC):
     """Keeps count of what may still be asked, and of what has been asked already."""
 
     def __init__(self) -> None:
-        self._spent: list[Event] = []
+        self._spent: dict[Event, int] = {}
 
     @property
     def spent(self) -> tuple[Event, ...]:
         """Events that were let pass, equal ones joined."""
-        return merge(self._spent)
+        return merge(with_count(event, times) for event, times in self._spent.items())
 
     def charge(self, name: str, noise_multiplier: float | None = None) -> Event:
-        """Charge one question and return its event, or raise ``BudgetExceededError``."""
+        """Charge one question, or raise ``BudgetExceededError``; return the event that covers it.
+
+        A planned event may cover more questions than this one, as its ``count`` says.
+        """
         event = self._admit(name, noise_multiplier)
-        self._spent.append(event)
+        self._spent[event] = self._spent.get(event, 0) + 1
         return event
 
     @abstractmethod
     def _admit(self, name: str, noise_multiplier: float | None) -> Event:
-        """Return the event of one question if it is covered."""
+        """Return the event that covers one question, if there is one."""
 
 
 class ScheduleMeter(Meter):
@@ -57,7 +60,7 @@ class ScheduleMeter(Meter):
                 "planned. Plan for more, or ask for less."
             )
         self._left[name] -= 1
-        return with_count(self._planned[name], 1)
+        return self._planned[name]
 
 
 class GaussianFilter(Meter):

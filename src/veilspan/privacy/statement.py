@@ -157,7 +157,7 @@ class PrivacyStatement:
         lines = [
             head,
             f"  protects   {self.unit}",
-            f"  neighbours {_RELATION_TEXT[self.neighbors]}",
+            f"  neighbours {_describe_relation(self.neighbors, self.unit)}",
         ]
         if self.schema is not None:
             lines += _section("schema", [SchemaRecord.from_dict(self.schema).describe()])
@@ -168,6 +168,15 @@ class PrivacyStatement:
             charged = "{dataset}, entry {entry}, head {head}".format(**self.ledger)
             lines += _section("ledger", [charged])
         return "\n".join(lines)
+
+
+def _describe_relation(neighbors: str, unit: str) -> str:
+    """What is exchanged, added or removed: a row, or the unit that is named before a colon."""
+    text = _RELATION_TEXT[neighbors]
+    named, colon, _ = unit.partition(":")
+    if not colon or not named.startswith("one "):
+        return text
+    return text.replace("one row", named).replace("the number of rows", "how many there are")
 
 
 def _section(label: str, entries: Iterable[str]) -> list[str]:

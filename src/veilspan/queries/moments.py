@@ -9,8 +9,8 @@ import numpy as np
 
 from veilspan._scales import check_derived_scale
 from veilspan.curator.query import RowQuery
-from veilspan.curator.row_maps import row_dots, row_map
-from veilspan.curator.rows import Block, sparse_squares
+from veilspan.curator.row_maps import row_map
+from veilspan.curator.rows import Block, row_dots, sparse_squares
 from veilspan.curator.weighted_gram import gram_block_rows, weighted_gram
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, SymmetricSpace, VectorSpace
@@ -100,10 +100,10 @@ class RowSum(RowQuery):
 
 
 class RowCount(RowQuery):
-    """Number of rows, for use under add-remove (it is public under replace-one).
+    """Number of rows that take part, for use where it is not public.
 
-    Sensitivity. *add-remove*: 1. *replace-one*: the count cannot change; 1 is declared all the
-    same, because noise needs a positive scale.
+    Sensitivity. *add-remove*: 1. *replace-one*: 1, where a row is exchanged for an absent one,
+    which has weight 0; otherwise the count cannot change.
     """
 
     bound = 1.0
@@ -121,7 +121,7 @@ class RowCount(RowQuery):
         return np.array([weights.sum()])
 
     def sensitivity(self, neighbors: Neighbors) -> float:
-        """One, since one row counts one; replacing it changes nothing."""
+        """One, since one row counts one and an absent one nothing."""
         return self.bound
 
 

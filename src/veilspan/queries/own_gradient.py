@@ -10,8 +10,7 @@ import numpy as np
 
 from veilspan._scales import check_scale
 from veilspan.curator.query import RowQuery
-from veilspan.curator.row_maps import row_lengths
-from veilspan.curator.rows import Block
+from veilspan.curator.rows import Block, row_lengths
 from veilspan.privacy.spaces import AnswerSpace, VectorSpace
 
 #: Roundings that a gradient of the user's own may differ by from one place in a block to another.

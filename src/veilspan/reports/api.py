@@ -13,6 +13,7 @@ from veilspan.reports.account import account_of, shares_if_readable
 from veilspan.reports.html import Html, tag
 from veilspan.reports.learned import learned_section
 from veilspan.reports.page import page
+from veilspan.reports.profile.page import is_profile, profile_hero, profile_sections
 from veilspan.reports.reproduce import reproduce
 from veilspan.reports.subject import Subject, subject_of
 
@@ -74,6 +75,7 @@ def report_html(
     shares = None
     if dataset is not None:
         shares = shares_if_readable(statement, dataset, must=ledger is not None)
+    own = profile_sections(source) if is_profile(source) else {}
     sections: dict[str, Html | None] = {
         "budget": spending.budget(subject, shares),
         "attacker": spending.curves(subject),
@@ -87,10 +89,21 @@ def report_html(
     }
     shown = {key: part for key, part in sections.items() if part is not None}
     heading = title or _title(subject)
+    names = [(key, name) for key, (name, _) in own.items()]
+    names += [(key, _SECTIONS[key]) for key in shown]
+    notes = guarantee.notes(guarantee.attention(subject, checked))
+    promise = guarantee.hero(subject, heading, shares)
+    head: tuple[Html | None, ...] = (promise, guarantee.navigation(names), notes)
+    if own:  # what was counted comes first, and then what was promised for it
+        head = (
+            profile_hero(source, heading),
+            guarantee.navigation([*names[: len(own)], ("promise", "Privacy"), *names[len(own) :]]),
+            notes,
+            *(part for _, part in own.values()),
+            guarantee.promise_section(subject),
+        )
     body = (
-        guarantee.hero(subject, heading, shares),
-        guarantee.navigation([(key, _SECTIONS[key]) for key in shown]),
-        guarantee.notes(guarantee.attention(subject, checked)),
+        *head,
         *shown.values(),
         tag("footer", f"Release {statement.release_id} · veilspan {statement.version}"),
     )
@@ -120,4 +133,6 @@ def write_report(path: str | os.PathLike[str], source: Any, **options: Any) -> P
 
 
 def _title(subject: Subject) -> str:
+    if is_profile(subject.source):
+        return subject.source.schema.name or "A table"
     return subject.statement.method

@@ -31,19 +31,33 @@ QUESTION = {
 
 def hero(subject: Subject, title: str, shares: BudgetShares | None) -> Html:
     """Title, verdict, the guarantee in one sentence, and the numbers to remember."""
-    private = subject.statement.private
     return tag(
         "header",
         tag("p", "Veilspan · privacy report", class_="kicker"),
         tag("h1", title),
-        tag(
-            "div",
-            tag("p", "Private" if private else "NOT PRIVATE", class_="verdict"),
-            *(_sentence(subject) if private else _refusal(subject)),
-            class_="promise" if private else "promise danger",
-        ),
+        _promise(subject),
         _tiles(subject, shares),
         class_="hero",
+    )
+
+
+def promise_section(subject: Subject) -> Html:
+    """The guarantee in one sentence, below what was released."""
+    return tag(
+        "section",
+        tag("h2", "What is promised", class_="over"),
+        _promise(subject),
+        id="promise",
+    )
+
+
+def _promise(subject: Subject) -> Html:
+    private = subject.statement.private
+    return tag(
+        "div",
+        tag("p", "Private" if private else "NOT PRIVATE", class_="verdict"),
+        *(_sentence(subject) if private else _refusal(subject)),
+        class_="promise" if private else "promise danger",
     )
 
 

@@ -23,14 +23,11 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-import numpy as np
-
 from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.calibration import calibrate_noise
 from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
-from veilspan.privacy.plan import Plan, PlanPart
 from veilspan.queries.moments import RowCount
 
 COUNT = "count"
@@ -131,9 +128,12 @@ class Prepared(Generic[P, R]):
     warning: str | None = None
 
     @property
-    def name(self) -> str:
-        """Name of the solver that was asked for."""
-        return self.asked or self.solver.name
+    def all_events(self) -> tuple[Event, ...]:
+        """Everything that stages and solver ask, those of the first stage first."""
+        events = self.events
+        for stage in reversed(self.stages):
+            events = (*stage.events, *events)
+        return events
 
     def run(self, curator: Curator) -> Outcome:
         """Pass the stages, then run the solver on what they leave."""
@@ -202,14 +202,6 @@ def count_rows(curator: Curator) -> float:
     return max(1.0, float(curator.answer(RowCount(), event=COUNT).value[0]))
 
 
-def planned_event(plan: Plan | PlanPart, name: str) -> Event:
-    """The event of a name among those that are planned for a solver."""
-    for event in plan.events:
-        if event.name == name:
-            return event
-    raise ValueError(f"the plan has no event named {name!r}.")
-
-
 def prepare_events(
     solver: Solver[Q, R],
     problem: Q,
@@ -270,18 +262,3 @@ def check_solver(solver: Any, example: str, *needs: str, instead: str = "") -> A
         what = "is a class" if isinstance(solver, type) else f"lacks {', '.join(missing)}"
         raise TypeError(f"solver {kind} {what}; it must be {instead}a solver such as {example}.")
     return solver
-
-
-# Settings that several families check alike.
-
-
-def check_steps(value: Any, name: str) -> None:
-    """Refuse what is not a whole number of steps, at least one."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name} must be a whole number >= 1; got {value!r}.")
-
-
-def check_rate(value: Any) -> None:
-    """Refuse a sampling rate outside (0, 1); at 1 it would not be a sample."""
-    if not 0 < value < 1:
-        raise ValueError(f"batch_rate must lie strictly between 0 and 1; got {value}.")

@@ -62,6 +62,15 @@ def _find_unit_conflicts(
             yield Problem(f"unit.{key}", f"there is no column {show(name)}.{suggest(name, names)}")
     if isinstance(unit.id, str) and unit.id in by_name and by_name[unit.id].role != "id":
         yield Problem(f"{place_of('columns', unit.id)}.role", 'is "id", since unit.id names it.')
+    target = next((c for c in columns if c.role == "target"), None)
+    if unit.combine == "none" and target is not None and target.combine is not None:
+        yield Problem(
+            f"{place_of('columns', target.name)}.combine",
+            'leave it out: with unit.combine = "none" every row keeps its own target.',
+        )
+    by_order = unit.id is not None and target is not None and target.combine in ("first", "last")
+    if by_order and unit.order_by is None:
+        yield Problem("unit.order_by", "is missing: the target is the first or the last one.")
     order = by_name.get(unit.order_by) if isinstance(unit.order_by, str) else None
     if order is not None and not isinstance(order, (DateColumn, NumberColumn)):
         yield Problem("unit.order_by", "names a column of dates or numbers.")

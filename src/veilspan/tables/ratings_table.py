@@ -8,14 +8,13 @@ one (lines without a time come first), else by their order in the table.
 
 from __future__ import annotations
 
-import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from veilspan.tables.cell_rules import CellReader, as_plain, label_of
-from veilspan.tables.columns import clean_text
+from veilspan.tables.cell_rules import CellReader
 from veilspan.tables.encoding import read_values
+from veilspan.tables.persons.person_ids import read_id
 
 if TYPE_CHECKING:
     from veilspan.tables.schema import Schema
@@ -85,15 +84,3 @@ def _number_users(reader: CellReader, cells: Any, ids: dict[str, int]) -> np.nda
         if name not in reader.missing_words:
             numbers[place] = ids.setdefault(name, len(ids))
     return numbers[found.codes]
-
-
-def read_id(cell: Any) -> str:
-    """What a cell says as a name of somebody; empty if it says nothing."""
-    plain = as_plain(cell)
-    if plain is None:
-        return ""
-    if isinstance(plain, str):
-        return str(clean_text(plain))
-    if isinstance(plain, bool):
-        return "true" if plain else "false"
-    return str(plain) if isinstance(plain, datetime.date) else label_of(plain)

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from veilspan._words import plural
 from veilspan.tables.canonical import digest_of
 from veilspan.tables.columns import (
     UNCONFIRMED,
@@ -237,13 +238,14 @@ class Schema:
                 for place in self.unconfirmed
             )
 
-    def check_one_row_a_person(self) -> None:
-        """Refuse a schema in which one unit may have several rows."""
-        if self.unit.id is not None:
+    def check_people(self) -> None:
+        """Refuse a schema whose people have ids and no public number, where one is needed."""
+        unit = self.unit
+        if unit.id is not None and unit.neighbors == "replace-one" and unit.count is None:
             problem = Problem(
-                "unit.id",
-                f"several rows a {self.protects} are not supported yet. If every {self.protects} "
-                "has one row, leave out id, max_rows, keep, order_by and combine.",
+                "unit.count",
+                f"is missing: how many {plural(self.protects)} there are is not read off their "
+                'rows. Say the public number, or neighbors = "add-remove" to keep it private.',
             )
             raise SchemaError([problem])
 

@@ -112,8 +112,10 @@ class Unit:
             return
         yield from _choose("unit.keep", self.keep, KEEP)
         yield from _choose("unit.combine", self.combine, COMBINE)
-        if self.combine == "none" and self.max_rows is None:
-            yield Problem("unit.max_rows", 'is missing: combine = "none" needs it.')
+        if self.combine in ("none", "sum") and self.max_rows is None:
+            yield Problem("unit.max_rows", f'is missing: combine = "{self.combine}" needs it.')
+        if self.protects == "row":
+            yield Problem("unit.protects", 'is missing: say whose the rows are, such as "patient".')
         ordered = [v for v in (self.keep, self.combine) if v in ("first", "last")]
         if ordered and self.order_by is None:
             yield Problem(

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curator.slack_of_sums import rounding_slack
 from geometry.cases import WITH_LOG, rng, tangent
 from privacy.affordable import budget_for
 from veilspan import Budget, FrechetLoss, LeadingSubspace, Loss, check_query, minimize
@@ -205,7 +206,7 @@ def lorentz_overshoot(kind, relation, r=32.0, n=4000):
         clipped = [FrechetLoss(m).coordinates(x, center) for x in (row[None], gone)]
         clipped = [c / np.maximum(1, np.linalg.norm(c, axis=1, keepdims=True)) for c in clipped]
         moved = clipped[0].sum(axis=0) - clipped[1].sum(axis=0)
-        slack = MemoryExecutor(Rows(rows)).rounding_slack(query, center, relation)
+        slack = rounding_slack(MemoryExecutor(Rows(rows)), query, center, relation)
         worst = max(worst, np.linalg.norm(sums[0] - sums[1] - moved) / slack)
     return worst
 
@@ -238,7 +239,7 @@ def test_at_a_matrix_of_condition_1e13(kind, fits):
     single = FrechetLoss(m).coordinates(rows[:2].reshape(2, 3, 3), point)
     single /= np.maximum(1, np.linalg.norm(single, axis=1, keepdims=True))
     off = np.linalg.norm(sums[1] - sums[0] - (single[1] - single[0]))
-    assert (off <= executors[0].rounding_slack(query, point, "replace-one")) == fits
+    assert (off <= rounding_slack(executors[0], query, point, "replace-one")) == fits
 
 
 def test_gradients_of_your_own_go_to_coordinates_row_by_row():

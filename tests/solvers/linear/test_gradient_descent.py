@@ -8,11 +8,13 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from solvers.linear.runs import replayed, run, table
-from veilspan import Budget, GaussianEvent, SampledGaussianEvent
+from veilspan import Budget, GaussianEvent, Plan, SampledGaussianEvent
+from veilspan.curator.curator import Curator
+from veilspan.curator.rows import Rows
 from veilspan.losses import linear as losses
 from veilspan.losses import penalties
+from veilspan.privacy.noise import SeededNoise
 from veilspan.queries.linear.slope_gradient import SlopeGradient
-from veilspan.solvers.base import planned_event
 from veilspan.solvers.linear import gradient_descent
 from veilspan.solvers.linear.base import LinearProblem, Needs, fits, require, shorten
 from veilspan.solvers.linear.by_name import SOLVERS, linear_solver
@@ -351,8 +353,14 @@ def test_a_clip_that_is_skipped_is_caught(name, neighbors, monkeypatch):
 
 
 def test_a_plan_without_the_event_is_refused():
-    class plan:
-        events = (GaussianEvent("other"),)
-
+    plan = Plan(
+        method="test",
+        budget=Budget(1.0, 1e-6),
+        neighbors="replace-one",
+        n_rows=2,
+        n_features=1,
+        events=(GaussianEvent("other", 30.0),),
+    )
+    curator = Curator(Rows(np.zeros((2, 1)), np.zeros(2)), plan, SeededNoise(0))
     with pytest.raises(ValueError, match="no event named 'step'"):
-        planned_event(plan, "step")
+        curator.planned("step")

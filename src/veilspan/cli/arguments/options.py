@@ -84,4 +84,23 @@ Force = Annotated[bool, typer.Option("--force", help="Replace a file that is the
 TableName = Annotated[str | None, typer.Option(help="Table of a postgresql:// database.")]
 OutputTable = Annotated[Path, typer.Option("--out", help="A .csv, .npy or .parquet file.")]
 KeyFile = Annotated[Path | None, typer.Option("--key", help="Key file that seals the release.")]
+ByPerson = Annotated[
+    bool,
+    typer.Option(
+        "--by-person",
+        help="One line a person, with the id, where the schema of the release names a column of "
+        "ids; by default one line a row.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON only.")]
+LedgerPlace = Annotated[
+    str | None, typer.Option("--ledger", help="Ledger to charge: its file or URL.")
+]
+AccountName = Annotated[
+    str | None,
+    typer.Option("--dataset", help="Whose budget in the ledger; by default the schema's name."),
+]
+SealKey = Annotated[
+    Path | None, typer.Option("--key", help="Key file: of the ledger, and to seal the release.")
+]
+Replace = Annotated[bool, typer.Option("--force", help="Replace a release in --out.")]

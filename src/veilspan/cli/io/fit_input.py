@@ -42,6 +42,11 @@ class Reading(NamedTuple):
 def check_reading(kind: Kind, data: str, reading: Reading) -> None:
     """Refuse options that this kind has no use for, and ask for those that it needs."""
     refuse_without_schema(data, reading.table)
+    if kind.reads == "cells":
+        raise ValueError(
+            f"{kind.command} needs --schema FILE, which says what is public of each column; "
+            "veilspan schema init makes a draft."
+        )
     if kind.needs_target and reading.target is None:
         raise ValueError(f"{kind.command} needs --target NAME, the column to predict.")
     if not kind.needs_target and reading.target is not None:
@@ -82,17 +87,19 @@ def check_schema(kind: Kind, schema: Schema, reading: Reading, settings: dict[st
     """Refuse what cannot be fitted by this schema, and what is said beside it."""
     options = reading._asdict()
     options.pop("table")
-    refuse_beside_schema(options, settings)
+    # Which columns a profile counts is a choice, and no fact that the schema says.
+    beside = {k: v for k, v in settings.items() if not (kind.reads == "cells" and k == "columns")}
+    refuse_beside_schema(options, beside)
     if "schema" not in kind.load_class()._get_param_names():  # type: ignore[attr-defined]
         raise ValueError(f"{kind.command} reads points, not columns: leave --schema out.")
     schema.check_confirmed()
-    schema.check_one_row_a_person()
+    schema.check_people()
     has_ratings = schema.column_of_role("rating") is not None
     if kind.reads == "ratings" and not has_ratings:
         raise ValueError(
             f"{kind.command} needs columns of the roles user, item and rating in the schema."
         )
-    if kind.reads != "ratings" and not schema.columns_out:
+    if kind.reads not in ("ratings", "cells") and not schema.columns_out:
         raise ValueError(f'{kind.command} needs columns of role "use" in the schema.')
     if kind.needs_target and schema.target is None:
         raise ValueError(

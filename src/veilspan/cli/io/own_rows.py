@@ -35,6 +35,7 @@ class OwnRows(NamedTuple):
     separator: str | None
     header: bool | None
     encoding: str | None
+    by_person: bool = False
 
 
 def write_results(
@@ -73,13 +74,16 @@ def write_results(
     if as_json:
         print_json({"file": str(out), "rows": count, "columns": list(names)})
     else:
-        say(f"{count:,} rows x {len(names)} columns written to {out}")
+        what = "people" if rows.by_person else "rows"
+        say(f"{count:,} {what} x {len(names)} columns written to {out}")
 
 
 def _check_model(model: Any, release: Path, wanted: str) -> None:
     if _is_recommender(model):
         raise ValueError(f"a recommender has no rows to transform: veilspan recommend {release}.")
     name = type(model).__name__
+    if hasattr(model, "summary"):
+        raise ValueError(f"a profile describes a table, not rows: veilspan report {release}.")
     if wanted == "proba" and not hasattr(model, "predict_proba"):
         raise ValueError(f"{name} has no probabilities: leave --proba out.")
     if wanted == "predict" and not hasattr(model, "predict"):
@@ -97,7 +101,7 @@ def _is_recommender(model: Any) -> bool:
 def _apply_release(model: Any, rows: OwnRows, wanted: str) -> Results:
     """Read the rows as the fit read its own, and let the model make of them what is wanted."""
     if _find_schema(model, rows) is not None:
-        return _apply(model, open_data(rows.data, rows.table), wanted)
+        return _apply(model, open_data(rows.data, rows.table), wanted, by_person=rows.by_person)
     from veilspan.cli.io.tables import read_table
 
     refuse_without_schema(rows.data, rows.table)
@@ -114,6 +118,11 @@ def _apply_release(model: Any, rows: OwnRows, wanted: str) -> Results:
 def _find_schema(model: Any, rows: OwnRows) -> Any:
     """The schema inside the release, if there is one; another one is refused."""
     known = getattr(model, "schema", None)
+    if rows.by_person and getattr(getattr(known, "unit", None), "id", None) is None:
+        raise ValueError(
+            "--by-person needs a release whose schema says whose row it is (id = ... in its "
+            "[unit]): leave it out."
+        )
     if known is None:
         if rows.schema is not None:
             raise ValueError(
@@ -150,8 +159,10 @@ def _choose_columns(model: Any, given: str | None) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def _apply(model: Any, rows: Any, wanted: str) -> Results:
-    """Names and columns of what the model makes of the rows."""
+def _apply(model: Any, rows: Any, wanted: str, *, by_person: bool = False) -> Results:
+    """Names and columns of what the model makes of the rows, or of people, ids first."""
+    if by_person:
+        return _apply_to_people(model, rows, wanted)
     with warnings.catch_warnings():
         # The columns were picked by name; the array that holds them has no names.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
@@ -162,6 +173,24 @@ def _apply(model: Any, rows: Any, wanted: str) -> Results:
             return ["prediction"], [_compute(model.predict(rows))]
         table = _compute(model.transform(rows))
     return [str(name) for name in model.get_feature_names_out()], list(table.T)
+
+
+def _apply_to_people(model: Any, rows: Any, wanted: str) -> Results:
+    if model.schema.unit.combine == "none":
+        raise ValueError(
+            'the schema of the release combines no rows (combine = "none"): leave --by-person out, '
+            "and there is a line for each row."
+        )
+    if wanted == "proba":
+        found = model.predict_proba(rows, by_person=True)
+        names = [f"probability_{label}" for label in model.classes_]
+    elif hasattr(model, "predict"):
+        found, names = model.predict(rows, by_person=True), ["prediction"]
+    else:
+        found = model.transform(rows, by_person=True)
+        names = [str(name) for name in model.get_feature_names_out()]
+    values = found.values.reshape(len(found), -1)
+    return [model.schema.unit.id, *names], [found.ids, *values.T]
 
 
 def _compute(result: Any) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from veilspan.cli.arguments.options import AsJson, SchemaPath, TableName
-from veilspan.cli.console import ERROR, note, print_json, say
+from veilspan.cli.console import ERROR, print_json, say
 
 if TYPE_CHECKING:
     from veilspan.tables.columns import Column
@@ -54,6 +54,7 @@ def check(
     try:
         found = load_schema(schema)
         found.check_confirmed()
+        found.check_people()
     except SchemaError as error:
         problems = error.problems
     beside: Sequence[Problem] = ()
@@ -71,11 +72,6 @@ def check(
         _tell(str(schema), problems, "" if found is None else repr(found).strip("<>"))
         if source is not None:
             _tell(source.label, beside, "Its columns are those of the schema; no cell was read")
-        if found is not None and found.unit.id is not None:
-            note(
-                f"several rows a {found.protects} (unit.id) are declared, and no fit supports them "
-                "yet."
-            )
     if problems or beside:
         raise typer.Exit(ERROR)
 
@@ -83,18 +79,28 @@ def check(
 def find_header_problems(path: Path, schema: Schema | None, source: Any) -> Sequence[Problem]:
     """What does not fit between a schema, even one with problems, and the header of a table."""
     from veilspan.tables.columns import UNTYPED_ROLES
-    from veilspan.tables.problems import Problem, SchemaError
+    from veilspan.tables.problems import Problem, SchemaError, show
     from veilspan.tables.sources.check_names import check_names
 
     declared: Any = schema or read_declared(path)
     needed = [c for c in declared.columns if c.role not in UNTYPED_ROLES]
     try:
-        check_names(source.with_format(declared.file), declared, needed=needed)
+        source = source.with_format(declared.file)
+        check_names(source, declared, needed=needed)
     except SchemaError as error:
         return error.problems
     except ValueError as error:  # of ours: an empty file, a header that is none
         return [Problem("", str(error))]
-    return ()
+    return [
+        Problem(
+            "",
+            f"Its column {show(column.name)} is stored in a way that is not read (lists, raw bytes "
+            "and the like), so it is missing in every row: store it as texts, or say "
+            'role = "ignore".',
+        )
+        for column in needed
+        if source.kinds[column.name] == "other"
+    ]
 
 
 def read_declared(path: Path) -> Declared:

@@ -81,6 +81,8 @@ def choose_public_bounds(kind: Kind, columns: int) -> dict[str, Any]:
     """Parameters that suit the made-up tables, for what the user says nothing about."""
     if kind.reads == "rows":
         return {"n_components": min(2, columns)} if learns_subspace(kind) else {}
+    if kind.reads == "cells":
+        return {}
     if kind.reads == "points":
         return {"eigenvalues": (0.01, 100.0)}
     if kind.reads == "ratings":

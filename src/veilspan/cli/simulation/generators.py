@@ -142,6 +142,16 @@ def _make_ward(rows: int, columns: int, components: int, seed: int) -> Sample:
     return Sample(ward.names, ward.cells, truth, ward.schema_toml)
 
 
+def _make_visits(rows: int, columns: int, components: int, seed: int) -> Sample:
+    from veilspan.datasets import make_visits
+
+    visits = make_visits(rows, random_state=seed)
+    if columns != len(visits.names):
+        raise ValueError(f"visits has {len(visits.names)} columns: leave --columns out.")
+    truth = "who is old, ill or smokes comes back"
+    return Sample(visits.names, visits.cells, truth, visits.schema_toml)
+
+
 #: Tables by their names on the command line.
 GENERATORS = {
     "ward": Generator(
@@ -150,6 +160,13 @@ GENERATORS = {
         "--schema ward.toml",
         9,
         _make_ward,
+    ),
+    "visits": Generator(
+        "the same hospital's visits: several rows a patient; with its schema",
+        "labels",
+        "--schema visits.toml",
+        9,
+        _make_visits,
     ),
     "haystack": Generator(
         "rows near a subspace among outliers", "rows", "-p n_components=2", 20, _make_haystack

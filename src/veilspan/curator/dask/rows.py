@@ -8,7 +8,8 @@ random in a task, and they are a function of a key derived from the secret, the 
 
 Rounding. A number passes through the additions of its block (b), its group (m), its part and then
 at most as many as there are parts; other machines may round differently, so all rows count as
-moved, not one. Both enter the noise through ``rounding_slack``.
+moved, not one. Both enter the noise: the former as ``extra_terms``, the latter as
+``rounds_alike = False``.
 
 The cluster is trusted with the rows: it sees them, their exact partial sums, who was sampled, and
 the unreleased iterates of a tilted objective, from which the noise of its tilt follows.
@@ -17,7 +18,7 @@ the unreleased iterates of a tilted objective, from which the noise of its tilt 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -35,10 +36,9 @@ from veilspan.curator.dask.tasks import (
     wait_for,
 )
 from veilspan.curator.mapped_rows import KEPT_BYTES, MappedRows
-from veilspan.curator.memory import GROUP, MemoryExecutor, PartSampling, Sampling, block_rows
+from veilspan.curator.memory import MemoryExecutor, PartSampling, Sampling, find_block_rows
 from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Block, Rows
-from veilspan.privacy.grid import MAX_ROWS, float_slack
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace
 
@@ -222,38 +222,16 @@ class OfInputs:
 class DaskExecutor:
     """Clipped sums of parts, computed by tasks where the parts lie on the cluster."""
 
+    #: Other machines may round differently.
+    rounds_alike = False
+
     def __init__(self, rows: DaskRows) -> None:
         self._rows = rows
-        self.n_features = rows.n_features
-
-    def extra_terms(self, neighbors: Neighbors) -> int:
-        """Number of parts; under add-remove, where a row more may be a part more, its maximum."""
-        return self._rows.n_parts if neighbors == "replace-one" else MOST_PARTS
-
-    def block_rows(self, query: RowQuery, point: Any) -> int:
-        """Rows per block, the same in all parts."""
-        return block_rows(query, point, self.n_features, sparse=self._rows.is_sparse)
-
-    def rounding_slack(
-        self,
-        query: RowQuery,
-        point: Any,
-        neighbors: Neighbors,
-        *,
-        sampled: bool = False,
-        rows_per_block: int | None = None,
-    ) -> float:
-        """What float64 arithmetic may add to the sensitivity: see the top of this file."""
-        rows = self._rows.n_rows if neighbors == "replace-one" else MAX_ROWS
-        return float_slack(
-            rows,
-            query.bound,
-            rows_per_block or self.block_rows(query, point),
-            GROUP,
-            roundoff=query.roundoff(self.n_features, point),
-            moved_rows=rows,
-            extra_terms=self.extra_terms(neighbors),
-        )
+        # Under add-remove, where a row more may be a part more, the most parts that there may be.
+        self.extra_terms: Mapping[Neighbors, int] = {
+            "replace-one": rows.n_parts,
+            "add-remove": MOST_PARTS,
+        }
 
     def clipped_sum(
         self,
@@ -265,7 +243,7 @@ class DaskExecutor:
     ) -> np.ndarray:
         """Sum of all clipped contributions, in the coordinates of ``space``."""
         of_part = None if sampling is None else sampling.of_part
-        stride = rows_per_block or self.block_rows(query, point)
+        stride = rows_per_block or find_block_rows(query, self._rows, point)
         return np.asarray(
             self._rows.total(clipped_parts, query, point, space, stride, of_part=of_part)
         )

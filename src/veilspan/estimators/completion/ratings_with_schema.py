@@ -8,6 +8,7 @@ import numpy as np
 
 from veilspan.curator.silence import quiet
 from veilspan.estimators.completion.ratings_input import from_positions
+from veilspan.estimators.schema_input import refuse_people
 
 
 def item_names(schema: Any) -> tuple[str, ...]:
@@ -25,17 +26,17 @@ def read_users(
     schema: Any, X: Any, ids: dict[str, int] | None = None
 ) -> tuple[Any, dict[str, int]]:
     """Users x items of a long table, users in the order in which they appear, and their numbers."""
-    from veilspan.tables.ratings_table import check_rates, read_ratings
+    from veilspan.tables.ratings_table import read_ratings
     from veilspan.tables.sources.check_names import check_names
     from veilspan.tables.sources.open_table import as_source
 
-    check_rates(schema)
+    items = item_names(schema)
     source = as_source(X, schema.file)
     needed = tuple(c for c in schema.columns if c.role in ("user", "item", "rating", "time"))
     check_names(source, schema, needed=needed)
     with quiet():
         found = read_ratings(schema, source, ids)
-        shape = (len(found.ids), len(item_names(schema)))
+        shape = (len(found.ids), len(items))
         return from_positions(found.users, found.items, found.values, shape), found.ids
 
 
@@ -66,4 +67,9 @@ def _of_role(schema: Any, role: str) -> Any:
     from veilspan.tables.ratings_table import check_rates
 
     check_rates(schema)
+    refuse_people(
+        schema,
+        "MatrixCompletion",
+        "the column of role user says whose line it is, and max_ratings_per_user how many count.",
+    )
     return schema.column_of_role(role)

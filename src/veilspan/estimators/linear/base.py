@@ -18,9 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 from veilspan._scales import check_scale
 from veilspan.curator.dask.table import DaskTable
 from veilspan.estimators.base import PrivateEstimator
+from veilspan.estimators.by_person import gather_own
 from veilspan.estimators.linear.feature_bounds import FeatureBounds
 from veilspan.estimators.linear.feature_scaling import FeatureScaling, prepare_with_ranges
 from veilspan.estimators.linear.parameters import LinearParameters
+from veilspan.estimators.linear.portable import PortableModel
 from veilspan.estimators.linear.table_model import (
     NO_COEFFICIENTS,
     TableModel,
@@ -28,9 +30,11 @@ from veilspan.estimators.linear.table_model import (
     prepare_features,
     shown_decisions,
 )
+from veilspan.estimators.people_plan import expected_rows
 from veilspan.estimators.schema_input import (
     SchemaTable,
     encode_own,
+    reads_by_schema,
     refuse_said_twice,
     schema_of,
 )
@@ -56,14 +60,14 @@ PUBLIC_BOUNDS = "feature bounds were set without the rows; rows outside are clip
 PRIVATE_BOUNDS = "feature ranges were estimated from the rows by charged, noisy histograms"
 
 
-class LinearEstimator(TableModel, LinearParameters, PrivateEstimator):
+class LinearEstimator(PortableModel, TableModel, LinearParameters, PrivateEstimator):
     """Base of the private linear models: a subclass has a loss, a penalty and targets.
 
     Concrete models are keyword-only dataclasses of their parameters, so that each parameter is
     written once; scikit-learn reads the signature that this makes.
     """
 
-    _solver_label: ClassVar[str] = " ({0.name})"
+    _solver_label: ClassVar[str] = " ({0.asked})"
     _needs_targets: ClassVar[bool] = True
     #: What ``validate_data`` is asked to accept as targets.
     _y_options: ClassVar[dict[str, Any]] = {}
@@ -145,7 +149,7 @@ class LinearEstimator(TableModel, LinearParameters, PrivateEstimator):
             return prepare_features(self, choice, layout, budget, neighbors, n_rows)
         columns = n_features + bool(self.fit_intercept)
         problem, solver = self._problem(budget, n_rows, columns), self._solver()
-        constant = self._constant()
+        constant = self.intercept_scaling if self.fit_intercept else None
         bounds = FeatureBounds(
             self.feature_range, self.row_norm, self.center, constant, self.bounds
         )
@@ -164,8 +168,8 @@ class LinearEstimator(TableModel, LinearParameters, PrivateEstimator):
                 return solver.prepare(self._problem(part, n_rows, columns), part, neighbors)
 
             prepared = prepare_with_ranges(bounds, columns, budget, neighbors, prepare)
-        problem = prepared.problem
-        return replace(prepared, decisions=shown_decisions(prepared, choice))
+        asked = prepared.asked or prepared.solver.name
+        return replace(prepared, decisions=shown_decisions(prepared, choice), asked=asked)
 
     def _solver(self) -> LinearSolver:
         """The solver that was asked for, with the user's clip."""
@@ -184,7 +188,7 @@ class LinearEstimator(TableModel, LinearParameters, PrivateEstimator):
         """What is minimised, from public facts."""
         expected = self.expected_rows
         if expected is None and self.schema is not None:
-            expected = self.schema.expected
+            expected = expected_rows(self.schema)
         if expected is not None:
             expected = check_count(expected, "expected_rows", 2**53)
         rows = n_rows if n_rows is not None else expected
@@ -216,7 +220,7 @@ class LinearEstimator(TableModel, LinearParameters, PrivateEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        if self.schema is not None:
+        if reads_by_schema(self):
             return self._scores_of_encoded(encode_own(self, X).x)
         table = validate_table(self, X, reset=False, accept_sparse="csr", dtype="numeric")
         return self._scores_of_encoded(table)
@@ -249,7 +253,7 @@ class LinearEstimator(TableModel, LinearParameters, PrivateEstimator):
         return (str(self.schema.target.name),)
 
     def _own_scores_and_targets(
-        self, X: Any, y: Any, sample_weight: Any
+        self, X: Any, y: Any, sample_weight: Any, by_person: bool = False
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Scores of own rows, their encoded targets and weights; rows without a target left out."""
         if y is not None:
@@ -257,6 +261,8 @@ class LinearEstimator(TableModel, LinearParameters, PrivateEstimator):
                 "y comes from the schema's target column: pass the table alone, score(table)."
             )
         check_is_fitted(self)
+        if by_person:
+            X = gather_own(self, X, target=True)
         encoded = encode_own(self, X, target=True)
         known = encoded.present
         if not known.any():

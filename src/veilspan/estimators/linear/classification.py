@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from veilspan._scales import check_scale
+from veilspan.estimators.by_person import also_by_person
 from veilspan.estimators.dask_input import lazy_for_dask
-from veilspan.estimators.linear.base import own_penalty
+from veilspan.estimators.linear.base import own_penalty, strength_per_row
 from veilspan.estimators.linear.classifier import LinearClassifier
 from veilspan.losses.linear import LinearLoss, Logistic, Multinomial, SmoothedHinge
-from veilspan.losses.penalties import L1, ElasticNet, Penalty
+from veilspan.losses.penalties import L1, L2, ElasticNet, NoPenalty, Penalty
 from veilspan.privacy.budget import Budget
 
 
@@ -70,11 +71,13 @@ class LogisticRegression(LinearClassifier):
     penalty: Any = field(default="l2", kw_only=False)
     l1_ratio: float = 0.5
 
+    @also_by_person
     @lazy_for_dask(lambda model: len(model.classes_))
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class, in the order of ``classes_``."""
         return np.exp(self.predict_log_proba(X))
 
+    @also_by_person
     @lazy_for_dask(lambda model: len(model.classes_))
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of the probabilities, exact where those round to 0."""
@@ -91,14 +94,14 @@ class LogisticRegression(LinearClassifier):
         if not isinstance(self.penalty, str):
             return own_penalty(self.penalty)
         if self.penalty == "l2":
-            return self._l2(rows)
+            return _l2(self.C, rows)
         if self.penalty not in ("l1", "elasticnet"):
             raise ValueError(
                 f'penalty must be "l2", "l1", "elasticnet" or None; got {self.penalty!r}.'
             )
         if self.C is None:
             raise ValueError(f'penalty="{self.penalty}" needs C=...: its strength is 1/C.')
-        lam = self._strength(self.C, rows)
+        lam = _strength(self.C, rows)
         return L1(lam) if self.penalty == "l1" else ElasticNet(lam, self.l1_ratio)
 
 
@@ -150,7 +153,7 @@ class LinearSVC(LinearClassifier):
         return SmoothedHinge(check_scale(self.hinge_width, "hinge_width"))
 
     def _penalty(self, budget: Budget, rows: int | None, n_columns: int) -> Penalty:
-        return self._l2(rows)
+        return _l2(self.C, rows)
 
     def _check_class_count(self, count: int) -> None:
         if count > 2:
@@ -164,3 +167,13 @@ class LinearSVC(LinearClassifier):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+
+def _l2(c: float | None, rows: int | None) -> Penalty:
+    """The ridge of C, or none: regularisation is left to the solver then."""
+    return NoPenalty() if c is None else L2(_strength(c, rows))
+
+
+def _strength(c: float, rows: int | None) -> float:
+    """Strength 1/C beside a sum of losses, as one beside their mean."""
+    return strength_per_row(1.0 / check_scale(c, "C"), rows, "C")

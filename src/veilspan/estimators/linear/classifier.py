@@ -12,8 +12,9 @@ from sklearn.base import ClassifierMixin
 
 from veilspan._scales import check_scale
 from veilspan.curator.dask.table import DaskTargets
+from veilspan.estimators.by_person import also_by_person
 from veilspan.estimators.dask_input import lazy_for_dask
-from veilspan.estimators.linear.base import LinearEstimator, strength_per_row
+from veilspan.estimators.linear.base import LinearEstimator
 from veilspan.estimators.schema_input import (
     numbers_of_classes,
     refuse_said_twice,
@@ -22,7 +23,6 @@ from veilspan.estimators.schema_input import (
 from veilspan.estimators.validation import refuse_lazy_score
 from veilspan.losses.class_weights import ClassWeighted
 from veilspan.losses.linear import LinearLoss
-from veilspan.losses.penalties import L2, NoPenalty, Penalty
 
 GIVEN_LABELS = "the set of class labels is public, and that no other label occurs"
 SEEN_LABELS = "the set of class labels was read off y: right only if it is public knowledge"
@@ -67,6 +67,7 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
             return self._check_features(n_features, count)
         return {"coef_": (count, n_features), "intercept_": (count,)}
 
+    @also_by_person
     @lazy_for_dask(lambda model: None if len(model.classes_) == 2 else len(model.classes_))
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of rows: one for each class, or one in all where there are two classes.
@@ -75,10 +76,14 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
             Any rows; nothing is spent.
+        by_person : bool
+            With a schema whose units have an ``id``: an answer for each person, as a
+            :class:`~veilspan.estimators.by_person.ByPerson`.
         """
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
+    @also_by_person
     @lazy_for_dask(lambda model: None, lambda model: model.classes_.dtype)
     def predict(self, X: Any) -> np.ndarray:
         """Most likely class of each row."""
@@ -95,7 +100,9 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
             return (scores[:, 0] > 0).astype(np.intp)
         return np.asarray(scores.argmax(axis=1))
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, by_person: bool = False
+    ) -> float:
         """Share of rows whose class is predicted; nothing is spent.
 
         Parameters
@@ -105,10 +112,13 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
             target column, and rows without one are left out.
         sample_weight : array-like of shape (n_samples,), optional
             How much each row counts.
+        by_person : bool
+            With a schema whose units have an ``id``: the share of people, by their combined rows
+            and targets.
         """
         refuse_lazy_score(X, y, sample_weight)
-        if self.schema is not None:
-            scores, numbers, weights = self._own_scores_and_targets(X, y, sample_weight)
+        if self.schema is not None or by_person:
+            scores, numbers, weights = self._own_scores_and_targets(X, y, sample_weight, by_person)
             right = self._numbers_of_scores(scores) == numbers.astype(np.intp)
             return float(np.average(right, weights=weights))
         return float(super().score(X, y, sample_weight))
@@ -184,13 +194,6 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
             return super()._rests_on()
         labels = SEEN_LABELS if self.classes is None else GIVEN_LABELS
         return (*super()._rests_on(), labels)
-
-    def _l2(self, rows: int | None) -> Penalty:
-        return NoPenalty() if self.C is None else L2(self._strength(self.C, rows))
-
-    def _strength(self, c: float, rows: int | None) -> float:
-        """Strength 1/C beside a sum of losses, as one beside their mean."""
-        return strength_per_row(1.0 / check_scale(c, "C"), rows, "C")
 
 
 def _seen_labels(y: Any) -> np.ndarray:

@@ -40,8 +40,8 @@ class FeatureBounds:
         Bound on the length of a row after centring and scaling.
     center : {None, "midpoint", "zero"}
         ``None`` is the midpoint for dense tables and zero for sparse ones.
-    intercept_scaling : float
-        Constant column over ``row_norm``; 0 without an intercept.
+    intercept_scaling : float or None
+        Constant column over ``row_norm``; ``None`` without an intercept.
     bounds : None or "private"
         Whether ranges come from a release.
     """
@@ -49,7 +49,7 @@ class FeatureBounds:
     feature_range: Any
     row_norm: float | None
     center: str | None
-    intercept_scaling: float
+    intercept_scaling: float | None
     bounds: str | None = None
 
     def check(self, owner: str, n_features: int) -> RowScaling | None:
@@ -71,12 +71,10 @@ class FeatureBounds:
             raise ValueError(f'center must be None, "midpoint" or "zero"; got {self.center!r}.')
         if self.center == "midpoint" and self.feature_range is None and self.bounds is None:
             raise ValueError('center="midpoint" needs a feature_range to be in the middle of.')
-        if self.row_norm is not None:
-            check_scale(self.row_norm, "row_norm")
-        if self.bounds is not None:
-            return None
-        # What the parameters make together is refused here, not later.
-        return self.map_for(n_features, sparse=self.center == "zero")
+        # What the parameters make together is refused here, not later; any ranges do for that.
+        told = self if self.bounds is None else replace(self, feature_range=(-1.0, 1.0))
+        row_map = told.map_for(n_features, sparse=self.center == "zero")
+        return row_map if self.bounds is None else None
 
     def with_ranges(self, ranges: ColumnRanges) -> FeatureBounds:
         """The same with ranges that were released."""
@@ -91,18 +89,20 @@ class FeatureBounds:
             )
         low = high = center = None
         scale: Any = 1.0
-        length = 1.0 if self.row_norm is None else float(self.row_norm)
+        length, constant = 1.0, 0.0
         if self.feature_range is not None:
             low, high = checked_ranges(self.feature_range, n_features)
-            if self.row_norm is None:
-                length = math.sqrt(n_features)
+            length = math.sqrt(n_features)
             if sparse or self.center == "zero":
                 low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
                 scale = np.maximum(-low, high)
             else:
                 center, scale = low / 2 + high / 2, high / 2 - low / 2
             scale = np.where(scale > 0, scale, 1.0)
-        constant = self.intercept_scaling * length
+        if self.row_norm is not None:
+            length = check_scale(self.row_norm, "row_norm")
+        if self.intercept_scaling is not None:
+            constant = check_scale(self.intercept_scaling, "intercept_scaling") * length
         return RowScaling(center, scale, math.hypot(length, constant), constant, low, high)
 
 

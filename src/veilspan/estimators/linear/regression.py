@@ -19,6 +19,7 @@ from sklearn.metrics import r2_score
 from veilspan._scales import check_location, check_scale, check_width
 from veilspan.curator.dask.table import DaskTargets
 from veilspan.curator.row_maps import row_map
+from veilspan.estimators.by_person import also_by_person
 from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.linear.base import LinearEstimator, noise_threshold, strength_per_row
 from veilspan.estimators.schema_input import refuse_said_twice
@@ -55,6 +56,7 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
             return self._check_features(n_features, 1)
         return {"coef_": (n_features,), "intercept_": ()}
 
+    @also_by_person
     @lazy_for_dask(lambda model: None)
     def predict(self, X: Any) -> np.ndarray:
         """Predicted targets of rows; nothing is spent.
@@ -63,10 +65,15 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
             Any rows.
+        by_person : bool
+            With a schema whose units have an ``id``: an answer for each person, as a
+            :class:`~veilspan.estimators.by_person.ByPerson`.
         """
         return self._scores(X)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, by_person: bool = False
+    ) -> float:
         """Coefficient of determination R^2 of the predictions; nothing is spent.
 
         Parameters
@@ -76,10 +83,12 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
             target column, and rows without one are left out.
         sample_weight : array-like of shape (n_samples,), optional
             How much each row counts.
+        by_person : bool
+            With a schema whose units have an ``id``: of people, by their combined rows and targets.
         """
         refuse_lazy_score(X, y, sample_weight)
-        if self.schema is not None:
-            scores, targets, weights = self._own_scores_and_targets(X, y, sample_weight)
+        if self.schema is not None or by_person:
+            scores, targets, weights = self._own_scores_and_targets(X, y, sample_weight, by_person)
             return float(r2_score(targets, scores, sample_weight=weights))
         return float(super().score(X, y, sample_weight))
 
@@ -116,6 +125,9 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
         """Predictions of a table model: in the units of y, and within its range."""
         middle, half = self._target_scale()
         return np.clip(middle + half * scores[:, 0], *self._range_of_targets())
+
+    def _score_unit(self) -> float:
+        return self._target_scale()[1]
 
     def _target_scale(self) -> tuple[float, float]:
         """Middle and half width; without an intercept zero and the larger end."""

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from veilspan.estimators.parameters import TableParameters
-from veilspan.estimators.schema_input import encode_own, schema_of
+from veilspan.estimators.schema_input import encode_own, refuse_people, schema_of
 from veilspan.estimators.stream.tracker_state import StoredState, check_may_go_without_epsilon
 from veilspan.estimators.validation import check_count, own_numbers, refuse_lazy, validate_table
 from veilspan.nonprivate.grouse import loops
@@ -170,7 +170,7 @@ class SubspaceTracker(
         """
         from veilspan.estimators.stream.private_tracker import stream_plan
 
-        schema = schema_of(self)
+        schema = self._schema()
         if schema is not None:
             n_features = len(schema.columns_out)
         if n_features is None:
@@ -268,8 +268,15 @@ class SubspaceTracker(
         ratios = np.nansum(rest**2, axis=1) / np.where(energy > 0, energy, 1)
         return np.where(np.isnan(rows).all(axis=1), np.nan, np.minimum(ratios, 1))
 
-    def _table(self, X: Any, *, reset: bool) -> np.ndarray:
+    def _schema(self) -> Any:
+        """The schema, which has one row a person: a stream is taken as it comes."""
         schema = schema_of(self)
+        instead = "its rows come one after the other, and max_blocks_per_person says how many"
+        refuse_people(schema, "SubspaceTracker", f"{instead} of its blocks a person may be in.")
+        return schema
+
+    def _table(self, X: Any, *, reset: bool) -> np.ndarray:
+        schema = self._schema()
         if schema is not None:
             refuse_lazy(X)
             rows: np.ndarray = encode_own(self, X).x

@@ -10,9 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from veilspan._scales import check_scale
 from veilspan.estimators.base import PrivateEstimator
+from veilspan.estimators.by_person import also_by_person
 from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.parameters import TableParameters
-from veilspan.estimators.schema_input import encode_own
+from veilspan.estimators.schema_input import encode_own, reads_by_schema
 from veilspan.estimators.validation import (
     check_count,
     check_learned_count,
@@ -40,6 +41,7 @@ class SubspaceEstimator(
     components_: np.ndarray
     mean_: np.ndarray
 
+    @also_by_person
     @lazy_for_dask(lambda model: len(model.components_))
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates of rows in the components. The rows are the caller's own: nothing is spent.
@@ -48,6 +50,9 @@ class SubspaceEstimator(
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
             Any rows.
+        by_person : bool
+            With a schema whose units have an ``id``: an answer for each person, as a
+            :class:`~veilspan.estimators.by_person.ByPerson`.
         """
         table = self._own_rows(X)
         return np.asarray(table @ self.components_.T) - self.mean_ @ self.components_.T
@@ -60,7 +65,7 @@ class SubspaceEstimator(
 
     def _own_rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        if self.schema is not None:
+        if reads_by_schema(self):
             return encode_own(self, X).x
         return validate_table(self, X, reset=False, accept_sparse="csr", dtype="numeric")
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from veilspan._scales import check_scale
+from veilspan.estimators.by_person import also_by_person
 from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.subspace.base import SubspaceEstimator
 from veilspan.privacy.accounting import epsilon_spent
@@ -98,6 +99,7 @@ class RobustPCA(SubspaceEstimator):
     row_norm: float = 1.0
     noise_std: float | None = None
 
+    @also_by_person
     @lazy_for_dask(lambda model: None)
     def score_samples(self, X: Any) -> np.ndarray:
         """Residual ratio |x - P x| / |x| of the caller's own rows: near 0 inlier, near 1 outlier.
@@ -106,6 +108,9 @@ class RobustPCA(SubspaceEstimator):
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
             Any rows; a row at the centre scores 0.
+        by_person : bool
+            With a schema whose units have an ``id``: an answer for each person, as a
+            :class:`~veilspan.estimators.by_person.ByPerson`.
         """
         table = self._own_rows(X)
         rows = (table.toarray() if hasattr(table, "toarray") else table) - self.mean_

@@ -20,8 +20,8 @@ import numpy as np
 
 from veilspan._scales import check_derived_scale
 from veilspan.curator.query import RowQuery
-from veilspan.curator.row_maps import row_dots, row_map
-from veilspan.curator.rows import Block
+from veilspan.curator.row_maps import row_map
+from veilspan.curator.rows import Block, row_dots
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, ProductSpace, VectorSpace
 from veilspan.queries.completion.rating_rows import RatingRule

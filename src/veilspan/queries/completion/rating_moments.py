@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from veilspan._scales import check_derived_scale
-from veilspan.curator.memory import BLOCK_BYTES
-from veilspan.curator.query import RowQuery
+from veilspan.curator.query import BLOCK_BYTES, RowQuery
 from veilspan.curator.row_maps import row_map
 from veilspan.curator.rows import Block
 from veilspan.privacy.neighbors import Neighbors

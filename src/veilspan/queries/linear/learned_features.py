@@ -28,10 +28,14 @@ class LearnedFeatures:
         The map of rows, as in the fit.
     theta : array of shape (p,) or (p, k)
         Coefficients of the features.
+    noise : tuple of arrays or None
+        Covariance of the noise in the coefficients of each column's own features, in the order of
+        the columns; None where no curvature was released that would tell it.
     """
 
     row_map: TableFeatures | ResidualFeatures
     theta: np.ndarray
+    noise: tuple[np.ndarray, ...] | None = None
 
     @property
     def features(self) -> TableFeatures:
@@ -124,6 +128,31 @@ class LearnedFeatures:
         ) * (size / (features.score_reach * features.row_norm))  # fmt: skip
         return added + first @ self._theta[at : at + k]
 
+    def own_features(self, column: str, x: np.ndarray) -> np.ndarray:
+        """The features of one column, of encoded rows that are not shortened."""
+        return _own_features(self.features, self.layout.find_column(column), x)[0]
+
+    def spread(self, column: str, x: np.ndarray, center: np.ndarray) -> np.ndarray | None:
+        """Standard deviation, by noise alone, of a column's score beside that of a center.
+
+        Parameters
+        ----------
+        column : str
+            Its name.
+        x : array of shape (n, width)
+            Encoded rows.
+        center : array
+            :meth:`own_features` that are subtracted, so that what is common has no error.
+        """
+        if self.noise is None:
+            return None
+        away = self.own_features(column, x) - center
+        block = self.noise[self.layout.find_column(column)]
+        squares = np.einsum("ij,jk,ik->i", away, block, away)
+        found = np.sqrt(np.maximum(squares, 0.0))[:, None]
+        is_rest = isinstance(self.row_map, ResidualFeatures)
+        return found * (self.row_map.width_of_rest if is_rest else 1.0)
+
     def check(self, width: int, n_scores: int) -> None:
         """Refuse, with a ``ValueError``, what no fit to so many columns can have learned."""
         numbers = [self._theta, *_arrays_of(self.features)]
@@ -140,9 +169,17 @@ def _added(
     row_map: TableFeatures | TableLine, theta: np.ndarray, owner: int, x: np.ndarray
 ) -> np.ndarray:
     """<f, theta> over the features of one column, of rows that are not shortened."""
+    features, own = _own_features(row_map, owner, x)
+    return np.asarray(features @ theta[own])
+
+
+def _own_features(
+    row_map: TableFeatures | TableLine, owner: int, x: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Features of one column and their places among all."""
     rows = np.hstack(row_map.parts_of(x))
     own = np.flatnonzero(row_map.columns[: rows.shape[1]] == owner)
-    return np.asarray(rows[:, own] @ theta[own] / row_map.row_norm)
+    return rows[:, own] / row_map.row_norm, own
 
 
 def _arrays_of(features: TableFeatures) -> list[np.ndarray]:

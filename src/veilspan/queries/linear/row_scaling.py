@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from veilspan._scales import check_derived_scale, check_location
-from veilspan.curator.row_maps import row_dots, row_map
-from veilspan.curator.rows import Block, sparse_squares
+from veilspan.curator.row_maps import row_map
+from veilspan.curator.rows import Block, row_dots, sparse_squares
 
 
 @dataclass(frozen=True, eq=False)

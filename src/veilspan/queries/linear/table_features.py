@@ -26,8 +26,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veilspan.curator.row_maps import row_dots, row_map
-from veilspan.curator.rows import Block
+from veilspan.curator.row_maps import row_map
+from veilspan.curator.rows import Block, row_dots
 from veilspan.queries.linear.column_scales import (
     cell_scale_of,
     flags_of,

@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from veilspan.curator.query import RowQuery
-from veilspan.curator.row_maps import row_lengths
-from veilspan.curator.rows import Block
+from veilspan.curator.rows import Block, row_lengths
 from veilspan.geometry import Manifold
 from veilspan.losses.manifold import ManifoldLoss
 from veilspan.privacy.neighbors import Neighbors

@@ -14,7 +14,7 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.completion.item_systems import ItemPoint, ItemSystems, ItemWeights, unpack
-from veilspan.solvers.base import Prepared, planned_event
+from veilspan.solvers.base import Prepared
 from veilspan.solvers.completion.base import (
     ITEM_STATISTICS,
     CompletionProblem,
@@ -127,7 +127,7 @@ class ALSCompletion:
         query = self.step_query(problem, curator.plan.neighbors, rank)
         importance = found.counts**-self.exponent
         factors = np.random.default_rng(self.seed).standard_normal((problem.n_items, rank))
-        rounds = planned_event(curator.plan, ROUND).count
+        rounds = curator.planned(ROUND).count
         for _ in range(rounds):
             point = ItemPoint(found.bias, _scale_to_prior(factors, problem), importance)
             answer = curator.answer(query, tuple(point), event=ROUND)

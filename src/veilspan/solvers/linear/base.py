@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from veilspan.losses.linear import LinearLoss
-from veilspan.losses.penalties import Penalty
+from veilspan.losses.penalties import NoPenalty, Penalty
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.solvers.base import Prepared, Result, Solver
@@ -78,6 +78,8 @@ class LinearProblem:
 
     def prox(self, theta: np.ndarray, step: float) -> np.ndarray:
         """Proximal step of the penalty, sparing the intercept."""
+        if isinstance(self.penalty, NoPenalty):
+            return theta
         if not self.intercept:
             return self.penalty.prox(theta, step)
         return np.concatenate([self.penalty.prox(theta[:-1], step), theta[-1:]])

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from veilspan._scales import check_scale
+from veilspan._scales import check_scale, check_steps
 from veilspan.curator.curator import Curator
 from veilspan.losses.penalties import Box, L1Ball, L2Ball, Penalty, Simplex
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.slope_gradient import SlopeGradient
-from veilspan.solvers.base import check_steps, count_rows, planned_event, prepare_events
+from veilspan.solvers.base import count_rows, prepare_events
 from veilspan.solvers.linear.base import (
     Clips,
     LinearPrepared,
@@ -110,7 +110,7 @@ class FrankWolfe(Clips):
         """From the middle of the set, or the point of it nearest to zero."""
         budget, steps, rows = (
             curator.plan.budget,
-            planned_event(curator.plan, STEP).count,
+            curator.planned(STEP).count,
             count_rows(curator),
         )
         bound = clip_bound(problem.loss, budget, self.clip)

@@ -8,14 +8,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from veilspan._scales import check_scale
+from veilspan._scales import check_rate, check_scale, check_steps
 from veilspan.curator.curator import Curator
 from veilspan.losses.linear import LinearLoss
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import GaussianEvent, SampledGaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.slope_gradient import SlopeGradient
-from veilspan.solvers.base import check_rate, check_steps, count_rows, planned_event, prepare_events
+from veilspan.solvers.base import count_rows, prepare_events
 from veilspan.solvers.linear.base import (
     Clips,
     LinearPrepared,
@@ -108,7 +108,7 @@ class GradientDescent(Clips):
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Descend from zero (or the point nearest to it that the penalty allows)."""
         plan = curator.plan
-        budget, steps = plan.budget, planned_event(plan, STEP).count
+        budget, steps = plan.budget, curator.planned(STEP).count
         rows = problem.n_rows or count_rows(curator)
         size, bound = self._step(problem, budget), clip_bound(problem.loss, budget, self.clip)
         tolerance = self.tolerance
@@ -198,7 +198,7 @@ class StochasticGradient(Clips):
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Descend from zero (or the point nearest to it that the penalty allows)."""
-        steps = planned_event(curator.plan, STEP).count
+        steps = curator.planned(STEP).count
         bound = clip_bound(problem.loss, curator.plan.budget, self.clip)
         query = SlopeGradient(problem.loss, bound)
         size = self.step or 2.0 / problem.loss.smoothness * (1.0 - self.momentum)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from veilspan._scales import check_scale
+from veilspan._scales import check_scale, check_steps
 from veilspan.curator.curator import Curator
 from veilspan.losses.linear import LinearLoss
 from veilspan.privacy.budget import Budget
@@ -16,7 +16,7 @@ from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.slope_gradient import SlopeGradient
 from veilspan.queries.moments import SecondMoment
-from veilspan.solvers.base import check_steps, count_rows, planned_event, prepare_events
+from veilspan.solvers.base import count_rows, prepare_events
 from veilspan.solvers.linear.base import (
     Clips,
     LinearPrepared,
@@ -115,7 +115,7 @@ class PrivateNewton(Clips):
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Release the curvature, then step from zero."""
-        private, steps = curator.plan.budget.is_private, planned_event(curator.plan, STEP).count
+        private, steps = curator.plan.budget.is_private, curator.planned(STEP).count
         bound = self.bound(problem.loss, private)
         rows = count_rows(curator)
         curvature = self._curvature(curator, problem, bound, rows)
@@ -151,7 +151,7 @@ class PrivateNewton(Clips):
         """Released bound on the Hessian of the mean loss, lifted out of the noise."""
         gram = curator.answer(SecondMoment(1.0), event=GRAM)
         size, largest = problem.n_features, problem.loss.smoothness
-        step_std = planned_event(curator.plan, STEP).noise_multiplier * SlopeGradient(
+        step_std = curator.planned(STEP).noise_multiplier * SlopeGradient(
             problem.loss, bound
         ).sensitivity(curator.plan.neighbors)
         floor = max(

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from veilspan._scales import check_scale
+from veilspan._scales import check_rate, check_scale, check_steps
 from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import GaussianEvent, SampledGaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.slope_gradient import GradientChange, SlopeGradient
-from veilspan.solvers.base import check_rate, check_steps, count_rows, planned_event, prepare_events
+from veilspan.solvers.base import count_rows, prepare_events
 from veilspan.solvers.linear.base import (
     Clips,
     LinearPrepared,
@@ -150,7 +150,7 @@ class SVRG(Clips):
         """Descend from zero, epoch by epoch."""
         budget, epochs, rows = (
             curator.plan.budget,
-            planned_event(curator.plan, ANCHOR).count,
+            curator.planned(ANCHOR).count,
             count_rows(curator),
         )
         bound, size = clip_bound(problem.loss, budget, self.clip), self._step(problem, budget)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._scales import check_steps
 from veilspan.curator.curator import Curator
 from veilspan.geometry import Manifold
 from veilspan.losses.manifold import ManifoldLoss
@@ -15,7 +16,7 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.manifold.tangent_gradient import GradientScale
-from veilspan.solvers.base import Prepared, check_steps, count_rows
+from veilspan.solvers.base import Prepared, count_rows
 from veilspan.solvers.manifold.base import (
     ManifoldProblem,
     ManifoldResult,

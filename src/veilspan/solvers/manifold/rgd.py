@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from veilspan._scales import check_rate, check_steps
 from veilspan.curator.curator import Curator
 from veilspan.losses.manifold import ManifoldLoss
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import Event, GaussianEvent, SampledGaussianEvent
 from veilspan.privacy.neighbors import Neighbors
-from veilspan.solvers.base import Prepared, check_rate, check_steps, count_rows
+from veilspan.solvers.base import Prepared, count_rows
 from veilspan.solvers.manifold.base import (
     GeodesicMean,
     ManifoldProblem,
@@ -148,7 +149,3 @@ class RSGD(RGD):
 
     def _event(self) -> Event:
         return SampledGaussianEvent(STEP, self.batch_rate, count=self.steps)
-
-
-# Kept for the solvers of linear models until they import from ``solvers.base``.
-__all__ = ["RGD", "RSGD", "check_rate", "check_steps"]

@@ -9,13 +9,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from veilspan._scales import check_rate, check_steps
 from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.calibration import calibrate_noise
 from veilspan.privacy.events import Event, GaussianEvent, SampledGaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.manifold.tangent_gradient import GradientDifference
-from veilspan.solvers.base import Prepared, check_rate, check_steps, count_rows
+from veilspan.solvers.base import Prepared, count_rows
 from veilspan.solvers.manifold.base import (
     ManifoldProblem,
     ManifoldResult,

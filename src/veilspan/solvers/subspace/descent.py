@@ -6,13 +6,14 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from veilspan._scales import check_steps
 from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.calibration import calibrate_noise
 from veilspan.privacy.events import Event, GaussianEvent, SampledGaussianEvent, with_noise
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.subspace.sphered import GuardedQuery
-from veilspan.solvers.base import Prepared, check_steps
+from veilspan.solvers.base import Prepared
 from veilspan.solvers.steps import STEP
 from veilspan.solvers.subspace.base import (
     START,

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from veilspan._printable import printable
+from veilspan.curator.secret_file import temporary_folder
 from veilspan.tables.cell_rules import CellReader
 from veilspan.tables.cells import Cells
 from veilspan.tables.columns import Column, NumberColumn
@@ -87,7 +88,13 @@ class CsvFile(TableSource):
         """Names of the header line, trimmed."""
         with self._open() as stream:
             line = _read_header(stream, self.label)
-        text = split_lines(line)[0].decode(self.file.encoding, "replace")
+        first = split_lines(line)[0]
+        if b"\r" in first:  # the rows are in that line too: it must not become names
+            raise TableError(
+                f"{self.label}: its lines end with a carriage return alone, as old programs wrote "
+                "them. Save it with usual line breaks."
+            )
+        text = first.decode(self.file.encoding, "replace")
         if text.count(self.file.separator) >= MOST_COLUMNS:
             found: list[str] | None = text.split(self.file.separator)
         else:
@@ -180,7 +187,7 @@ class KeptStream:
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as this)
+        self._file = tempfile.TemporaryFile(dir=temporary_folder())  # noqa: SIM115
         shutil.copyfileobj(stream, self._file, ARROW_BLOCK)
         self.seek, self.read = self._file.seek, self._file.read
 

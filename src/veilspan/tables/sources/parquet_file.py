@@ -78,7 +78,8 @@ class ParquetFile(_ArrowFile):
     def _open(self, texts: Sequence[str] = ()) -> Any:
         import pyarrow.parquet as pq
 
-        return pq.ParquetFile(self._path, read_dictionary=list(texts))
+        # Without it all of the file would be read ahead, and stay in memory until the end.
+        return pq.ParquetFile(self._path, read_dictionary=list(texts), pre_buffer=False)
 
     def _read_schema(self) -> pa.Schema:
         with self._open() as file:
@@ -95,7 +96,7 @@ class ParquetFile(_ArrowFile):
         wanted = [stored[column.name] for column in columns]
         texts = [stored[c.name] for c in columns if self.kinds[c.name] == "text"]
         with self._sentences(), self._open(texts) as file:
-            for batch in file.iter_batches(BATCH_ROWS, columns=wanted):
+            for batch in file.iter_batches(BATCH_ROWS, columns=wanted, use_threads=False):
                 if batch.num_rows:
                     yield batch_cells(batch.select(wanted), columns)
 

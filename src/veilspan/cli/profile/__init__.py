@@ -1,0 +1,1 @@
+"""The command that says what there is in a table, under privacy."""

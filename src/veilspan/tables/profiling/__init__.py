@@ -1,0 +1,1 @@
+"""How a table is counted by its schema: public cells of every column, and a code for each row."""
