@@ -11,7 +11,7 @@ the noise of a mean gradient of p coefficients (:mod:`veilspan.solvers.linear.au
 * **Bins** beside them where nu, with them, is below 0.0062.
 * **Random waves** of all columns together where nu, with them, is below 0.0015.
 * **Classes** get a first straight fit whose score is one more feature; below q = 600 it gets more
-  of the budget and a longer one.
+  of the budget and a longer one. Where nu is 0.08 or more the model stays linear.
 * **Numbers** get a first straight fit, and curves learn what it leaves. Two fits cost more than one
   where noise is large. With nu that of a straight fit to all of the budget: where curves have
   hardly more coefficients than lines (at most 1.5 times: most columns are categories), one fit of
@@ -50,8 +50,8 @@ SCORE_WEIGHT, CURVED_STRENGTH, LOUD_SHARE, LOUD_WEIGHT = 0.1, 600.0, 0.20, 0.2
 #: One fit of lines and curves to numbers: length^2 of the lines, coefficients of the curves over
 #: those of lines, and the nu from which it is better than two fits.
 LINE_WEIGHT, HARDLY_MORE, ONE_FIT_NOISE = 0.2, 1.5, 0.015
-#: The nu of a straight fit to numbers from which curves are mostly noise.
-LINEAR_NOISE = 0.03
+#: Where curves are mostly noise: the nu of a straight fit to numbers, of curves of classes.
+LINEAR_NOISE, CLASSES_NOISE = 0.03, 0.08
 #: Random waves of all columns together: how many, their length^2 over that of all others, how far
 #: numbers and categories turn them, and the nu below which they are worth their noise.
 FOURIER, FOURIER_WEIGHT, NUMBER_TURN, FLAG_TURN, FOURIER_NOISE = 200, 0.5, 1.0, 0.5, 0.0015
@@ -177,6 +177,8 @@ def choose_features(
         elif noise >= LINEAR_NOISE:
             reason = f"nu of a straight fit is {noise:.2g}: curves would mostly be noise"
             return FeatureChoice("linear", reason)
+    elif (noise := _noise(chosen, layout, n_scores, strength)) >= CLASSES_NOISE:
+        return FeatureChoice("linear", f"nu of curves is {noise:.2g}: they would mostly be noise")
     more = replace(chosen, bins=BINS, bins_weight=BINS_WEIGHT)
     chosen = more if _noise(more, layout, n_scores, strength) < BINS_NOISE else chosen
     more = replace(chosen, fourier=FOURIER)
