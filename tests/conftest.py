@@ -1,6 +1,7 @@
 """Settings of the whole suite."""
 
 import io
+import signal
 from contextlib import redirect_stderr
 from pathlib import Path
 
@@ -64,6 +65,12 @@ SLOW = {
 # Fixed examples on every run: a red build must mean a change, not bad luck.
 settings.register_profile("veilspan", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("veilspan")
+
+
+def pytest_configure(config):
+    """Let Ctrl-C reach the processes of tests: a shell's background job has it switched off."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser):

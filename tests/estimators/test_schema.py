@@ -209,6 +209,21 @@ def test_under_add_remove_nothing_is_counted():
         LogisticRegression(schema=schema).fit(FRAME)
 
 
+def test_a_plan_without_a_count_says_where_it_is_said():
+    with pytest.raises(ValueError, match=r"count = \.\.\. in the schema's \[unit\]"):
+        PCA(2, schema=without_count(WARD.schema_toml)).plan()
+
+
+def test_a_file_is_counted_once(tmp_path, monkeypatch):
+    WARD.save(tmp_path / "ward.csv", tmp_path / "ward.toml")
+    counted = []
+    source = open_table(tmp_path / "ward.csv")
+    count = type(source).count_rows
+    monkeypatch.setattr(type(source), "count_rows", lambda self: counted.append(1) or count(self))
+    PCA(2, schema=without_count(WARD.schema_toml)).fit(source)
+    assert len(counted) == 1
+
+
 def test_what_the_schema_says_is_not_said_twice():
     for twice in ({"classes": ["a", "b"]}, {"feature_range": (0, 1)}, {"bounds": "private"}):
         with pytest.raises(ValueError, match="schema"):
@@ -237,6 +252,24 @@ def test_another_schema_is_refused_after_the_fit():
     model = PCA(2, schema=WARD.schema).fit(FRAME)
     model.schema = Schema.from_toml(WARD.schema_toml.replace("[0, 110]", "[0, 120]"))
     with pytest.raises(ValueError, match="fitted with the schema 'ward'"):
+        model.transform(FRAME)
+
+
+@pytest.mark.parametrize("kind", [PCA, RobustPCA, LogisticRegression])
+def test_a_schema_that_was_lost_after_the_fit_is_missed(kind):
+    model = kind(schema=WARD.schema).fit(FRAME)
+    use = model.transform if hasattr(model, "transform") else model.predict
+    model.schema = None
+    with pytest.raises(ValueError, match="give it its schema back"):
+        use(np.zeros((3, len(WARD.schema.columns_out))))
+
+
+def test_a_schema_that_came_after_the_fit_is_refused():
+    width = len(WARD.schema.columns_out)
+    rows = np.random.default_rng(0).random((600, width))
+    model = PCA(2, row_norm=float(width)).fit(rows)
+    model.schema = WARD.schema
+    with pytest.raises(ValueError, match="fitted without a schema"):
         model.transform(FRAME)
 
 
@@ -348,6 +381,9 @@ def test_long_tables_of_ratings():
         MatrixCompletion(schema=schema, rating_range=(0, 1)).fit(table)
     with pytest.raises(ValueError, match="no ratings"):
         MatrixCompletion(schema=WARD.schema).fit(FRAME)
+    model.schema = None
+    with pytest.raises(ValueError, match="give it its schema back"):
+        model.predict(np.zeros((2, 3)))
 
 
 def test_the_later_rating_counts_whatever_the_order_of_lines():
@@ -368,7 +404,7 @@ def test_the_later_rating_counts_whatever_the_order_of_lines():
         assert found[[ids["w"]]].nnz == 0
 
 
-def test_trackers_take_tables():
+def test_trackers_take_tables(tmp_path):
     schema = without_count(WARD.schema_toml)
     tracker = SubspaceTracker(2, schema=schema, epsilon=2.0, block_size=200)
     assert tracker.plan().n_features == len(schema.columns_out)
@@ -378,6 +414,13 @@ def test_trackers_take_tables():
     assert tracker.privacy_.schema["name"] == "ward"
     plain = SubspaceTracker(2, schema=schema).partial_fit(FRAME[:50])
     assert plain.components_.shape == (2, len(schema.columns_out))
+    for each in (tracker, plain):
+        path = tmp_path / "stream.npz"
+        each.save(path)
+        again = SubspaceTracker.load(path)
+        assert again.schema == schema
+        assert np.array_equal(again.transform(FRAME), each.transform(FRAME))
+        again.partial_fit(FRAME)
 
 
 def test_replay_on_neighbouring_tables_of_texts():

@@ -2,12 +2,19 @@
 
 import datetime
 import math
+import time
 
 import numpy as np
 import pytest
 
 from veilspan.tables.cell_rules import CellReader, DateReader, Scale, read_cell
-from veilspan.tables.columns import BooleanColumn, CategoryColumn, DateColumn, NumberColumn
+from veilspan.tables.columns import (
+    BooleanColumn,
+    CategoryColumn,
+    DateColumn,
+    NumberColumn,
+    clean_text,
+)
 from veilspan.tables.file_format import FileFormat
 
 FILE = FileFormat(missing=("", "NA", "-99"))
@@ -77,6 +84,17 @@ def test_a_log_scale():
 )  # fmt: skip
 def test_categories(cell, place):
     assert read_cell(OTHER, cell, FILE) == tuple(float(i == place) for i in range(4))
+
+
+def test_very_many_accents_are_read_in_time():
+    """Normalising takes quadratic time there: a cell of a megabyte would take hours."""
+    start, accents = time.perf_counter(), "a" + "\u0301\u0316" * 500_000
+    for column in (NUMBER, OTHER, FLAG, DAY):
+        assert read_cell(column, accents, FILE) == read_cell(column, "?", FILE)
+    assert time.perf_counter() - start < 20
+    assert clean_text(f" e\u0301{'x' * 998} ") == f"\u00e9{'x' * 998}"
+    long = f"e\u0301{'x' * 999}"
+    assert clean_text(f" {long} ") == long
 
 
 def test_unknown_categories_take_the_fill():

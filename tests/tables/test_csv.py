@@ -2,8 +2,10 @@
 
 import csv
 import io
+import time
 import tracemalloc
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from veilspan.tables.file_format import FileFormat
 from veilspan.tables.problems import SchemaError
 from veilspan.tables.schema import Schema
 from veilspan.tables.sources import csv_file
+from veilspan.tables.sources.check_names import check_names
 from veilspan.tables.sources.csv_file import CsvFile, KeptStream
 from veilspan.tables.sources.csv_lines import parse_lines, read_blocks, split_quoted
 from veilspan.tables.sources.table_source import TableError
@@ -210,6 +213,30 @@ def test_two_thousand_columns(parser):
     same_bits(encode(data, schema), encode_slowly(data, schema))
 
 
+def test_very_wide_tables_are_compared_with_their_schema_in_time():
+    """A set made anew for each name took minutes; hints for all names took hours."""
+    schema, names = wide_schema(20_000)
+    start = time.perf_counter()
+    check_names(SimpleNamespace(names=tuple(names), label="X"), schema, needed=schema.columns)
+    misnamed = SimpleNamespace(names=tuple(f"{name}_" for name in names), label="X")
+    with pytest.raises(SchemaError) as told:
+        check_names(misnamed, schema, needed=schema.columns)
+    assert len(told.value.problems) == 40_001
+    assert time.perf_counter() - start < 10
+
+
+def test_a_block_too_large_for_pyarrow_is_read_all_the_same(monkeypatch):
+    """pyarrow counts bytes by 32 bits, and somebody's cell must not decide whether a fit ends."""
+    arrow_csv = pytest.importorskip("pyarrow.csv")
+
+    def refuse(*args, **options):
+        raise OverflowError("value too large to convert to int32_t")
+
+    monkeypatch.setattr(arrow_csv, "ReadOptions", refuse)
+    data = HEADER + b"\n".join(usual_lines(np.random.default_rng(0), 9))
+    same_bits(encode(data), encode_slowly(data, SCHEMA))
+
+
 def test_memory_does_not_grow_with_the_rows(parser, tmp_path, monkeypatch):
     use(parser, monkeypatch, 50_000)
     path = tmp_path / "table.csv"
@@ -255,6 +282,8 @@ def test_walks_over_a_kept_stream_do_not_disturb_each_other():
         (b"\n1,2\n", "begins with an empty line"),
         (b"\xff\xfea\0\n\0", "UTF-16"),
         (b'a,"b\n1,2\n', "quotes of its header"),
+        (b"name,age\rJoe,41\rAnn,42\r", "carriage return alone"),
+        (b"name,age\rJoe,41\r\nAnn,42\r\n", "carriage return alone"),
         (b"," * 2_000_000 + b"\n", "2,000,001 columns"),
     ],
 )

@@ -140,6 +140,11 @@ def test_days_that_python_does_not_have_are_at_the_border(database, parser):
     assert same_rows(encoded, reference(dict(zip(NAMES, zip(*lines)))))
 
 
+def test_an_array_is_no_number(database):
+    write(database, "visits", {"ages": "integer[]", "age": "integer"}, [([1, 2], 1)])
+    assert open_table(database, table="visits").kinds == {"ages": "text", "age": "integer"}
+
+
 def test_a_name_is_quoted_and_a_schema_goes_before_it(database, parser):
     import psycopg
 

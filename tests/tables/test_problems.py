@@ -101,7 +101,7 @@ WRONG = {
     "role list": (AGE + 'role = ["use"]\n', "columns.age.role", "none of use"),
     "no source": (AGE.replace("Nobody is older.", " "), "columns.age.source", "is missing"),
     "source number": (AGE.replace('"Nobody is older."', "3"), "columns.age.source", "not 3"),
-    "empty name": ('[columns.""]\nrole = "ignore"\n', 'columns.""', "without control"),
+    "empty name": ('[columns.""]\nrole = "id"\n', 'columns.""', "can only have role"),
     "control name": ('[columns."a\\u001b"]\nrole = "id"\n', 'columns."a\\x1b"', "control"),
     "twins": (AGE + '[columns." age"]\nrole = "id"\n', "columns.age", "declared twice"),
     "twins NFC": (

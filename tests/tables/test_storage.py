@@ -12,6 +12,7 @@ from tables.reference import encode_slowly, rows_of, same_bits
 from veilspan.tables.cell_rules import CellReader, read_cell
 from veilspan.tables.cells import encode_values
 from veilspan.tables.encoding import Encoder, encode_table
+from veilspan.tables.persons.person_ids import read_id
 from veilspan.tables.sources.csv_file import CsvFile
 from veilspan.tables.sources.open_table import as_source, open_table
 from veilspan.tables.sources.table_source import TableError
@@ -39,6 +40,26 @@ class Nasty:
 
     def __float__(self):
         raise RuntimeError("SECRET-7391")
+
+
+def fail(*args):
+    raise RuntimeError("SECRET-7391")
+
+
+#: Numbers, texts and dates of somebody's own class that fail when they are asked what they are.
+NASTY_KINDS = [
+    type("NastyText", (str,), {"isascii": fail, "strip": fail})("7"),
+    type("NastyWhole", (int,), {"__int__": fail})(7),
+    type("NastyDay", (datetime.date,), {"__str__": fail, "toordinal": fail})(2022, 2, 3),
+]
+
+
+@pytest.mark.parametrize("value", NASTY_KINDS, ids=lambda value: type(value).__name__)
+def test_values_of_own_classes_tell_nothing(value):
+    for column in SCHEMA.columns:
+        cell = read_cell(column, value, SCHEMA.file)
+        assert cell in (read_cell(column, 7, SCHEMA.file), read_cell(column, None, SCHEMA.file))
+    assert read_id(value) in ("", "7", "2022-02-03")
 
 
 def reference(columns, schema=SCHEMA):

@@ -145,6 +145,11 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
                     f"the schema says that there are {schema.count:,} {plural(schema.protects)}."
                 )
             n_samples = n_samples if schema.count is None else schema.count
+            if n_samples is None and schema.neighbors == "replace-one":
+                raise ValueError(
+                    "a plan under replace-one needs the number of rows: say count = ... in the "
+                    "schema's [unit] if it is public, or plan(n_samples=...)."
+                )
         if n_features is None:
             raise ValueError("a plan needs the number of columns: say n_features=...")
         return self._draft(n_samples, n_features)[0]

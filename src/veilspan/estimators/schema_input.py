@@ -235,9 +235,29 @@ def encode_own(estimator: Any, X: Any, *, target: bool = False) -> Any:
     return encode_table(schema, X, target=target)
 
 
+def reads_by_schema(estimator: Any) -> bool:
+    """Whether a fitted estimator reads tables; refused if its fit read rows in another way."""
+    check_same_schema(estimator, estimator.schema)
+    return estimator.schema is not None
+
+
 def check_same_schema(estimator: Any, schema: Any) -> None:
-    """Refuse another schema than that of the fit."""
-    said = getattr(getattr(estimator, "privacy_", None), "schema", None)
+    """Refuse another schema than that of the fit, one that came after it, and none any more."""
+    statement = getattr(estimator, "privacy_", None)
+    if statement is None:  # without privacy there is none, and nothing was promised
+        return
+    said = statement.schema
+    if said is None and schema is not None:
+        raise ValueError(
+            "the model was fitted without a schema, and new rows must be read exactly as those of "
+            "the fit: say schema=None, or fit it again."
+        )
+    if said is not None and schema is None:
+        raise ValueError(
+            f"the model was fitted with the schema {said['name']!r}, digest {said['digest'][:12]}, "
+            "and has none any more. New rows must be read exactly as those of the fit: give it its "
+            "schema back."
+        )
     if said is not None and said["digest"] != schema.digest:
         raise ValueError(
             f"the model was fitted with the schema {said['name']!r}, digest {said['digest'][:12]}; "

@@ -115,7 +115,12 @@ class CellReader:
         return self._value_of(text)
 
     def _read_stored(self, cell: Any) -> float:
-        cell = as_plain(cell)
+        try:
+            return self._value_of_stored(as_plain(cell))
+        except Exception:  # a value of somebody's own class: whatever it does, nothing is told
+            return MISSING
+
+    def _value_of_stored(self, cell: Any) -> float:
         if isinstance(cell, str):
             return self._read_text(cell)
         if cell is None:
@@ -329,7 +334,7 @@ def as_plain(cell: Any) -> Any:
             return bool(cell)
         if isinstance(cell, datetime.date | numbers.Real | Decimal):
             return cell
-    except Exception:  # a value of somebody's own class: whatever it does, nothing is told
+    except Exception:  # as above
         return None
     return None
 

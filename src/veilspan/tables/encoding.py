@@ -204,11 +204,26 @@ def encode_batches(schema: Schema, table: Any, *, target: bool = True) -> Iterat
         yield encoder.encode_batch(batch)
 
 
-def encode_table(schema: Schema, table: Any, *, target: bool = True) -> Encoded:
-    """All encoded rows of a table, written once to arrays of the right size."""
+def encode_table(
+    schema: Schema, table: Any, *, target: bool = True, n_rows: int | None = None
+) -> Encoded:
+    """All encoded rows of a table, written once to arrays of the right size.
+
+    Parameters
+    ----------
+    schema : Schema
+        What is public of the table.
+    table : Any
+        A data frame, an Arrow table, a source.
+    target : bool
+        Whether targets are encoded too.
+    n_rows : int, optional
+        How many rows there were when somebody counted them: a file is then not walked twice. It
+        only decides how much room is made at first.
+    """
     encoder = Encoder(schema, target=target)
     source = _open(table, schema, encoder)
-    rows = _GrowingRows(source.count_rows(), encoder)
+    rows = _GrowingRows(source.count_rows() if n_rows is None else n_rows, encoder)
     for batch in source.batches(encoder.columns):
         rows.add(batch)
     return rows.encoded()

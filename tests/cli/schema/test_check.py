@@ -111,3 +111,18 @@ def test_several_rows_a_person_are_no_problem(ward):
                                    '[columns.patient_id]\nrole = "id"'))  # fmt: skip
     result = run("schema", "check", schema)
     assert "no problems" in result.out
+
+
+def test_columns_that_are_stored_as_what_is_not_read(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    table, schema = tmp_path / "a.parquet", tmp_path / "a.toml"
+    pq.write_table(pa.table({"age": [[1], [2]], "note": [b"a", b"b"]}), table)
+    schema.write_text(
+        'veilspan_schema = 1\n[columns.age]\ntype = "integer"\nrange = [0, 110]\nsource = "s"\n'
+        '[columns.note]\nrole = "ignore"\n'
+    )
+    said = run("schema", "check", schema, table, expect=1).out
+    assert 'column "age" is stored in a way that is not read' in said
+    assert "note" not in said

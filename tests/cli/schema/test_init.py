@@ -10,7 +10,7 @@ import pytest
 
 from cli.commands import refused, run
 from cli.ward import HOSTILE, SECRET, save_ward, ward_csv
-from veilspan import Schema, SchemaError
+from veilspan import Schema, SchemaError, open_table
 from veilspan.cli.schema.draft import suggest_lines
 from veilspan.cli.schema.guess import round_outwards
 from veilspan.tables.columns import UNCONFIRMED
@@ -198,6 +198,31 @@ def test_a_row_is_not_taken_for_names(first, tmp_path):
     assert SECRET not in said
     assert not (tmp_path / "a.toml").exists()
     run("schema", "init", path, "--out", tmp_path / "a.toml", "--header")
+
+
+def test_the_index_of_a_data_frame_is_ignored(tmp_path):
+    """pandas writes it in front, without a name: the most usual file of all."""
+    path, out = tmp_path / "a.csv", tmp_path / "a.toml"
+    path.write_text(",age\n0,41\n1,42\n")
+    assert "--header" in refused("schema", "init", path, "--out", out)
+    run("schema", "init", path, "--out", out, "--header")
+    text = out.read_text()
+    assert tomllib.loads(text)["columns"][""]["role"] == "ignore"
+    text = text.replace("# type", "type").replace("# range = []", "range = [0, 110]")
+    out.write_text(text.replace('source = ""', 'source = "nobody is older"'))
+    assert "no problems" in run("schema", "check", out, path).out
+    schema = Schema.load(out)
+    assert Schema.from_toml(schema.to_toml()) == schema
+    assert len(schema.encode(open_table(path))) == 2
+
+
+def test_lines_that_end_with_a_carriage_return_alone_are_no_names(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(f"name,town\r{SECRET},Bern\r".encode())
+    said = refused("schema", "init", path, "--out", tmp_path / "a.toml", "--header")
+    assert "carriage return alone" in said
+    assert SECRET not in said
+    assert not (tmp_path / "a.toml").exists()
 
 
 def test_standard_input(tmp_path, monkeypatch):

@@ -79,18 +79,28 @@ def check(
 def find_header_problems(path: Path, schema: Schema | None, source: Any) -> Sequence[Problem]:
     """What does not fit between a schema, even one with problems, and the header of a table."""
     from veilspan.tables.columns import UNTYPED_ROLES
-    from veilspan.tables.problems import Problem, SchemaError
+    from veilspan.tables.problems import Problem, SchemaError, show
     from veilspan.tables.sources.check_names import check_names
 
     declared: Any = schema or read_declared(path)
     needed = [c for c in declared.columns if c.role not in UNTYPED_ROLES]
     try:
-        check_names(source.with_format(declared.file), declared, needed=needed)
+        source = source.with_format(declared.file)
+        check_names(source, declared, needed=needed)
     except SchemaError as error:
         return error.problems
     except ValueError as error:  # of ours: an empty file, a header that is none
         return [Problem("", str(error))]
-    return ()
+    return [
+        Problem(
+            "",
+            f"Its column {show(column.name)} is stored in a way that is not read (lists, raw bytes "
+            "and the like), so it is missing in every row: store it as texts, or say "
+            'role = "ignore".',
+        )
+        for column in needed
+        if source.kinds[column.name] == "other"
+    ]
 
 
 def read_declared(path: Path) -> Declared:

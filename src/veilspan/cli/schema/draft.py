@@ -89,6 +89,7 @@ def write_draft(
     for name in source.names:
         title = name if is_bare(name) else write_value(name)
         lines = suggest_lines(name, source.kinds[name], typed) if guesses is None else guesses[name]
+        lines = lines if name else [_NAMELESS]
         known = "" if guesses is None or all(line.key == "role" for line in lines) else UNCONFIRMED
         lines = [*lines, Line("source", write_value(known), "", suggested=False)]
         parts.append(f"[columns.{title}]\n" + "".join(map(_write_line, lines)))
@@ -143,6 +144,8 @@ _LABELS = (
     Line("categories", "[]", 'the public list: ["first", "second"]'),
     Line("other", "true", "one more for everything else and gaps"),
 )
+#: A column without a name, as data frames write their index.
+_NAMELESS = Line("role", '"ignore"', "it has no name; an index, mostly", suggested=False)
 #: What is left to say of a column whose type is declared where it is stored.
 _BY_KIND: dict[str, tuple[Line, ...]] = {
     "integer": (_RANGE,), "number": (_RANGE,), "boolean": (), "date": (_DATES, _PARTS),

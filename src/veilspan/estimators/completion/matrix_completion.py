@@ -26,7 +26,7 @@ from veilspan.estimators.completion.ratings_with_schema import (
 )
 from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.parameters import TableParameters
-from veilspan.estimators.schema_input import check_same_schema, refuse_said_twice, schema_of
+from veilspan.estimators.schema_input import reads_by_schema, refuse_said_twice, schema_of
 from veilspan.estimators.validation import (
     check_count,
     check_learned_count,
@@ -283,8 +283,7 @@ class MatrixCompletion(TableParameters, PrivateEstimator):
             on row i of ``R``.
         """
         check_is_fitted(self)
-        if self.schema is not None:
-            check_same_schema(self, schema_of(self))
+        if reads_by_schema(self):
             R = read_users(self.schema, R)[0]
         table = validate_table(
             self, as_ratings(R), reset=False, accept_sparse="csr", dtype="numeric"

@@ -26,6 +26,7 @@ from veilspan.estimators.people_plan import expected_rows
 from veilspan.estimators.schema_input import (
     SchemaTable,
     encode_own,
+    reads_by_schema,
     refuse_said_twice,
     schema_of,
 )
@@ -200,7 +201,7 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        if self.schema is not None:
+        if reads_by_schema(self):
             return self._scores_of_encoded(encode_own(self, X).x)
         table = validate_table(self, X, reset=False, accept_sparse="csr", dtype="numeric")
         return self._scores_of_encoded(table)

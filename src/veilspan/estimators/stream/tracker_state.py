@@ -182,6 +182,8 @@ def _encode(value: Any, name: str) -> Any:
         # A file is copied and shown around: a password stays out of it, and libpq finds it where
         # passwords belong (its password file, PGPASSWORD) when the tracker is loaded.
         return {"dataset": {**asdict(value), "url": _without_password(value.url)}}
+    if name == "schema" and value is not None:
+        return {"schema": value.to_toml()}
     if isinstance(value, np.ndarray):
         return {"array": name}
     if isinstance(value, np.generic):
@@ -202,6 +204,10 @@ def _decode(value: Any) -> Any:
         return _RULES[value["rule"]](**{key: part for key, part in value.items() if key != "rule"})
     if _is(value, "dataset"):
         return Dataset(**value["dataset"])
+    if _is(value, "schema"):
+        from veilspan.tables.schema import Schema
+
+        return Schema.from_toml(value["schema"])
     return float(value["float"]) if _is(value, "float") else value
 
 

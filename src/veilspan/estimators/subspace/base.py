@@ -13,7 +13,7 @@ from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.by_person import also_by_person
 from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.parameters import TableParameters
-from veilspan.estimators.schema_input import encode_own
+from veilspan.estimators.schema_input import encode_own, reads_by_schema
 from veilspan.estimators.validation import (
     check_count,
     check_learned_count,
@@ -65,7 +65,7 @@ class SubspaceEstimator(
 
     def _own_rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        if self.schema is not None:
+        if reads_by_schema(self):
             return encode_own(self, X).x
         return validate_table(self, X, reset=False, accept_sparse="csr", dtype="numeric")
 

@@ -88,7 +88,10 @@ class Column:
         return Problem(f"{place}.{key}" if key else place, what)
 
     def _common_problems(self) -> Iterator[Problem]:
-        if not isinstance(self.name, str) or not is_clean_name(self.name):
+        if self.name == "":  # as data frames write their index to a file
+            if self.role != "ignore":
+                yield self._problem("", 'a column without a name can only have role = "ignore".')
+        elif not isinstance(self.name, str) or not is_clean_name(self.name):
             yield self._problem("", "a column's name is a text without control characters.")
         if self.role not in ROLES:
             yield self._problem("role", f"{show(self.role)} is none of {', '.join(ROLES)}.")

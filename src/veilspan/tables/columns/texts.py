@@ -9,11 +9,22 @@ from typing import Any
 from veilspan.tables.problems import show
 
 OTHER, MISSING = "(other)", "(missing)"
+#: Letters of a text that is normalised. Python sorts the accents of one letter in quadratic time:
+#: a cell of a megabyte of them would take hours, one of this length takes a millisecond.
+MOST_NORMALISED = 1000
 
 
 def clean_text(text: Any) -> Any:
-    """A text as cells are compared with it: NFC and trimmed. Anything else as it is."""
-    return unicodedata.normalize("NFC", text).strip() if isinstance(text, str) else text
+    """A text as cells are compared with it: NFC and trimmed. Anything else as it is.
+
+    Texts of more than ``MOST_NORMALISED`` letters are trimmed only.
+    """
+    if not isinstance(text, str):
+        return text
+    text = text.strip()
+    if len(text) > MOST_NORMALISED:
+        return text
+    return unicodedata.normalize("NFC", text).strip()
 
 
 def is_clean_name(text: str) -> bool:

@@ -49,7 +49,13 @@ class IdReader:
 
 def read_id(cell: Any) -> str:
     """What a cell says as a name of somebody; empty if it says nothing."""
-    plain = as_plain(cell)
+    try:
+        return _name_of(as_plain(cell))
+    except Exception:  # a value of somebody's own class: whatever it does, nothing is told
+        return ""
+
+
+def _name_of(plain: Any) -> str:
     if plain is None:
         return ""
     if isinstance(plain, str):
@@ -58,7 +64,4 @@ def read_id(cell: Any) -> str:
         return "true" if plain else "false"
     if isinstance(plain, datetime.date):
         return str(plain)
-    try:
-        return label_of(plain) if math.isfinite(as_float(plain)) else ""
-    except Exception:  # a number of somebody's own class: whatever it does, nothing is told
-        return ""
+    return label_of(plain) if math.isfinite(as_float(plain)) else ""

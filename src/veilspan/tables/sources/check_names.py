@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from veilspan.tables.columns import Column, clean_text
-from veilspan.tables.problems import Problem, SchemaError, show, suggest
+from veilspan.tables.problems import MOST_SHOWN, Problem, SchemaError, show, suggest
 
 if TYPE_CHECKING:
     from veilspan.tables.schema import Schema
@@ -43,12 +43,16 @@ def check_names(
     _check_is_header(source, known)
     wanted = schema.columns if complete else needed
     problems = []
-    absent = [column.name for column in wanted if column.name not in set(names)]
-    strange = [name for name in names if name not in set(known)]
+    there, declared = set(names), set(known)
+    absent = [column.name for column in wanted if column.name not in there]
+    strange = [name for name in names if name not in declared]
+    # Every name is compared with all others: nobody reads thousands of hints.
+    few = len(absent) <= MOST_SHOWN and len(strange) <= MOST_SHOWN
     for name in absent:
-        problems.append(Problem("", f"It has no column {show(name)}.{suggest(name, strange)}"))
+        hint = suggest(name, strange) if few else ""
+        problems.append(Problem("", f"It has no column {show(name)}.{hint}"))
     for name in strange:
-        hint = suggest(name, absent)
+        hint = suggest(name, absent) if few else ""
         what = (
             f'It has a column {show(name)} that the schema does not declare: say role = "ignore" '
         )

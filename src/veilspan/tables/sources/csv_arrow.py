@@ -94,7 +94,7 @@ def _read(block: bytes, layout: Layout, *, numbers: bool) -> pa.Table | None:
                 check_utf8=False,
             ),
         )
-    except pa.ArrowException:
+    except (pa.ArrowException, OverflowError):  # pyarrow takes no block of 2 GB, one line's maybe
         return None
 
 

@@ -88,7 +88,13 @@ class CsvFile(TableSource):
         """Names of the header line, trimmed."""
         with self._open() as stream:
             line = _read_header(stream, self.label)
-        text = split_lines(line)[0].decode(self.file.encoding, "replace")
+        first = split_lines(line)[0]
+        if b"\r" in first:  # the rows are in that line too: it must not become names
+            raise TableError(
+                f"{self.label}: its lines end with a carriage return alone, as old programs wrote "
+                "them. Save it with usual line breaks."
+            )
+        text = first.decode(self.file.encoding, "replace")
         if text.count(self.file.separator) >= MOST_COLUMNS:
             found: list[str] | None = text.split(self.file.separator)
         else:

@@ -91,9 +91,9 @@ class PostgresTable(TableSource):
             query = sql.SQL("SELECT * FROM {} LIMIT 0").format(sql.Identifier(*self._table))
             described = connection.execute(query).description or ()
             types = connection.adapters.types
-            found = [(each.name, types.get(each.type_code)) for each in described]
-        kinds = [_KINDS.get(getattr(kind, "name", ""), "text") for _, kind in found]
-        return tuple(name for name, _ in found), tuple(kinds)
+            names = tuple(each.name for each in described)
+            kinds = tuple(_kind_of(types.get(each.type_code), each.type_code) for each in described)
+        return names, kinds
 
     @cached_property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -162,6 +162,12 @@ class PostgresTable(TableSource):
             failed = _explain(error)
         if failed:
             raise_alone(TableError(f"{self.label} {failed}."))
+
+
+def _kind_of(found: Any, code: int) -> str:
+    """What a type is called in a schema; an array, which goes by its elements' name, is a text."""
+    known = found is not None and found.oid == code
+    return _KINDS.get(found.name, "text") if known else "text"
 
 
 def _explain(error: Any) -> str:
