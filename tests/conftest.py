@@ -56,6 +56,7 @@ SLOW = {
     "solvers/linear/test_selection.py::test_replay": "replays",
     "solvers/linear/test_svrg.py::test_the_share_of_the_anchors_is_nearly_the_best": "accountants",
     "solvers/manifold/test_rsvrg.py": "plans of samples, which take seconds to calibrate",
+    "solvers/profile/test_coverage.py": "a thousand releases, twice",
     "solvers/subspace/test_reaper.py::test_nothing_but_the_answers_is_used": "replays",
     "test_docs.py": "every block of the documentation",
     "test_site.py": "the documentation site, built",

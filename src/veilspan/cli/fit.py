@@ -12,6 +12,7 @@ import typer
 from veilspan._progress import show_progress
 from veilspan.cli.arguments.estimators import find_kind, read_parameters
 from veilspan.cli.arguments.options import (
+    AccountName,
     AsJson,
     Columns,
     Delta,
@@ -19,9 +20,12 @@ from veilspan.cli.arguments.options import (
     Epsilon,
     Header,
     KindName,
+    LedgerPlace,
     MaybeNeighbors,
     Parameters,
+    Replace,
     SchemaFile,
+    SealKey,
     Separator,
     TableName,
 )
@@ -60,13 +64,9 @@ def fit(
     header: Header = None,
     encoding: Encoding = None,
     table: TableName = None,
-    ledger: Annotated[str | None, typer.Option(help="Ledger to charge: its file or URL.")] = None,
-    dataset: Annotated[
-        str | None, typer.Option(help="Whose budget in the ledger; by default the schema's name.")
-    ] = None,
-    key: Annotated[
-        Path | None, typer.Option(help="Key file: of the ledger, and to seal the release.")
-    ] = None,
+    ledger: LedgerPlace = None,
+    dataset: AccountName = None,
+    key: SealKey = None,
     request: Annotated[
         str | None,
         typer.Option(
@@ -74,7 +74,7 @@ def fit(
             "release and charges nothing. By default made of what is asked and --out."
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a release in --out.")] = False,
+    force: Replace = False,
     json: AsJson = False,
 ) -> None:
     """Learn from a file under privacy; save the release and its report.

@@ -111,3 +111,9 @@ def test_the_public_number_of_people_is_needed():
 
     with pytest.raises(ValueError, match="count"):
         profile()
+
+
+def test_a_table_without_ids_is_refused_before_anything_is_read():
+    table = {name: cells for name, cells in make_visits().items() if name != "pid"}
+    with pytest.raises(ValueError, match="pid"):
+        Profile(schema=make_schema()).fit(table)

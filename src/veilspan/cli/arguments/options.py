@@ -93,3 +93,14 @@ ByPerson = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON only.")]
+LedgerPlace = Annotated[
+    str | None, typer.Option("--ledger", help="Ledger to charge: its file or URL.")
+]
+AccountName = Annotated[
+    str | None,
+    typer.Option("--dataset", help="Whose budget in the ledger; by default the schema's name."),
+]
+SealKey = Annotated[
+    Path | None, typer.Option("--key", help="Key file: of the ledger, and to seal the release.")
+]
+Replace = Annotated[bool, typer.Option("--force", help="Replace a release in --out.")]

@@ -8,10 +8,14 @@ from typing import Annotated
 import typer
 
 from veilspan.cli.arguments.options import (
+    AccountName,
     AsJson,
     Delta,
     Epsilon,
+    LedgerPlace,
+    Replace,
     SchemaFile,
+    SealKey,
     TableName,
     split_names,
 )
@@ -46,17 +50,13 @@ def profile(
         typer.Option(help="A number and a group, as age,ward; may be repeated."),
     ] = None,
     table: TableName = None,
-    ledger: Annotated[str | None, typer.Option(help="Ledger to charge: its file or URL.")] = None,
-    dataset: Annotated[
-        str | None, typer.Option(help="Whose budget in the ledger; by default the schema's name.")
-    ] = None,
-    key: Annotated[
-        Path | None, typer.Option(help="Key file: of the ledger, and to seal the release.")
-    ] = None,
+    ledger: LedgerPlace = None,
+    dataset: AccountName = None,
+    key: SealKey = None,
     request: Annotated[
         str | None, typer.Option(help="With --ledger: a name of this request; see veilspan fit.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a release in --out.")] = False,
+    force: Replace = False,
     json: AsJson = False,
 ) -> None:
     """Say what there is in a table, every number with its error bar.

@@ -2,10 +2,10 @@ r"""Tables for a profile: read as they are, every row as codes and numbers, ever
 
 The map is one of each row alone (:mod:`veilspan.tables.profiling.coding`), so neighbouring tables
 stay neighbouring. Where a person may have several rows, her unit is these rows side by side, at
-most ``max_rows`` of them (:mod:`veilspan.tables.persons.gathering` has the proof that tables that
-differ in one person have units that differ in one), and they share her weight equally
-(:mod:`veilspan.queries.profile.slots`): whatever the schema's ``combine`` says of models, a profile
-counts people, not rows.
+most ``max_rows`` of them and at most 16 (:mod:`veilspan.tables.persons.gathering` has the proof
+that tables that differ in one person have units that differ in one), and they share her weight
+equally (:mod:`veilspan.queries.profile.slots`): whatever the schema's ``combine`` says of models, a
+profile counts people, not rows.
 
 Under replace-one there are as many places as the public number of people, and units are put into
 them as :mod:`veilspan.estimators.schema_input` proves: whoever comes, goes or is exchanged
@@ -33,8 +33,9 @@ from veilspan.queries.profile.slots import EMPTY
 from veilspan.tables.profiling.coding import CellEncoder
 from veilspan.tables.profiling.layout import Layout
 
-#: Rows of one person that are counted where the schema gives no ``max_rows``, chosen at random.
-MOST_ROWS = 8
+#: Rows of one person that are counted where the schema gives no ``max_rows``, chosen at random; and
+#: at most, since a unit holds all of them side by side. More would hardly move her shares.
+USUAL_ROWS, MOST_ROWS = 8, 16
 #: How units are kept: codes are small whole numbers, and of numbers seven digits are enough.
 KEPT_AS = np.float32
 #: Units that are added at once to fill up places.
@@ -43,7 +44,15 @@ AT_ONCE = 16_384
 
 def slots_of(schema: Any) -> int:
     """How many rows of one person a profile counts at most."""
-    return 1 if schema.unit.id is None else schema.unit.max_rows or MOST_ROWS
+    if schema.unit.id is None:
+        return 1
+    return min(schema.unit.max_rows or USUAL_ROWS, MOST_ROWS)
+
+
+def _columns_of_units(schema: Any, encoder: CellEncoder) -> list[Any]:
+    """Columns that say whose a row is and which comes first, beside those that are counted."""
+    named = (schema.unit.id, schema.unit.order_by)
+    return [c for c in schema.columns if c.name in named and c not in encoder.columns]
 
 
 class ProfileTable(SchemaTable):
@@ -64,7 +73,7 @@ class ProfileTable(SchemaTable):
             )
         encoder = CellEncoder(layout, schema)
         source = as_source(X, schema.file)
-        check_names(source, schema, needed=encoder.columns)
+        check_names(source, schema, needed=(*encoder.columns, *_columns_of_units(schema, encoder)))
         n_rows = schema.count
         if schema.neighbors == "replace-one" and n_rows is None:
             if schema.unit.id is not None:
