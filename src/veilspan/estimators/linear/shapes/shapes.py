@@ -1,0 +1,212 @@
+"""Curves of columns as values: by name, as a data frame, as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from veilspan.estimators.linear.shapes.column_grids import say_value
+
+NO_ERRORS = (
+    "no error bars: they need the curvature of the loss, and this fit released none that tells it"
+)
+NOISE_ERRORS = "errors are standard deviations of the noise of privacy; few rows err beyond them"
+JOINT = "random waves of all columns together belong to no single column and have no curve"
+#: Columns of a printed table: the curve's lowest and highest point.
+_HEAD = ("column", "lowest", "at", "highest", "at")
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """What one column adds to the score.
+
+    Attributes
+    ----------
+    column : str
+        Its name; weekdays and months of a date come as ``admitted:weekday``.
+    kind : {"number", "date", "categories"}
+        What its values are.
+    values : array of shape (n,)
+        In the user's units: increasing numbers, days, or names of categories.
+    scores : array of shape (n, k)
+        What each value adds to each score.
+    errors : array of shape (n, 1) or None
+        Standard deviation of the noise in it; None where it is not known.
+    missing : array of shape (k,) or None
+        What a missing cell adds, where the schema has a column for them.
+    share_below : array of shape (n,) or None
+        Released share of rows below each value, with noise.
+    centred : str
+        What was subtracted.
+    unit, is_log
+        As the schema says.
+    """
+
+    column: str
+    kind: str
+    values: np.ndarray
+    scores: np.ndarray
+    errors: np.ndarray | None
+    centred: str
+    missing: np.ndarray | None = None
+    share_below: np.ndarray | None = None
+    unit: str = ""
+    is_log: bool = False
+
+    @property
+    def span(self) -> float:
+        """How far the curve's lowest and highest point are apart; of classes the farthest."""
+        return float(np.ptp(self.scores, axis=0).max())
+
+    def at(self, value: Any) -> np.ndarray:
+        """What one value adds: between two of ``values`` on a straight line.
+
+        Parameters
+        ----------
+        value : float, date or str
+            In the user's units; a number beyond the range is taken to its border.
+        """
+        if self.kind == "categories":
+            found = np.flatnonzero(self.values == value)
+            if not len(found):
+                known = ", ".join(map(str, self.values))
+                raise ValueError(f"{self.column} has no category of that name: it has {known}.")
+            return self.scores[found[0]].copy()
+        where = self.values
+        if self.kind == "date":
+            where, value = where.astype(np.float64), float(np.datetime64(value, "D").astype(int))
+        return np.array([np.interp(value, where, column) for column in self.scores.T])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Shapes(Mapping[str, Shape]):
+    """What each column adds to the score, by its name.
+
+    Made of released numbers and the public schema alone: looking at it costs nothing.
+
+    Attributes
+    ----------
+    shapes : tuple of Shape
+        In the order of the table.
+    scores : tuple of str
+        What each score speaks for: the second class, each of several, or the target.
+    has_joint : bool
+        Whether there are also features of all columns together, which no curve shows.
+    has_errors : bool
+        Whether errors are known.
+
+    Examples
+    --------
+    >>> from veilspan import LogisticRegression
+    >>> from veilspan.datasets import make_ward
+    >>> ward = make_ward(3000)
+    >>> shapes = LogisticRegression(epsilon=1.0, schema=ward.schema).fit(ward.columns).shapes_
+    >>> list(shapes)
+    ['age', 'creatinine', 'sex', 'ward', 'smoker', 'admitted', 'admitted:weekday']
+    >>> shapes["smoker"].values.tolist()
+    ['no', 'yes']
+    """
+
+    shapes: tuple[Shape, ...]
+    scores: tuple[str, ...]
+    has_joint: bool
+    has_errors: bool
+
+    def __getitem__(self, name: str) -> Shape:
+        """The curve of a column; a ``KeyError`` lists the columns there are."""
+        for shape in self.shapes:
+            if shape.column == name:
+                return shape
+        raise KeyError(f"no column is called {name!r}: there are {', '.join(self)}.")
+
+    def __iter__(self) -> Iterator[str]:
+        return (shape.column for shape in self.shapes)
+
+    def __len__(self) -> int:
+        return len(self.shapes)
+
+    def by_span(self) -> list[Shape]:
+        """Curves whose points lie farthest apart first."""
+        return sorted(self.shapes, key=lambda shape: -shape.span)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know beside the curves."""
+        errors = NOISE_ERRORS if self.has_errors else NO_ERRORS
+        return (errors, *((JOINT,) if self.has_joint else ()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in numbers and texts, for JSON."""
+        return {
+            "scores": list(self.scores),
+            "notes": list(self.notes),
+            "columns": {shape.column: _plain(shape) for shape in self.shapes},
+        }
+
+    def to_pandas(self) -> Any:
+        """One line for each value of each column; needs pandas."""
+        import pandas as pd
+
+        lines = []
+        for shape in self.shapes:
+            for i, value in enumerate(shape.values):
+                line = {"column": shape.column, "value": value}
+                line |= dict(zip(self.scores, map(float, shape.scores[i])))
+                if shape.errors is not None:
+                    line["error"] = float(shape.errors[i, 0])
+                lines.append(line)
+        return pd.DataFrame(lines)
+
+    def plot(self, columns: Sequence[str] | None = None, *, across: int = 3) -> Any:
+        """Curves side by side, as an SVG picture that a notebook shows; needs nothing else.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            Which; by default all, those with the largest span first.
+        across : int
+            Pictures in a line.
+
+        Returns
+        -------
+        ShapesPicture
+            ``save(path)`` writes it to an ``.svg`` file.
+        """
+        chosen = self.by_span() if columns is None else [self[name] for name in columns]
+        draw = import_module("veilspan.reports.shapes.picture").draw_shapes
+        return draw(chosen, self.scores, across)
+
+    def __repr__(self) -> str:
+        lines = [list(_HEAD), *self._lines()]
+        widths = [max(map(len, cells)) for cells in zip(*lines)]
+        text = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+        said = f"what each column adds to the score of {', '.join(self.scores)}"
+        return "\n".join([said, *text, *(f"({note})" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        return str(import_module("veilspan.reports.shapes.picture").shapes_fragment(self))
+
+    def _lines(self) -> list[list[str]]:
+        lines = []
+        for shape in self.by_span():
+            score = shape.scores[:, int(np.argmax(np.ptp(shape.scores, axis=0)))]
+            ends = int(np.argmin(score)), int(np.argmax(score))
+            told = [(f"{score[i]:.4g}", say_value(shape.values[i])) for i in ends]
+            lines.append([shape.column, *told[0], *told[1]])
+        return lines
+
+
+def _plain(shape: Shape) -> dict[str, Any]:
+    values = [str(v) for v in shape.values] if shape.kind != "number" else shape.values.tolist()
+    plain: dict[str, Any] = {
+        "kind": shape.kind, "values": values, "scores": shape.scores.tolist(),
+        "centred": shape.centred, "unit": shape.unit,
+    }  # fmt: skip
+    for name in ("errors", "missing", "share_below"):
+        found = getattr(shape, name)
+        plain[name] = None if found is None else found.tolist()
+    return plain
