@@ -50,16 +50,17 @@ LINEAR_MODELS = [
     (ElasticNet, {**TARGETS, "alpha": 0.01}, numbers, ""),
     (HuberRegressor, TARGETS, numbers, ""),
 ]
-#: Models of curves: every kind of features, and "auto" for every kind of target.
+#: Models of curves: every kind of features, and "auto" for every kind of target. With a smaller
+#: epsilon so few rows would be fitted by lines.
+CURVES = {"features": "auto", "epsilon": 100.0}
 TABLE_MODELS = [
-    *((LogisticRegression, {**CLASSES, "features": kind}, labels, f"features {kind}")
+    *((LogisticRegression, {**CLASSES, **CURVES, "features": kind}, labels, f"features {kind}")
       for kind in ("auto", "bins", "waves", "fourier")),
-    (LogisticRegression, {**RANGE, "classes": [0, 1, 2], "features": "auto"}, three_labels,
+    (LogisticRegression, {**RANGE, "classes": [0, 1, 2], **CURVES}, three_labels,
      "curves of three labels"),
-    (LinearSVC, {**CLASSES, "features": "auto"}, labels, "curves"),
-    # With less the small tables would be fitted by lines.
-    (LinearRegression, {**TARGETS, "features": "auto", "epsilon": 100.0}, numbers, "curves"),
-    (HuberRegressor, {**TARGETS, "features": "auto"}, numbers, "curves"),
+    (LinearSVC, {**CLASSES, **CURVES}, labels, "curves"),
+    (LinearRegression, {**TARGETS, **CURVES}, numbers, "curves"),
+    (HuberRegressor, {**TARGETS, **CURVES}, numbers, "curves"),
 ]  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from veilspan import (
     FrechetMean,
     HuberRegressor,
     LeadingSubspace,
+    LinearRegression,
     LogisticRegression,
     Loss,
     MatrixCompletion,
@@ -204,3 +205,17 @@ def test_without_a_cluster(threads):
     here = LogisticRegression(**model.get_params()).fit(x, y)
     there = LogisticRegression(**model.get_params()).fit(lazy, da.from_array(y, chunks=300))
     assert far(here.coef_, there.coef_) <= CLOSE
+
+
+def test_curves_without_a_cluster(threads):
+    """A model of curves asks through four maps of the same parts, targets included."""
+    x = rows()
+    y = np.cos(3 * x[:, 0])
+    model = LinearRegression(
+        feature_range=(-1, 1), target_range=(-1, 1), features="auto", epsilon=INF,
+        solver=GradientDescent(steps=5),
+    )  # fmt: skip
+    here = LinearRegression(**model.get_params()).fit(x, y)
+    lazy = da.from_array(y, chunks=300)
+    there = LinearRegression(**model.get_params()).fit(parts(x), lazy)
+    assert far(here.predict(x), there.predict(x)) <= CLOSE

@@ -111,7 +111,10 @@ def test_the_same_seed_gives_the_same_model_whatever_the_table_is(tmp_path):
     ]  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        models = [LogisticRegression(schema=WARD.schema, random_state=3).fit(t) for t in tables]
+        models = [
+            LogisticRegression(schema=WARD.schema, features="waves", random_state=3).fit(t)
+            for t in tables
+        ]
     for model in models[1:]:
         assert (model.feature_map_.theta == models[0].feature_map_.theta).all()
 
@@ -204,8 +207,7 @@ def test_under_add_remove_nothing_is_counted():
     assert "rows" not in str(model.plan())[:40] or "600" not in str(model.plan())
     one = LogisticRegression(schema=schema, neighbors="add-remove").fit(FRAME[:1])
     none = LogisticRegression(schema=schema, neighbors="add-remove").fit(FRAME[:0])
-    sizes = {fitted.feature_map_.theta.shape for fitted in (one, none, model)}
-    assert len(sizes) == 1
+    assert one.plan_ == none.plan_ == model.plan_
     with pytest.raises(ValueError, match="neighbors='add-remove'"):
         LogisticRegression(schema=schema).fit(FRAME)
 

@@ -88,7 +88,7 @@ def test_events_that_are_not_gaussian_are_accounted_together():
 @quiet
 def test_the_default_follows_the_schema():
     table = WARD.columns
-    model = LogisticRegression(schema=WARD.schema, random_state=0).fit(table)
+    model = LogisticRegression(schema=WARD.schema, random_state=0, epsilon=5.0).fit(table)
     assert model.feature_map_.columns == tuple(c.name for c in WARD.schema.features)
     for name in ("coef_", "intercept_", "coefficients_"):
         with pytest.raises(AttributeError, match='features="linear"'):
@@ -157,7 +157,8 @@ def test_more_rows_buy_more_curves():
     waves = [each.waves for each in sizes]
     assert waves == sorted(waves)
     assert waves[0] < waves[-1] == 12
-    assert not sizes[0].bins
+    assert sizes[0].kind == "linear"
+    assert not sizes[1].bins
     assert sizes[-1].bins
     assert not sizes[1].fourier
     assert sizes[-1].fourier
@@ -168,7 +169,8 @@ def test_more_rows_buy_more_curves():
 def test_numbers_stay_linear_where_noise_would_win():
     assert chosen(500, epsilon=0.1, squared=True).kind == "linear"
     assert chosen(50_000, epsilon=0.1, squared=True).first_share > 0
-    assert chosen(500, epsilon=0.1).kind == "curves"  # classes lose nothing
+    assert chosen(500, epsilon=0.1).kind == "linear"
+    assert chosen(2_000, epsilon=0.5).kind == "curves"
     schema = layout_of_schema(WARD.schema)  # most columns are categories
     few = replace(schema, numbers=schema.numbers[:1])
     together = chosen(2_000, epsilon=0.3, squared=True, layout=few)

@@ -10,7 +10,8 @@ the noise of a mean gradient of p coefficients (:mod:`veilspan.solvers.linear.au
 * **Waves** of a number: K = 3 sqrt(q / 2000), between 3 and 12.
 * **Bins** beside them where nu, with them, is below 0.0062.
 * **Random waves** of all columns together where nu, with them, is below 0.0015.
-* **Classes** get a first straight fit whose score is one more feature.
+* **Classes** get a first straight fit whose score is one more feature; below q = 600 it gets more
+  of the budget and a longer one. Where nu is 0.08 or more the model stays linear.
 * **Numbers** get a first straight fit, and curves learn what it leaves. Two fits cost more than one
   where noise is large. With nu that of a straight fit to all of the budget: where curves have
   hardly more coefficients than lines (at most 1.5 times: most columns are categories), one fit of
@@ -43,13 +44,14 @@ WAVES, FEWEST, MOST, PER = 3.0, 3, 12, 2000.0
 #: Bins of a number, their part of its length^2 beside waves, and the nu below which they are worth
 #: their noise.
 BINS, BINS_WEIGHT, BINS_NOISE = 16, 0.4, 0.0062
-#: Length^2 of a first fit's score over that of all others.
-SCORE_WEIGHT = 0.1
+#: Length^2 of a first fit's score over that of all others; and both, share and length, below the q
+#: from which curves of classes can be told from noise: then the straight fit counts for more.
+SCORE_WEIGHT, CURVED_STRENGTH, LOUD_SHARE, LOUD_WEIGHT = 0.1, 600.0, 0.20, 0.2
 #: One fit of lines and curves to numbers: length^2 of the lines, coefficients of the curves over
 #: those of lines, and the nu from which it is better than two fits.
 LINE_WEIGHT, HARDLY_MORE, ONE_FIT_NOISE = 0.2, 1.5, 0.015
-#: The nu of a straight fit to numbers from which curves are mostly noise.
-LINEAR_NOISE = 0.03
+#: Where curves are mostly noise: the nu of a straight fit to numbers, of curves of classes.
+LINEAR_NOISE, CLASSES_NOISE = 0.03, 0.08
 #: Random waves of all columns together: how many, their length^2 over that of all others, how far
 #: numbers and categories turn them, and the nu below which they are worth their noise.
 FOURIER, FOURIER_WEIGHT, NUMBER_TURN, FLAG_TURN, FOURIER_NOISE = 200, 0.5, 1.0, 0.5, 0.0015
@@ -75,6 +77,8 @@ class FeatureChoice:
         Whether the mass of the columns is asked for.
     first_share, width_share : float
         Of mu^2: a first straight fit, the width of what it leaves; 0 without.
+    score_weight : float
+        Length^2 of the first fit's score over that of all other features.
     """
 
     kind: str
@@ -87,6 +91,7 @@ class FeatureChoice:
     mass: bool = False
     first_share: float = 0.0
     width_share: float = 0.0
+    score_weight: float = 0.0
 
     @property
     def cells_share(self) -> float:
@@ -153,9 +158,14 @@ def choose_features(
         return FeatureChoice("waves", "as asked for", waves=waves, mass=layout.n_numbers > 0)
     if not layout.n_numbers:
         return FeatureChoice("linear", "no column holds numbers")
-    chosen = FeatureChoice("curves", "", waves=waves, mass=True, first_share=SCORE_SHARE)
+    share, weight = SCORE_SHARE, SCORE_WEIGHT
+    if strength is not None and strength < CURVED_STRENGTH:
+        share, weight = LOUD_SHARE, LOUD_WEIGHT
+    chosen = FeatureChoice(
+        "curves", "", waves=waves, mass=True, first_share=share, score_weight=weight
+    )
     if squared:
-        chosen = replace(chosen, first_share=LINE_SHARE, width_share=WIDTH_SHARE)
+        chosen = replace(chosen, first_share=LINE_SHARE, width_share=WIDTH_SHARE, score_weight=0.0)
     if strength is None:
         return replace(chosen, reason="no number of rows may be used, so few waves")
     if squared:
@@ -167,6 +177,8 @@ def choose_features(
         elif noise >= LINEAR_NOISE:
             reason = f"nu of a straight fit is {noise:.2g}: curves would mostly be noise"
             return FeatureChoice("linear", reason)
+    elif (noise := _noise(chosen, layout, n_scores, strength)) >= CLASSES_NOISE:
+        return FeatureChoice("linear", f"nu of curves is {noise:.2g}: they would mostly be noise")
     more = replace(chosen, bins=BINS, bins_weight=BINS_WEIGHT)
     chosen = more if _noise(more, layout, n_scores, strength) < BINS_NOISE else chosen
     more = replace(chosen, fourier=FOURIER)

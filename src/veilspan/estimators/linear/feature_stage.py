@@ -28,7 +28,6 @@ from veilspan.estimators.linear.feature_choice import (
     FLAG_TURN,
     FOURIER_WEIGHT,
     NUMBER_TURN,
-    SCORE_WEIGHT,
     FeatureChoice,
 )
 from veilspan.privacy.events import Event, GaussianEvent
@@ -102,7 +101,7 @@ class FeatureStage:
         if not choice.width_share:
             reach = REACH.get(self.first.problem.loss.name, 1.0)
             scored = replace(
-                features, score_line=line, score_theta=theta, score_weight=SCORE_WEIGHT,
+                features, score_line=line, score_theta=theta, score_weight=choice.score_weight,
                 score_reach=reach,
             )  # fmt: skip
             return self._sized(scored, seen)

@@ -100,9 +100,7 @@ class _Maker:
         if features.mass is not None and features.shown is not None and features.shown[number]:
             mass = features.mass[number]
             middles, weights, centred = grid.middles(len(mass) - 1), np.diff(mass), BY_ROWS
-            below = np.interp(
-                grid.cells_of(values), np.linspace(0.0, 1.0, len(mass)), mass
-            )
+            below = np.interp(grid.cells_of(values), np.linspace(0.0, 1.0, len(mass)), mass)
         elif not grid.is_log:
             even = np.linspace(0.0, 1.0, 65)
             middles, weights = grid.user_values(even), np.full(65, 1 / 65)
