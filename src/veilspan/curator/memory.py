@@ -100,7 +100,7 @@ def block_rows(query: RowQuery, point: Any, n_features: int, *, sparse: bool) ->
     rows of a block, so its scale would tell.
     """
     floats = max(1, query.row_floats(n_features, point))
-    rows = int(np.clip(BLOCK_BYTES // (8 * floats), 1, MOST_BLOCK_ROWS))
+    rows = int(min(max(BLOCK_BYTES // (8 * floats), 1), MOST_BLOCK_ROWS))
     return max(rows, query.least_block_rows(n_features, point, sparse))
 
 
