@@ -141,6 +141,7 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
             solver = linear_solver(self.solver)
             if self.clip is not None:
                 solver = solver.with_clip(check_scale(self.clip, "clip"))
+        solver = self._around(solver)
         constant = 0.0
         if self.fit_intercept:
             constant = check_scale(self.intercept_scaling, "intercept_scaling")
@@ -166,6 +167,10 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
         problem = prepared.problem
         shown = {"loss": problem.loss.name, "penalty": problem.penalty.name, **prepared.decisions}
         return replace(prepared, decisions=shown)
+
+    def _around(self, solver: LinearSolver) -> LinearSolver:
+        """The solver with what else a model asks before and after it; by default nothing."""
+        return solver
 
     def _problem(self, budget: Budget, n_rows: int | None, columns: int) -> LinearProblem:
         """What is minimised, from public facts."""

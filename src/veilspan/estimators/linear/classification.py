@@ -32,7 +32,7 @@ class LogisticRegression(LinearClassifier):
         ``L1Ball``, say) is taken as it is, added to the mean loss.
     l1_ratio : float
         Share of l1 in ``"elasticnet"``.
-    C, classes, class_weight
+    C, classes, class_weight, threshold
         See :class:`~veilspan.estimators.linear.classifier.ClassifierParameters`.
     fit_intercept, intercept_scaling, solver, clip, selection
         See :class:`~veilspan.estimators.linear.parameters.LinearParameters`.
@@ -49,6 +49,11 @@ class LogisticRegression(LinearClassifier):
         Their constants; 0 without an intercept, unless ranges were centred.
     classes_ : array of shape (n_classes,)
         Labels.
+    class_weight_ : array of shape (n_classes,)
+        With ``class_weight="balanced"``: weights from noisy counts, the largest is 1.
+    threshold_, calibration_ : float, array of shape (2,)
+        With ``threshold=``: the score above which the second class is predicted; a and b of the
+        log-odds a score + b.
     n_iter_, trace_, stopped_ : int, list of dict, str
         What the solver did, from noisy answers alone.
     plan_, privacy_ : Plan, PrivacyStatement
@@ -72,13 +77,17 @@ class LogisticRegression(LinearClassifier):
 
     @lazy_for_dask(lambda model: len(model.classes_))
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each class, in the order of ``classes_``."""
+        """Probability of each class, in the order of ``classes_``.
+
+        Calibrated where ``threshold=`` has paid for it; balanced weights are taken off again. So
+        they speak of the classes as frequent as they are, which :meth:`predict` then need not.
+        """
         return np.exp(self.predict_log_proba(X))
 
     @lazy_for_dask(lambda model: len(model.classes_))
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of the probabilities, exact where those round to 0."""
-        scores = self._scores(X)
+        scores = self._log_odds(self._scores(X))
         if scores.shape[1] == 1:
             scores = np.hstack([np.zeros_like(scores), scores])
         scores = scores - scores.max(axis=1, keepdims=True)
@@ -113,7 +122,7 @@ class LinearSVC(LinearClassifier):
     ----------
     hinge_width : float
         Width of the rounded corner.
-    C, classes, class_weight
+    C, classes, class_weight, threshold
         As in :class:`LogisticRegression`; the penalty is |theta|^2 / 2, and the intercept is
         spared where the solver can.
     fit_intercept, intercept_scaling, solver, clip, selection

@@ -45,6 +45,7 @@ CLIP = 0.4
 #: Floors in units of the Gram matrix's noise edge and of the length of a step's noise.
 GRAM_FLOOR, STEP_FLOOR = 0.25, 0.1
 CURVED = ("logistic", "smoothed hinge", "huber", "quantile", "squared", "multinomial")
+CURVED += ("weighted logistic", "weighted smoothed hinge", "weighted multinomial")
 
 
 @dataclass(frozen=True)
