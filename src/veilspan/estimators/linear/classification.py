@@ -11,7 +11,7 @@ from veilspan._scales import check_scale
 from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.linear.base import own_penalty
 from veilspan.estimators.linear.classifier import LinearClassifier
-from veilspan.losses.linear import LinearLoss, Logistic, Multinomial, SmoothedHinge
+from veilspan.losses.linear import LinearLoss, Logistic, MulticlassHinge, Multinomial, SmoothedHinge
 from veilspan.losses.penalties import L1, ElasticNet, Penalty
 from veilspan.privacy.budget import Budget
 
@@ -113,10 +113,12 @@ class LogisticRegression(LinearClassifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LinearSVC(LinearClassifier):
-    r"""Differentially private linear support vector machine for two classes.
+    r"""Differentially private linear support vector machine.
 
     The hinge max(0, 1 - y u) with its corner rounded off over ``hinge_width``: a row's gradient
-    must not jump where a margin crosses 1. On rows of the unit ball.
+    must not jump where a margin crosses 1. On rows of the unit ball. Several classes are learned
+    jointly, by the hinge of Crammer & Singer (2001): nothing is split over one-against-rest
+    problems.
 
     Parameters
     ----------
@@ -134,9 +136,11 @@ class LinearSVC(LinearClassifier):
 
     Attributes
     ----------
-    coef_, intercept_ : array of shape (1, n_features), array of shape (1,)
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
         In the features' own units.
-    classes_ : array of shape (2,)
+    intercept_ : array of shape (1,) or (n_classes,)
+        Their constants.
+    classes_ : array of shape (n_classes,)
         Labels.
     n_iter_, trace_, stopped_, plan_, privacy_
         As in :class:`LogisticRegression`.
@@ -155,21 +159,8 @@ class LinearSVC(LinearClassifier):
     hinge_width: float = 0.5
 
     def _plain_loss(self, n_classes: int) -> LinearLoss:
-        self._check_class_count(n_classes)
-        return SmoothedHinge(check_scale(self.hinge_width, "hinge_width"))
+        width = check_scale(self.hinge_width, "hinge_width")
+        return SmoothedHinge(width) if n_classes == 2 else MulticlassHinge(n_classes, width)
 
     def _penalty(self, budget: Budget, rows: int | None, n_columns: int) -> Penalty:
         return self._l2(rows)
-
-    def _check_class_count(self, count: int) -> None:
-        if count > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass: "
-                "LogisticRegression learns several classes in one release, while one LinearSVC "
-                "for each would split the budget."
-            )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags

@@ -171,14 +171,12 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
                 f"{type(self).__name__} needs at least two classes; got 1 class. Say classes=... "
                 "if others exist but do not occur here."
             )
-        self._check_class_count(len(self.classes_))
         if isinstance(y, DaskTargets):
             return y.mapped(_codes, self.classes_)
         return _codes(y, self.classes_)
 
     def _schema_targets(self, schema: Any) -> Callable[[np.ndarray], np.ndarray]:
         self.classes_ = self._schema_classes(schema)
-        self._check_class_count(len(self.classes_))
         return signs_of_classes if len(self.classes_) == 2 else numbers_of_classes
 
     def _schema_classes(self, schema: Any) -> np.ndarray:
@@ -236,9 +234,6 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
     def _decode(self, coefficients: np.ndarray, constant: np.ndarray) -> None:
         self.coef_ = np.atleast_2d(coefficients.T).copy()
         self.intercept_ = np.atleast_1d(constant).astype(np.float64)
-
-    def _check_class_count(self, count: int) -> None:
-        """Refuse more classes than the method has; by default none."""
 
     @abstractmethod
     def _plain_loss(self, n_classes: int) -> LinearLoss:
