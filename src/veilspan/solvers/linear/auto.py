@@ -74,7 +74,7 @@ OBJECTIVE_CLIP, UNCAPPED, OBJECTIVE_REACH, CURVATURE = 0.5, 0.001, 20.0, 0.2
 # Descent: clip over the slope bound, walk by noise, steps, longest step and longest walk over
 # 1 / smoothness.
 CLIP, WALK, STEPS_SCALE, FEWEST, MOST, LONGEST_STEP = 0.3, 30.0, 0.8, 10, 40, 9.375
-LONGEST_WALK, MOST_MOMENTUM = 2500.0, 0.97
+LONGEST_WALK, USUAL_MOMENTUM, MOST_MOMENTUM = 2500.0, 0.9, 0.97
 LOGISTIC_MARGIN = 4.0  # slope bound over smoothness: scores between which the logistic loss bends
 QUIET_REGRESSION = 0.006  # of nu: below it a released Gram matrix is worth its share
 LEAST_CAP, MOST_CAP, CAP_PER_NOISE = 0.1, 0.4, 0.0006  # of the slopes of least squares
@@ -128,7 +128,7 @@ class AutoLinear(Clips):
         if fits and nu < QUIET:
             reason = f"nu < {QUIET:g}: one release"
             return LinearChoice(_objective(problem, budget, neighbors), reason, nu)
-        if problem.loss.n_outputs > 1:
+        if problem.loss.n_outputs > 1 and problem.penalty.name in ("none", "l2"):
             return self._several(problem, nu)
         reason = f"nu >= {QUIET:g}: steps that stop early" if fits else "this loss or penalty"
         return LinearChoice(_descent(problem, nu), reason, nu)
@@ -232,6 +232,8 @@ def _descent(problem: LinearProblem, nu: float) -> LinearSolver:
     scale = STEPS_SCALE if loss.n_outputs == 1 else SEVERAL_SCALE
     steps = round(min(max(scale / nu, FEWEST), MOST))
     walk = min(WALK * margin / (nu * CLIP), LONGEST_WALK / loss.smoothness)
+    while steps < MOST and walk_reached(steps, USUAL_MOMENTUM) * longest < 0.75 * walk:
+        steps += 1  # more momentum than is usual would not have come to its pace
     size = min(walk / steps, longest)
     momentum = round(matching_momentum(steps, walk / size), 3)
     return GradientDescent(
@@ -242,23 +244,27 @@ def _descent(problem: LinearProblem, nu: float) -> LinearSolver:
 def matching_momentum(steps: int, worth: float) -> float:
     r"""Momentum b with which T steps come as far along one direction as ``worth`` plain ones.
 
-    After t steps of size 1 with momentum b a constant gradient has carried theta by
-    w_t = (t - b (1 - b^t) / (1 - b)) / (1 - b), without momentum by t. Compared are the means over
-    the last half of the steps, which is what descent gives back: 3/4 of ``worth`` without.
+    Compared are the means over the last half of the steps, which is what descent gives back: 3/4 of
+    ``worth`` without momentum.
     """
     if worth <= steps:
         return 0.0
-    half = steps // 2
-
-    def reached(b: float) -> float:
-        tails = (b ** (half + 1) - b ** (steps + 1)) / ((1 - b) * (steps - half))
-        return ((half + 1 + steps) / 2 - b * (1 - tails) / (1 - b)) / (1 - b)
-
     low, high = 0.0, MOST_MOMENTUM
     for _ in range(30):
         middle = (low + high) / 2
-        low, high = (middle, high) if reached(middle) < 0.75 * worth else (low, middle)
+        short = walk_reached(steps, middle) < 0.75 * worth
+        low, high = (middle, high) if short else (low, middle)
     return low
+
+
+def walk_reached(steps: int, b: float) -> float:
+    r"""How far T steps of size 1 come on a slope of 1, the mean over their last half.
+
+    With momentum b < 1, t steps come to w_t = (t - b (1 - b^t) / (1 - b)) / (1 - b).
+    """
+    half = steps // 2
+    tails = (b ** (half + 1) - b ** (steps + 1)) / ((1 - b) * (steps - half))
+    return ((half + 1 + steps) / 2 - b * (1 - tails) / (1 - b)) / (1 - b)
 
 
 def _newton(clip: float | None, steps: int | None = None) -> LinearSolver:
