@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from veilspan.curator.plain_minimum import minimise_exactly
 from veilspan.curator.rows import Block
 from veilspan.curator.weighted_gram import weighted_gram
 from veilspan.privacy.events import ObjectiveEvent
@@ -223,6 +224,8 @@ def shifted_factor(h: np.ndarray, lam: float) -> Any:
 
 def minimise(objective: TiltedObjective, tilt: np.ndarray, bounds: Tolerance) -> np.ndarray:
     """Find theta with |grad J| <= tau, or any theta if the minimum is certainly beyond 2 R."""
+    if objective.event.std == 0 and len(objective.shape) > 1:
+        return minimise_exactly(objective)
     theta = np.zeros(objective.shape)
     gradient = objective.row_gradient(theta) + tilt
     shortest, anew = np.inf, True

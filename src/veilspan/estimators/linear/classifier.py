@@ -52,7 +52,7 @@ class ClassifierParameters:
         choose by it: ``"accuracy"`` the most likely class, ``"balanced"`` the mean of both classes'
         shares of right rows, ``"f1"`` the F1 score of the second class, which finds a rare one.
         Probabilities are calibrated by the same histogram (see
-        :mod:`veilspan.solvers.linear.calibration`).
+        :mod:`veilspan.solvers.linear.rare_classes.operating_point`).
     """
 
     C: float | None = None
@@ -194,7 +194,7 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
         balanced = _is_balanced(self.class_weight)
         if self.threshold is None and not balanced:
             return solver
-        from veilspan.solvers.linear.rare_classes import RareClasses, check_threshold
+        from veilspan.solvers.linear.rare_classes.around_solver import RareClasses, check_threshold
 
         known = self._known_classes()
         if self.threshold is not None and known is not None and len(known) > 2:

@@ -49,7 +49,7 @@ class ClassCounts(RowQuery):
         return class_numbers(self.loss, block)
 
     def norms(self, block: np.ndarray, point: Any) -> np.ndarray:
-        """1 for every row."""
+        """1 for every row: each has one vote."""
         return np.ones(len(block))
 
     def weighted_sum(self, block: np.ndarray, weights: np.ndarray, point: Any) -> np.ndarray:

@@ -81,6 +81,7 @@ LEAST_CAP, MOST_CAP, CAP_PER_NOISE = 0.1, 0.4, 0.0006  # of the slopes of least 
 # Several classes: steps of descent; nu below which a Gram matrix pays, and its steps.
 SEVERAL_SCALE, QUIET_SEVERAL = 6.0, 0.05
 NEWTON_SCALE, NEWTON_FEWEST, NEWTON_MOST = 0.6, 32, 64
+SOFTMAX = ("multinomial", "weighted multinomial")
 MOST_GRAM = 2000  # columns: a noisy p x p matrix beyond is slow and mostly noise
 
 
@@ -110,7 +111,8 @@ class AutoLinear(Clips):
     def choose(self, problem: LinearProblem, budget: Budget, neighbors: Neighbors) -> LinearChoice:
         """The solver with its settings, by public facts."""
         nu = problem.noise_of_a_gradient(budget, neighbors)
-        if not budget.is_private and _objective_fits(problem) and problem.penalty.name == "none":
+        exact = _objective_fits(problem) or problem.loss.name in SOFTMAX
+        if not budget.is_private and exact and problem.penalty.name == "none":
             # Hundreds of times faster than descent. (A penalty would hold the intercept as well.)
             return LinearChoice(_exact_minimum(problem), "without noise: the minimum itself", nu)
         if not budget.is_private:

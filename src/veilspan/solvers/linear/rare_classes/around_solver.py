@@ -28,7 +28,7 @@ from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.class_votes import ClassCounts, ScoreHistogram
 from veilspan.solvers.linear.base import LinearPrepared, LinearProblem, LinearResult, LinearSolver
-from veilspan.solvers.linear.calibration import OperatingPoint, find_operating_point
+from veilspan.solvers.linear.rare_classes.operating_point import OperatingPoint, find_operating_point
 
 Threshold = Literal["accuracy", "balanced", "f1"]
 
