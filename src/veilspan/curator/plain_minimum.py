@@ -26,7 +26,7 @@ class Gradients(Protocol):
     shape: tuple[int, ...]
 
     def row_gradient(self, theta: np.ndarray) -> np.ndarray:
-        """Gradient at theta."""
+        """Gradient of the function at theta."""
 
 
 def minimise_exactly(function: Gradients) -> np.ndarray:
@@ -52,7 +52,9 @@ def minimise_exactly(function: Gradients) -> np.ndarray:
     return theta
 
 
-def _smoothed(gradient: np.ndarray, pairs: deque[tuple[np.ndarray, np.ndarray, float]]) -> np.ndarray:
+def _smoothed(
+    gradient: np.ndarray, pairs: deque[tuple[np.ndarray, np.ndarray, float]]
+) -> np.ndarray:
     """The gradient times the inverse curvature that the last steps have shown."""
     q, shares = gradient.copy(), []
     for moved, bent, product in reversed(pairs):

@@ -67,7 +67,9 @@ class TiltedObjective:
     ) -> None:
         self._total = total
         self.loss, self.event = loss, event
-        self.shape = (n_features,) if loss.n_outputs == 1 else (n_features, loss.n_outputs)
+        self.shape: tuple[int, ...] = (
+            (n_features,) if loss.n_outputs == 1 else (n_features, loss.n_outputs)
+        )
         self._factor: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -100,7 +102,19 @@ class TiltedObjective:
         return self._total(lambda block: part(block, *self._limits(block)))
 
     def _limits(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
-        """What shortens each row to its length, and the largest slope that it may then have."""
+        """What shortens each row to its length, and the largest slope that it may then have.
+
+        Kept with the block: every gradient asks for them.
+        """
+        bounds = self.event.row_length, self.event.clip
+        kept: Any = block.__dict__.get("limits")
+        if kept is None or kept[0] != bounds:
+            kept = bounds, self._find_limits(block)
+            block.__dict__["limits"] = kept
+        found: tuple[np.ndarray, np.ndarray] = kept[1]
+        return found
+
+    def _find_limits(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
         longest = self.event.row_length * CAUTION
         lengths = np.sqrt(block.squared_lengths)
         with np.errstate(divide="ignore"):

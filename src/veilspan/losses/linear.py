@@ -190,7 +190,8 @@ class MulticlassHinge(Multinomial):
         return super().slope(self._ahead(scores, y), y)
 
     def _ahead(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        ahead = scores + 1.0
+        # The head start as a handicap of the row's own class: the others are not rounded by it.
+        ahead = np.array(scores, dtype=np.float64)
         ahead[np.arange(len(ahead)), np.asarray(y, dtype=np.intp)] -= 1.0
         return np.asarray(ahead / self.width)
 

@@ -12,12 +12,12 @@ from veilspan.losses.class_weights import ClassWeighted
 from veilspan.losses.linear import Logistic, Multinomial
 from veilspan.losses.penalties import NoPenalty
 from veilspan.privacy.accounting import epsilon_spent
-from veilspan.solvers.linear.rare_classes import around_solver as rare_classes
 from veilspan.solvers.linear.base import LinearProblem
-from veilspan.solvers.linear.rare_classes.operating_point import find_operating_point
 from veilspan.solvers.linear.gradient_descent import GradientDescent
 from veilspan.solvers.linear.objective_perturbation import ObjectivePerturbation
+from veilspan.solvers.linear.rare_classes import around_solver as rare_classes
 from veilspan.solvers.linear.rare_classes.around_solver import HISTOGRAM, SHARES, RareClasses
+from veilspan.solvers.linear.rare_classes.operating_point import find_operating_point
 
 RELATIONS = pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
 SIMULATED = pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPrivateWarning")

@@ -17,9 +17,9 @@ p being the number of coefficients and mu the budget's Gaussian-DP parameter (Do
 
       S C = 30 / nu,      S at most 10,000,      T = 0.8 / nu in [10, 40],      eta at most 37.5
 
-  (for the logistic loss; in units of its margin for others). Where eta is too small for S, momentum
-  makes up for it: it is chosen so that steps along one direction come as far as without
-  (:func:`matching_momentum`). These numbers stop the descent before noise outruns the signal: early
+  and T at most 0.4 times the number of columns (for the logistic loss; in units of its margin for
+  others). Where eta is too small for S, momentum makes up for it: it is chosen so that steps along
+  one direction come as far as without (:func:`matching_momentum`). These numbers stop the descent before noise outruns the signal: early
   stopping is its only penalty, and filters small eigenvalues more sharply than the ridge of
   objective perturbation does. Up to 400 plain steps of the same S are no more accurate
   and take ten times as long.
@@ -28,10 +28,10 @@ Above nu = 0.1 little can be learned and a warning says so. Where objective pert
 fit (several scores, penalties other than l2) descent takes its place. Without a public number of
 rows and without ``expected_rows`` there is no nu: objective perturbation needs none.
 
-Several classes take steps in the metric of one released Gram matrix where nu < 0.05, 0.6 / nu of
-them, between 32 and 64: it moves along all directions alike, and k scores share the one matrix.
-Above, descent as for two classes with T = 6 / nu. (Descent is behind by 0.002 to 0.011 on the
-gradients of MNIST's images below, by 0.01 to 0.05 ahead on digits above.)
+Several classes take steps in the metric of one released Gram matrix where nu < 0.025, 0.6 / nu of
+them, between 24 and 64: it moves along all directions alike, and k scores share the one matrix.
+Above, descent as for two classes with T = 6 / nu, at most 30. (Below, descent is behind by 0.01 on
+the gradients of MNIST's images and by 0.03 on the cover types; above, by 0.02 ahead on digits.)
 
 Regressions (losses of a residual; targets lie in [-1, 1]) take noisy steps in the metric of one
 released Gram matrix where nu < 0.006, and plain noisy descent above it. Slopes of the squared loss
@@ -74,13 +74,14 @@ OBJECTIVE_CLIP, UNCAPPED, OBJECTIVE_REACH, CURVATURE = 0.5, 0.001, 20.0, 0.2
 # Descent: clip over the slope bound, walk by noise, steps, longest step and longest walk over
 # 1 / smoothness.
 CLIP, WALK, STEPS_SCALE, FEWEST, MOST, LONGEST_STEP = 0.3, 30.0, 0.8, 10, 40, 9.375
+STEPS_PER_COLUMN = 0.4
 LONGEST_WALK, USUAL_MOMENTUM, MOST_MOMENTUM = 2500.0, 0.9, 0.97
 LOGISTIC_MARGIN = 4.0  # slope bound over smoothness: scores between which the logistic loss bends
 QUIET_REGRESSION = 0.006  # of nu: below it a released Gram matrix is worth its share
 LEAST_CAP, MOST_CAP, CAP_PER_NOISE = 0.1, 0.4, 0.0006  # of the slopes of least squares
 # Several classes: steps of descent; nu below which a Gram matrix pays, and its steps.
-SEVERAL_SCALE, QUIET_SEVERAL = 6.0, 0.05
-NEWTON_SCALE, NEWTON_FEWEST, NEWTON_MOST = 0.6, 32, 64
+SEVERAL_SCALE, SEVERAL_MOST, QUIET_SEVERAL = 6.0, 30, 0.025
+NEWTON_SCALE, NEWTON_FEWEST, NEWTON_MOST = 0.6, 24, 64
 SOFTMAX = ("multinomial", "weighted multinomial")
 MOST_GRAM = 2000  # columns: a noisy p x p matrix beyond is slow and mostly noise
 
@@ -232,15 +233,16 @@ def _descent(problem: LinearProblem, nu: float) -> LinearSolver:
     margin = max(slope / loss.smoothness, 1.0) / LOGISTIC_MARGIN
     longest = LONGEST_STEP / loss.smoothness
     scale = STEPS_SCALE if loss.n_outputs == 1 else SEVERAL_SCALE
-    steps = round(min(max(scale / nu, FEWEST), MOST))
+    # Few directions need few steps, however little the noise.
+    most = MOST if loss.n_outputs == 1 else SEVERAL_MOST
+    most = round(min(max(STEPS_PER_COLUMN * problem.n_features, FEWEST), most))
+    steps = round(min(max(scale / nu, FEWEST), most))
     walk = min(WALK * margin / (nu * CLIP), LONGEST_WALK / loss.smoothness)
-    while steps < MOST and walk_reached(steps, USUAL_MOMENTUM) * longest < 0.75 * walk:
+    while steps < most and walk_reached(steps, USUAL_MOMENTUM) * longest < 0.75 * walk:
         steps += 1  # more momentum than is usual would not have come to its pace
     size = min(walk / steps, longest)
     momentum = round(matching_momentum(steps, walk / size), 3)
-    return GradientDescent(
-        steps=steps, step=float(f"{size:.4g}"), clip=clip, momentum=momentum
-    )
+    return GradientDescent(steps=steps, step=float(f"{size:.4g}"), clip=clip, momentum=momentum)
 
 
 def matching_momentum(steps: int, worth: float) -> float:

@@ -28,7 +28,10 @@ from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.class_votes import ClassCounts, ScoreHistogram
 from veilspan.solvers.linear.base import LinearPrepared, LinearProblem, LinearResult, LinearSolver
-from veilspan.solvers.linear.rare_classes.operating_point import OperatingPoint, find_operating_point
+from veilspan.solvers.linear.rare_classes.operating_point import (
+    OperatingPoint,
+    find_operating_point,
+)
 
 Threshold = Literal["accuracy", "balanced", "f1"]
 
@@ -191,5 +194,3 @@ def _operate(
     answer = curator.answer(query, (theta, reach), event=HISTOGRAM)
     knots = np.linspace(-reach, reach, KNOTS)
     return find_operating_point(knots, answer.value, answer.noise_std, threshold)
-
-
