@@ -2,10 +2,10 @@
 
     python benchmarks/linear_models.py [--data DIR] [--repeats 3] [--quick] [--no-peers]
 
-*Time.* ``LogisticRegression`` with its default solver on a9a (32,561 rows, 123 columns, CSR; without
---data a generated one-hot table of that shape), breast cancer and digits (ten classes) at epsilon
-0.1 to 3, beside diffprivlib in the same run, and without noise beside scikit-learn: the least CPU
-time of a few fits each, one thread. Both of those get dense rows that are scaled already;
+*Time.* ``LogisticRegression`` with its default solver on a9a (32,561 rows, 123 columns, CSR, or
+without --data a generated one-hot table of that shape), breast cancer and digits (ten classes) at
+epsilon 0.1 to 3, beside diffprivlib in the same run, and without noise beside scikit-learn: the
+least CPU time of a few fits each, one thread. Both of those get dense rows that are scaled already;
 diffprivlib's environment is made on first use.
 
 *Memory.* A sparse table that would not fit dense: what a fit holds at its peak beyond the table

@@ -210,7 +210,7 @@ def test_what_is_refused():
         LogisticRegression(row_norm=1.0, classes=[0, 1, 2], threshold="f1").plan(1000, 3)
     with pytest.raises(ValueError, match='"accuracy", "balanced" or "f1"'):
         LinearSVC(row_norm=1.0, classes=[0, 1], threshold="best").plan(1000, 3)
+    x, y = rare_table(300)
+    model = LogisticRegression(feature_range=(-3, 3), classes=[0, 1], epsilon=math.inf).fit(x, y)
     with pytest.raises(ValueError, match="rows of every class"):
-        x, y = rare_table(300)
-        model = LogisticRegression(feature_range=(-3, 3), classes=[0, 1], epsilon=math.inf)
-        model.fit(x, y).measure_ranking(x, np.zeros(300, dtype=int))
+        model.measure_ranking(x, np.zeros(300, dtype=int))

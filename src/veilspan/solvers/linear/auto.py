@@ -19,10 +19,10 @@ p being the number of coefficients and mu the budget's Gaussian-DP parameter (Do
 
   and T at most 0.4 times the number of columns (for the logistic loss; in units of its margin for
   others). Where eta is too small for S, momentum makes up for it: it is chosen so that steps along
-  one direction come as far as without (:func:`matching_momentum`). These numbers stop the descent before noise outruns the signal: early
-  stopping is its only penalty, and filters small eigenvalues more sharply than the ridge of
-  objective perturbation does. Up to 400 plain steps of the same S are no more accurate
-  and take ten times as long.
+  one direction come as far as without (:func:`matching_momentum`). These numbers stop the descent
+  before noise outruns the signal: early stopping is its only penalty, and filters small eigenvalues
+  more sharply than the ridge of objective perturbation does. Up to 400 plain steps of the same S
+  are no more accurate and take ten times as long.
 
 Above nu = 0.1 little can be learned and a warning says so. Where objective perturbation does not
 fit (several scores, penalties other than l2) descent takes its place. Without a public number of

@@ -56,10 +56,10 @@ class GradientDescent(Clips):
     where the number of rows is known what keeps that below 100 / L for classes, whose scores may
     be long, and 4 / L for regression, whose scores must meet a target; but at least 20.
 
-    *Momentum.* With momentum b the gradient is asked for at theta + b (theta - theta_before) (Nesterov
-    1983). Along flat directions T steps of size eta then carry theta as far as steps of size
-    eta / (1 - b) would, by signal and by noise alike, and are stable like steps of size eta: so a
-    descent of few steps filters like one of many.
+    *Momentum.* With momentum b the gradient is asked for at theta + b (theta - theta_before)
+    (Nesterov 1983). Along flat directions T steps of size eta then carry theta as far as steps of
+    size eta / (1 - b) would, by signal and by noise alike, and are stable like steps of size eta:
+    so a descent of few steps filters like one of many.
 
     *Without privacy* (epsilon infinite) the defaults converge: nothing is clipped unless asked for,
     default steps of 1 / L are accelerated (Beck & Teboulle 2009) and restarted where they go uphill
