@@ -192,6 +192,7 @@ PARTS = {
     "loss/class-weighted": "losses.class_weights.ClassWeighted",
     "loss/huber": "losses.linear.Huber",
     "loss/logistic": "losses.linear.Logistic",
+    "loss/multiclass-hinge": "losses.linear.MulticlassHinge",
     "loss/multinomial": "losses.linear.Multinomial",
     "loss/quantile": "losses.linear.Quantile",
     "loss/smoothed-hinge": "losses.linear.SmoothedHinge",

@@ -44,6 +44,7 @@ LINEAR_MODELS = [
     (LogisticRegression, {**CLASSES, "penalty": L1Ball(2.0)}, labels, "in a ball"),
     (LogisticRegression, {**RANGE, "classes": [0, 1, 2]}, three_labels, "three labels"),
     (LinearSVC, CLASSES, labels, ""),
+    (LinearSVC, {**RANGE, "classes": [0, 1, 2]}, three_labels, "three labels"),
     (LinearRegression, TARGETS, numbers, ""),
     (Ridge, {**TARGETS, "alpha": 1.0}, numbers, ""),
     (Lasso, TARGETS, numbers, ""),
@@ -82,6 +83,11 @@ def linear_cells(refused=False):
             parameters = {**parameters, "solver": LINEAR_SOLVERS["gd"]}
             yield estimator_cell(kind, "gd", parameters, cell_pairs, setting=setting)
         for solver in ("gd", "objective"):
+            rare = {**CLASSES, "class_weight": "balanced", "threshold": "f1"}
+            yield estimator_cell(
+                LogisticRegression, solver, {**rare, "solver": LINEAR_SOLVERS[solver]}, labels,
+                setting="rare classes",
+            )  # fmt: skip
             yield estimator_cell(
                 LogisticRegression, solver, {**CLASSES, "solver": LINEAR_SOLVERS[solver]},
                 sparse_copies(labels), setting="sparse",
@@ -95,6 +101,7 @@ MISFITS = {
     *((kind.__name__, "statistics", setting)
       for kind, _, rows, setting in LINEAR_MODELS if rows is not numbers or kind is HuberRegressor),
     ("LogisticRegression", "objective", "in a ball"),
+    ("LinearSVC", "objective", "three labels"),
     ("Lasso", "objective", ""),
     ("ElasticNet", "objective", ""),
 }  # fmt: skip

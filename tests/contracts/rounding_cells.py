@@ -18,6 +18,7 @@ from veilspan.queries.completion.rating_moments import ItemStatistics, RatingCov
 from veilspan.queries.completion.rating_rows import RatingRule
 from veilspan.queries.completion.residual_moment import History, ResidualMoment
 from veilspan.queries.linear.candidate_gains import CandidateGains
+from veilspan.queries.linear.class_votes import ClassCounts, ScoreHistogram
 from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.regression_moments import RegressionMoments
 from veilspan.queries.linear.slope_gradient import GradientChange, SlopeGradient
@@ -467,6 +468,13 @@ CELLS = {
     "regression moments, thin": thin(RegressionMoments(0.7), exact.regression(0.7)),
     "regression moments, half full": thin(RegressionMoments(0.7), exact.regression(0.7), 1.0),
     "candidate gains": labelled(CandidateGains(Logistic(), 3), exact.gains, THETAS),
+    "class counts": labelled(ClassCounts(Logistic()), exact.class_counts, None),
+    "score histogram": labelled(
+        ScoreHistogram(Logistic(), 9), exact.score_histogram(9), (THETAS[0], 2.0)
+    ),
+    "score histogram, narrow": labelled(
+        ScoreHistogram(Logistic(), 97), exact.score_histogram(97), (1e3 * THETAS[0], 1e-3)
+    ),
     "column histograms": simple(
         ColumnHistograms(4, np.array([-1.0, 0.0, 2.0])), exact.histogram([-1.0, 0.0, 2.0]), 4
     ),

@@ -174,15 +174,21 @@ class LinearEstimator(PortableModel, TableModel, LinearParameters, PrivateEstima
     def _solver(self) -> LinearSolver:
         """The solver that was asked for, with the user's clip."""
         if self.selection is not None:
-            return _selection(self.selection, self.clip)
+            return self._around(_selection(self.selection, self.clip))
         solver = linear_solver(self.solver)
-        return solver if self.clip is None else solver.with_clip(check_scale(self.clip, "clip"))
+        if self.clip is not None:
+            solver = solver.with_clip(check_scale(self.clip, "clip"))
+        return self._around(solver)
 
     def _constant(self) -> float:
         """The constant column over the length of a row; 0 without an intercept."""
         if not self.fit_intercept:
             return 0.0
         return check_scale(self.intercept_scaling, "intercept_scaling")
+
+    def _around(self, solver: LinearSolver) -> LinearSolver:
+        """The solver with what else a model asks before and after it; by default nothing."""
+        return solver
 
     def _problem(self, budget: Budget, n_rows: int | None, columns: int) -> LinearProblem:
         """What is minimised, from public facts."""

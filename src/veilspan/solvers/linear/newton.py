@@ -44,7 +44,8 @@ STEPS, TARGET_STEPS, EXACT_STEPS = 32, 16, 5_000
 CLIP = 0.4
 #: Floors in units of the Gram matrix's noise edge and of the length of a step's noise.
 GRAM_FLOOR, STEP_FLOOR = 0.25, 0.1
-CURVED = ("logistic", "smoothed hinge", "huber", "quantile", "squared", "multinomial")
+MARGINS = ("logistic", "smoothed hinge", "multinomial", "multiclass hinge")
+CURVED = (*MARGINS, *(f"weighted {name}" for name in MARGINS), "huber", "quantile", "squared")
 
 
 @dataclass(frozen=True)
