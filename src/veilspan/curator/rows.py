@@ -120,7 +120,9 @@ class Rows:
         Parameters
         ----------
         row_map : callable
-            From a block to a block with the same rows in the same order.
+            From a block to a block with the same rows in the same order, targets included: a row
+            and its target are one person's, and may both be mapped. A map that takes long says in
+            ``kept_bytes`` up to what size its table is kept.
         n_features : int
             Columns after the map.
 
@@ -135,21 +137,25 @@ class Rows:
             size = 8 * self.n_rows * n_features
         else:  # a number and its place
             size = 16 * (int(self._x.nnz) + self.n_rows)
-        if size > mapped_rows.KEPT_BYTES:
+        if size > getattr(row_map, "kept_bytes", mapped_rows.KEPT_BYTES):
             return mapped_rows.MappedRows(self, row_map, n_features)
         return self.map_now(row_map)
 
     def map_now(self, row_map: Callable[[Block], Block]) -> Rows:
         """Map all rows now, and return the mapped table as ordinary rows."""
-        parts = []
+        parts, targets, kept = [], [], True
         for block in self.blocks(MAPPED_AT_ONCE):
-            parts.append(row_map(block).x)
+            mapped = row_map(block)
+            parts.append(mapped.x)
+            targets.append(mapped.y)
+            kept = kept and mapped.y is block.y  # of the map's kind, not of rows
+        y = self._y if kept else np.concatenate(targets)
         if isinstance(parts[0], np.ndarray):
-            return Rows.checked_before(np.concatenate(parts), self._y, self._present)
+            return Rows.checked_before(np.concatenate(parts), y, self._present)
         from scipy import sparse
 
         x = sparse.csr_array(sparse.vstack(parts, format="csr"))
-        return Rows.checked_before(x, self._y, self._present)
+        return Rows.checked_before(x, y, self._present)
 
     @classmethod
     def checked_before(cls, x: Any, y: Any = None, present: np.ndarray | None = None) -> Rows:

@@ -80,7 +80,8 @@ class DaskRows:
     def mapped(self, row_map: Callable[[Block], Block], n_features: int) -> DaskRows:
         """Return the rows after a public map of each, which is applied where the rows are."""
         self._refuse_second_look()
-        keep = self._is_kept and 8 * self.n_rows * n_features <= KEPT_BYTES
+        most = getattr(row_map, "kept_bytes", KEPT_BYTES)
+        keep = self._is_kept and 8 * self.n_rows * n_features <= most
         look = Look(row_map, n_features, None, keep)
         return self._look_through(look, self.n_rows, n_features)
 

@@ -21,6 +21,13 @@ from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.linear.feature_bounds import FeatureBounds
 from veilspan.estimators.linear.feature_scaling import FeatureScaling, prepare_with_ranges
 from veilspan.estimators.linear.parameters import LinearParameters
+from veilspan.estimators.linear.table_model import (
+    NO_COEFFICIENTS,
+    TableModel,
+    as_dense,
+    prepare_features,
+    shown_decisions,
+)
 from veilspan.estimators.schema_input import (
     SchemaTable,
     encode_own,
@@ -33,6 +40,8 @@ from veilspan.losses.penalties import NoPenalty, Penalty
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.plan import Plan
+from veilspan.queries.linear.learned_features import LearnedFeatures
+from veilspan.queries.linear.row_scaling import RowScaling
 from veilspan.solvers.base import Outcome
 from veilspan.solvers.linear.base import (
     LinearPrepared,
@@ -47,7 +56,7 @@ PUBLIC_BOUNDS = "feature bounds were set without the rows; rows outside are clip
 PRIVATE_BOUNDS = "feature ranges were estimated from the rows by charged, noisy histograms"
 
 
-class LinearEstimator(LinearParameters, PrivateEstimator):
+class LinearEstimator(TableModel, LinearParameters, PrivateEstimator):
     """Base of the private linear models: a subclass has a loss, a penalty and targets.
 
     Concrete models are keyword-only dataclasses of their parameters, so that each parameter is
@@ -96,6 +105,7 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
         if schema is None:
             options = {**self._input_options, **self._y_options}
             X, targets = validate_table(self, X, lazy=True, y=y, **options)
+            self._refuse_sparse(X)
         before = vars(self).get("classes_")
         try:
             if schema is not None:
@@ -133,25 +143,19 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
     def _prepare(
         self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
     ) -> LinearPrepared:
+        choice, layout = self._choose_features(budget, neighbors, n_rows, n_features)
+        if layout is not None and choice.kind != "linear":
+            return prepare_features(self, choice, layout, budget, neighbors, n_rows)
         columns = n_features + bool(self.fit_intercept)
-        problem = self._problem(budget, n_rows, columns)
-        if self.selection is not None:
-            solver = _selection(self.selection, self.clip)
-        else:
-            solver = linear_solver(self.solver)
-            if self.clip is not None:
-                solver = solver.with_clip(check_scale(self.clip, "clip"))
-        constant = 0.0
-        if self.fit_intercept:
-            constant = check_scale(self.intercept_scaling, "intercept_scaling")
+        problem, solver = self._problem(budget, n_rows, columns), self._solver()
+        constant = self._constant()
         bounds = FeatureBounds(
             self.feature_range, self.row_norm, self.center, constant, self.bounds
         )
         if self.schema is not None:
             # Encoded rows lie around zero and the schema knows the longest of them.
             refuse_said_twice(self, "feature_range", "bounds", "center")
-            share = 1.0 if self.row_norm is None else check_scale(self.row_norm, "row_norm")
-            bounds = FeatureBounds(None, share * self.schema.row_norm, None, constant)
+            bounds = FeatureBounds(None, self._kept_length() * self.schema.row_norm, None, constant)
         public_map = bounds.check(type(self).__name__, n_features)
         if self.bounds is None:
             stage = FeatureScaling(bounds, columns, public_map=public_map)
@@ -164,8 +168,20 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
 
             prepared = prepare_with_ranges(bounds, columns, budget, neighbors, prepare)
         problem = prepared.problem
-        shown = {"loss": problem.loss.name, "penalty": problem.penalty.name, **prepared.decisions}
-        return replace(prepared, decisions=shown)
+        return replace(prepared, decisions=shown_decisions(prepared, choice))
+
+    def _solver(self) -> LinearSolver:
+        """The solver that was asked for, with the user's clip."""
+        if self.selection is not None:
+            return _selection(self.selection, self.clip)
+        solver = linear_solver(self.solver)
+        return solver if self.clip is None else solver.with_clip(check_scale(self.clip, "clip"))
+
+    def _constant(self) -> float:
+        """The constant column over the length of a row; 0 without an intercept."""
+        if not self.fit_intercept:
+            return 0.0
+        return check_scale(self.intercept_scaling, "intercept_scaling")
 
     def _problem(self, budget: Budget, n_rows: int | None, columns: int) -> LinearProblem:
         """What is minimised, from public facts."""
@@ -189,7 +205,12 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         result: LinearResult = outcome.result
         (row_map,) = outcome.maps
-        self._decode(*row_map.user_coefficients(result.theta))
+        if isinstance(row_map, RowScaling):
+            self.__dict__.pop("feature_map_", None)
+            self._decode(*row_map.user_coefficients(result.theta))
+        else:
+            self._forget_coefficients()
+            self.feature_map_ = LearnedFeatures(row_map, result.theta)
         self.n_iter_ = max(1, len(result.trace))
         self.trace_ = list(result.trace)
         self.stopped_ = result.stopped
@@ -204,6 +225,8 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
         return self._scores_of_encoded(table)
 
     def _scores_of_encoded(self, table: Any) -> np.ndarray:
+        if "feature_map_" in vars(self):
+            return self._from_scores(self.feature_map_.scores(as_dense(table)))
         return np.asarray(table @ self.coef_.T + self.intercept_)
 
     @property
@@ -214,6 +237,8 @@ class LinearEstimator(LinearParameters, PrivateEstimator):
         doubling on a log scale, a year of dates, belonging to a category) adds to the score.
         """
         check_is_fitted(self)
+        if "feature_map_" in vars(self):
+            raise AttributeError(NO_COEFFICIENTS.format("coefficients_"))
         if self.schema is None:
             raise AttributeError(
                 "coefficients_ are in the units of a schema, and there is none: use coef_."

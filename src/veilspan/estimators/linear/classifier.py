@@ -63,6 +63,8 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
         if len(set(classes.tolist())) < len(classes):
             raise ValueError("it names a class twice")
         count = 1 if len(classes) == 2 else len(classes)
+        if "feature_map_" in vars(self):
+            return self._check_features(n_features, count)
         return {"coef_": (count, n_features), "intercept_": (count,)}
 
     @lazy_for_dask(lambda model: None if len(model.classes_) == 2 else len(model.classes_))

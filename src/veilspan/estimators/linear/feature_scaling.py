@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from veilspan.curator.curator import Curator
+from veilspan.estimators.linear.budget_parts import prepare_rest
 from veilspan.estimators.linear.feature_bounds import FeatureBounds
-from veilspan.privacy.accounting import epsilon_spent
-from veilspan.privacy.budget import LEAST_EPSILON, Budget
+from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import Event, with_noise
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.row_scaling import RowScaling
@@ -18,8 +18,6 @@ from veilspan.solvers.linear.private_ranges import private_ranges, ranges_event
 
 #: Share of mu^2 for private ranges: their errors only make rows shorter than they need be.
 RANGES_SHARE = 0.1
-#: Most rounds of the search for the solver's part: each brings it several digits nearer.
-MOST_ROUNDS = 8
 
 
 @dataclass(frozen=True)
@@ -83,18 +81,7 @@ def prepare_with_ranges(
         return replace(prepare(budget), stages=(stage,))
     first = (with_noise(event, math.sqrt(event.count / RANGES_SHARE) / budget.mu),)
     stage = FeatureScaling(bounds, n_columns, first)
-    epsilon = Budget.of_mu(budget.mu * math.sqrt(1 - RANGES_SHARE), budget.delta).epsilon
-    kept: LinearPrepared | None = None
-    for _ in range(MOST_ROUNDS):
-        prepared = prepare(Budget(epsilon, budget.delta))
-        spent = epsilon_spent((*first, *prepared.events), budget.delta, neighbors=neighbors)
-        if spent <= budget.epsilon:
-            kept = prepared
-            if spent > budget.epsilon * (1 - 1e-4) or spent == 0:
-                break
-        epsilon *= budget.epsilon / spent * (1 - 2e-5)
-        if epsilon < LEAST_EPSILON:
-            break
+    kept = prepare_rest(first, 1 - RANGES_SHARE, budget, neighbors, prepare)
     if kept is None:
         raise ValueError(
             f"epsilon = {budget.epsilon:g} is too small at delta = {budget.delta:g} for private "

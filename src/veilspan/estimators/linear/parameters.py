@@ -43,6 +43,11 @@ class LinearParameters(TableParameters):
         that pays). ``solver`` plays no part then.
     expected_rows : int, optional
         Under add-remove, a public guess of the number of rows by which defaults are chosen.
+    features : {"auto", "linear", "bins", "waves", "fourier"}, optional
+        What the model learns from: the columns themselves (``"linear"``), or curves of each column,
+        chosen by public numbers (``"auto"``; docs/linear_models.md). ``None`` is ``"auto"`` with a
+        schema and ``"linear"`` for plain arrays, which need a ``feature_range`` for curves. Lasso
+        and ElasticNet, whose point is a short list of columns, are linear unless asked.
     schema : Schema, optional
         What is public of the table (:class:`veilspan.Schema`); target, classes and bounds follow
         from it. ``row_norm`` is then a share of the longest row that the schema allows.
@@ -60,3 +65,4 @@ class LinearParameters(TableParameters):
     bounds: str | None = None
     selection: Any = None
     expected_rows: int | None = None
+    features: str | None = None

@@ -51,6 +51,8 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
     _assumptions: ClassVar[tuple[str, ...]] = (PUBLIC_TARGETS,)
 
     def _learned_shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
+        if "feature_map_" in vars(self):
+            return self._check_features(n_features, 1)
         return {"coef_": (n_features,), "intercept_": ()}
 
     @lazy_for_dask(lambda model: None)
@@ -109,6 +111,11 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
         middle, half = self._target_scale()
         self.coef_ = half * coefficients
         self.intercept_ = float(middle + half * constant)
+
+    def _from_scores(self, scores: np.ndarray) -> np.ndarray:
+        """Predictions of a table model: in the units of y, and within its range."""
+        middle, half = self._target_scale()
+        return np.clip(middle + half * scores[:, 0], *self._range_of_targets())
 
     def _target_scale(self) -> tuple[float, float]:
         """Middle and half width; without an intercept zero and the larger end."""
@@ -204,6 +211,9 @@ class Lasso(LinearRegressor):
     coef_, intercept_, n_iter_, trace_, stopped_, plan_, privacy_
         As in :class:`LinearRegression`.
     """
+
+    #: A short list of columns is the point of it.
+    _default_features: ClassVar[str] = "linear"
 
     alpha: float | None = field(default=None, kw_only=False)
 

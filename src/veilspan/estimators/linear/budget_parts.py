@@ -1,0 +1,64 @@
+"""Parts of one budget: what a solver may spend after stages whose noise is fixed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from veilspan.privacy.accounting import epsilon_spent
+from veilspan.privacy.budget import LEAST_EPSILON, Budget
+from veilspan.privacy.events import Event
+from veilspan.privacy.neighbors import Neighbors
+from veilspan.solvers.linear.base import LinearPrepared
+
+#: Most rounds of the search for the solver's part: each brings it several digits nearer.
+MOST_ROUNDS = 8
+
+
+def part_of(budget: Budget, share: float) -> Budget:
+    """A share (of mu^2) of a budget."""
+    if not budget.is_private:
+        return budget
+    return Budget.of_mu(budget.mu * math.sqrt(share), budget.delta)
+
+
+def prepare_rest(
+    before: tuple[Event, ...],
+    share: float,
+    budget: Budget,
+    neighbors: Neighbors,
+    prepare: Callable[[Budget], LinearPrepared],
+) -> LinearPrepared | None:
+    """A solver prepared for what earlier events leave of a budget; None if nothing is found.
+
+    If all releases are Gaussian its part is the share that is left, exactly; else it is searched
+    for, by accounting all events together.
+
+    Parameters
+    ----------
+    before : tuple of events
+        What is asked before the solver, with its noise.
+    share : float
+        Of mu^2, what they leave: where the search begins.
+    budget : Budget
+        Of the whole fit.
+    neighbors : {"replace-one", "add-remove"}
+        The neighbour relation.
+    prepare : callable
+        The solver, prepared for a part of the budget.
+    """
+    if not budget.is_private:
+        return prepare(budget)
+    epsilon = part_of(budget, share).epsilon
+    kept: LinearPrepared | None = None
+    for _ in range(MOST_ROUNDS):
+        prepared = prepare(Budget(epsilon, budget.delta))
+        spent = epsilon_spent((*before, *prepared.events), budget.delta, neighbors=neighbors)
+        if spent <= budget.epsilon:
+            kept = prepared
+            if spent > budget.epsilon * (1 - 1e-4) or spent == 0:
+                break
+        epsilon *= budget.epsilon / spent * (1 - 2e-5)
+        if epsilon < LEAST_EPSILON:
+            break
+    return kept

@@ -1,0 +1,196 @@
+"""Linear models of curves: what ``features=`` makes of a table, and what is kept of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from veilspan._scales import check_scale
+from veilspan.curator.dask.table import DaskTable
+from veilspan.estimators.linear.budget_parts import part_of, prepare_rest
+from veilspan.estimators.linear.feature_bounds import checked_ranges
+from veilspan.estimators.linear.feature_choice import FeatureChoice, check_kind, choose_features
+from veilspan.estimators.linear.feature_stage import (
+    CELLS,
+    WIDTH,
+    FeatureStage,
+    first_events,
+    single_event,
+)
+from veilspan.estimators.schema_input import refuse_said_twice
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.events import Event
+from veilspan.privacy.neighbors import Neighbors
+from veilspan.queries.linear.learned_features import LearnedFeatures
+from veilspan.queries.linear.table_layout import TableLayout, layout_of_ranges, layout_of_schema
+from veilspan.solvers.linear.auto import AutoLinear
+from veilspan.solvers.linear.base import LinearPrepared
+from veilspan.solvers.linear.column_mass import count_cells
+
+NO_COEFFICIENTS = (
+    "{0} does not exist: the model learned a curve of each column, not one number. Use "
+    'feature_map_.contribution(...), which tells what a column adds to the score, or fit with '
+    'features="linear" for one coefficient a column.'
+)
+#: Caps of the slopes of least squares on residuals: 0.5, less from such noise on. A cap halves the
+#: noise and biases skewed residuals, which must not outlive the noise.
+CAPS = ((0.01, 0.3), (0.003, 0.4), (0.0, 0.5))
+
+
+class TableModel:
+    """What gives a linear model its curves."""
+
+    #: What the default is with a schema.
+    _default_features: ClassVar[str] = "auto"
+
+    features: str | None
+    feature_map_: LearnedFeatures
+    schema: Any
+    row_norm: float | None
+
+    def __getattr__(self, name: str) -> Any:
+        # Reached for attributes that are not there alone.
+        if name in ("coef_", "intercept_") and "feature_map_" in vars(self):
+            raise AttributeError(NO_COEFFICIENTS.format(name))
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _kind_of_features(self) -> str:
+        if self.features is None:
+            return "linear" if self.schema is None else self._default_features
+        return check_kind(self.features)
+
+    def _choose_features(
+        self: Any, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
+    ) -> tuple[FeatureChoice, TableLayout | None]:
+        """What becomes of the columns, by public facts, and where they are."""
+        kind = self._kind_of_features()
+        if kind == "linear":
+            return FeatureChoice("linear", "as asked for"), None
+        if self.schema is not None:
+            refuse_said_twice(self, "feature_range", "bounds", "center")
+            layout = layout_of_schema(self.schema)
+        else:
+            if self.feature_range is None:
+                raise ValueError(
+                    f'features="{kind}" of a plain array needs feature_range=(lo, hi), a public '
+                    "range of each column; or describe the table by a schema."
+                )
+            low, high = checked_ranges(self.feature_range, n_features)
+            layout = layout_of_ranges(low, high)
+        problem = self._problem(budget, n_rows, layout.width)
+        loss = problem.loss
+        choice = choose_features(
+            kind, layout, loss.n_outputs, loss.name == "squared", problem.planned_rows, budget,
+            neighbors,
+        )  # fmt: skip
+        return choice, layout
+
+    def _kept_length(self) -> float:
+        """The share of the longest row that rows are shortened to, with a schema."""
+        return 1.0 if self.row_norm is None else check_scale(self.row_norm, "row_norm")
+
+    def _refuse_sparse(self, X: Any) -> None:
+        """Refuse sparse tables where zeros would not stay zeros."""
+        sparse = X.is_sparse if isinstance(X, DaskTable) else not isinstance(X, np.ndarray)
+        if sparse and self._kind_of_features() != "linear":
+            raise ValueError(
+                f'features="{self.features}" would fill the zeros of a sparse table: pass a dense '
+                'one, or say features="linear".'
+            )
+
+    def _forget_coefficients(self) -> None:
+        """Remove coefficients of an earlier fit with other features."""
+        for name in ("coef_", "intercept_"):
+            self.__dict__.pop(name, None)
+
+    def _from_scores(self, scores: np.ndarray) -> np.ndarray:
+        """What a model makes of scores of its features."""
+        return scores
+
+    def _check_features(self, n_features: int, n_scores: int) -> dict[str, tuple[int, ...]]:
+        """Refuse features of a file that no fit can have learned."""
+        if not isinstance(self.feature_map_, LearnedFeatures):
+            raise ValueError("its features are none")
+        self.feature_map_.check(n_features, n_scores)
+        return {}
+
+
+def as_dense(table: Any) -> np.ndarray:
+    """Own rows as a dense array of floats."""
+    return np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=np.float64)
+
+
+def shown_decisions(prepared: LinearPrepared, choice: FeatureChoice) -> dict[str, Any]:
+    """Public choices worth showing in the plan."""
+    problem = prepared.problem
+    shown = {"loss": problem.loss.name, "penalty": problem.penalty.name}
+    if choice.reason != "as asked for" or choice.kind != "linear":
+        shown["features"] = f"{choice.kind}: {choice.reason}"
+    return {**shown, **prepared.decisions}
+
+
+def prepare_features(
+    model: Any,
+    choice: FeatureChoice,
+    layout: TableLayout,
+    budget: Budget,
+    neighbors: Neighbors,
+    n_rows: int | None,
+) -> LinearPrepared:
+    """A solver for features of a table, and the stage that finds them; one plan for all.
+
+    Parameters
+    ----------
+    model : linear estimator
+        Whose loss, penalty and solver are used.
+    choice, layout : FeatureChoice, TableLayout
+        What becomes of the columns, and where they are.
+    budget, neighbors, n_rows
+        As in every plan.
+    """
+    mu = budget.mu if budget.is_private else math.inf
+    constant = model._constant()
+    n_scores = model._loss().n_outputs
+    columns = choice.width(layout, n_scores) + (constant > 0)
+    events: tuple[Event, ...] = ()
+    cells, first = 0, None
+    if choice.mass:
+        rows = model._problem(budget, n_rows, columns).planned_rows
+        cells = count_cells(rows, layout.n_numbers, mu * math.sqrt(choice.cells_share), neighbors)
+        events += (single_event(CELLS, choice.cells_share, mu),)
+    if choice.first_share:
+        part = part_of(budget, choice.first_share)
+        width = layout.n_numbers + layout.n_flags + (constant > 0)
+        first = AutoLinear().prepare(model._problem(part, n_rows, width), part, neighbors)
+        events += first_events(first)
+    if choice.width_share:
+        events += (single_event(WIDTH, choice.width_share, mu),)
+    solver = model._solver()
+    if choice.width_share and isinstance(solver, AutoLinear) and solver.clip is None:
+        part = part_of(budget, choice.rest_share)
+        nu = model._problem(part, n_rows, columns).noise_of_a_gradient(part, neighbors)
+        solver = solver.with_clip(_cap(nu)) if budget.is_private else solver
+
+    def prepare(part: Budget) -> LinearPrepared:
+        return solver.prepare(model._problem(part, n_rows, columns), part, neighbors)
+
+    prepared = prepare_rest(events, choice.rest_share, budget, neighbors, prepare)
+    if prepared is None:
+        raise ValueError(
+            f"epsilon = {budget.epsilon:g} is too small at delta = {budget.delta:g} for curves and "
+            'a solver together: say features="linear", or a larger epsilon.'
+        )
+    stage = FeatureStage(
+        layout, choice, columns, constant, model._kept_length(), cells, events, first
+    )
+    shown = shown_decisions(prepared, choice)
+    return replace(prepared, stages=(stage,), decisions=shown)
+
+
+def _cap(nu: float | None) -> float:
+    if nu is None:
+        return CAPS[0][1]
+    return next(cap for least, cap in CAPS if nu >= least)

@@ -1,0 +1,155 @@
+"""A fitted table model: the released map of rows, and the coefficients of its features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from veilspan.queries.linear.table_features import (
+    ResidualFeatures,
+    TableFeatures,
+    TableLine,
+    first_predictions,
+)
+from veilspan.queries.linear.table_layout import TableLayout
+
+#: Numbers that are mapped in one go when rows are scored.
+BLOCK_NUMBERS = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedFeatures:
+    r"""What a table model has learned; all of it is public or was released and charged.
+
+    The score of an encoded row x is <f(x), theta>, f being the features of ``row_map``; after a
+    first fit p to numbers it is p(x) + w <f(x), theta>, on the scale of targets in [-1, 1].
+
+    Parameters
+    ----------
+    row_map : TableFeatures or ResidualFeatures
+        The map of rows, as in the fit.
+    theta : array of shape (p,) or (p, k)
+        Coefficients of the features.
+    """
+
+    row_map: TableFeatures | ResidualFeatures
+    theta: np.ndarray
+
+    @property
+    def features(self) -> TableFeatures:
+        """The features, with ``waves``, ``bins``, ``mass``, ``shown`` and ``layout``."""
+        found = self.row_map
+        return found.features if isinstance(found, ResidualFeatures) else found
+
+    @property
+    def layout(self) -> TableLayout:
+        """Where the table's columns stand in an encoded row."""
+        return self.features.layout
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the table's columns."""
+        return self.layout.columns
+
+    @property
+    def has_joint_features(self) -> bool:
+        """Whether there are features of all columns together, which belong to none of them."""
+        return self.features.phases is not None
+
+    def describe(self, column: str) -> dict[str, Any]:
+        """What is public of a column's features.
+
+        Returns
+        -------
+        dict
+            ``kind`` ("number" or "categories"), ``waves``, ``bins``, and for a number ``shown``
+            (whether its mass stood above the noise) and ``mass`` (the share of rows below each
+            border of equal cells of its cell scale), or None where no mass was asked for.
+        """
+        features, owner = self.features, self.layout.find_column(column)
+        numbers = np.flatnonzero(self.layout.number_column == owner)
+        if not len(numbers):
+            return {"kind": "categories", "waves": 0, "bins": 0, "shown": None, "mass": None}
+        j = int(numbers[0])
+        told = features.shown is not None and features.mass is not None
+        return {
+            "kind": "number",
+            "waves": features.waves,
+            "bins": features.bins,
+            "shown": bool(features.shown[j]) if told and features.shown is not None else None,
+            "mass": features.mass[j].copy() if told and features.mass is not None else None,
+        }
+
+    def scores(self, x: np.ndarray) -> np.ndarray:
+        """Scores of encoded rows, of shape (n, k)."""
+        step = max(1, BLOCK_NUMBERS // max(1, self.features.width))
+        parts = [self._scores_of(x[at : at + step]) for at in range(0, len(x), step)]
+        return np.concatenate(parts) if parts else np.zeros((0, self._theta.shape[1]))
+
+    @property
+    def _theta(self) -> np.ndarray:
+        return self.theta.reshape(len(self.theta), -1)
+
+    def _scores_of(self, x: np.ndarray) -> np.ndarray:
+        scores = np.asarray(self.features.rows_of(x) @ self._theta)
+        if isinstance(self.row_map, ResidualFeatures):
+            first = first_predictions(self.row_map.line, self.row_map.theta, x)
+            return first[:, None] + self.row_map.width_of_rest * scores
+        return scores
+
+    def contribution(self, column: str, x: np.ndarray) -> np.ndarray:
+        """What a column adds to the scores of encoded rows, of shape (n, k).
+
+        The sum over columns, a constant and what is of no single column is the score, but for rows
+        that are longer than the map's ``row_norm``, which are shortened, and where the first fit's
+        score is cut.
+
+        Parameters
+        ----------
+        column : str
+            Its name in the schema, or its number where there are no names.
+        x : array of shape (n, width)
+            Encoded rows; entries of other columns play no part.
+        """
+        owner, features = self.layout.find_column(column), self.features
+        added = _added(features, self._theta, owner, x)
+        if isinstance(self.row_map, ResidualFeatures):
+            first = _added(self.row_map.line, self.row_map.theta[:, None], owner, x)
+            return first + self.row_map.width_of_rest * added
+        if features.score_line is None or features.score_theta is None:
+            return added
+        k = features.n_scores
+        at = int(np.flatnonzero(features.columns == -1)[0])
+        size = np.sqrt(features.score_weight * self.layout.groups / k)
+        first = _added(
+            features.score_line, features.score_theta.reshape(-1, k), owner, x
+        ) * (size / (features.score_reach * features.row_norm))  # fmt: skip
+        return added + first @ self._theta[at : at + k]
+
+    def check(self, width: int, n_scores: int) -> None:
+        """Refuse, with a ``ValueError``, what no fit to so many columns can have learned."""
+        numbers = [self._theta, *_arrays_of(self.features)]
+        if isinstance(self.row_map, ResidualFeatures):
+            numbers += [self.row_map.theta, np.array(self.row_map.width_of_rest)]
+        fits = self.layout.width == width and self._theta.shape[1] == n_scores
+        if not fits or len(self.theta) != self.features.width:
+            raise ValueError("its features do not fit its columns")
+        if not all(np.isfinite(each).all() for each in numbers):
+            raise ValueError("its features hold numbers that are not finite")
+
+
+def _added(
+    row_map: TableFeatures | TableLine, theta: np.ndarray, owner: int, x: np.ndarray
+) -> np.ndarray:
+    """<f, theta> over the features of one column, of rows that are not shortened."""
+    rows = np.hstack(row_map.parts_of(x))
+    own = np.flatnonzero(row_map.columns[: rows.shape[1]] == owner)
+    return np.asarray(rows[:, own] @ theta[own] / row_map.row_norm)
+
+
+def _arrays_of(features: TableFeatures) -> list[np.ndarray]:
+    found = (features.mass, features.score_theta, features.frequencies, features.phases)
+    sizes = np.array([features.row_norm, features.intercept])
+    return [sizes, *(each for each in found if each is not None)]

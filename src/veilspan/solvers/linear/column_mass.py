@@ -1,0 +1,80 @@
+r"""Where the rows of each number lie: one noisy histogram of all columns, and what follows from it.
+
+The counts of B equal cells of each number's cell scale
+(:mod:`veilspan.queries.linear.column_scales`) are one answer
+(:class:`~veilspan.queries.linear.column_histograms.ColumnHistograms`: a row has one vote a column,
+so m numbers move it by sqrt(m) under add-remove and sqrt(2 m) under replace-one). Noise of std s is
+on each count. Counts below 2 s are taken for 0: of a column of which nothing stays nothing is
+known, and its features keep to the public range.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from veilspan.curator.curator import Curator
+from veilspan.queries.linear.column_histograms import ColumnHistograms
+from veilspan.queries.linear.column_scales import CellScale
+from veilspan.queries.linear.table_layout import TableLayout
+
+CELLS = "cells"
+#: A cell of average mass stands this many stds above the noise, and there are so many cells.
+CLEARANCE, FEWEST_CELLS, MOST_CELLS = 3.0, 8, 64
+#: Stds of the noise below which a count is taken for nothing.
+THRESHOLD = 2.0
+
+
+@dataclass(frozen=True)
+class ColumnMass:
+    """Released shares of rows.
+
+    Attributes
+    ----------
+    below : array of shape (m, B + 1)
+        Share of each column's rows below each border of the cells, from 0 to 1.
+    shown : bool array of shape (m,)
+        Whether anything of the column stood above the noise.
+    """
+
+    below: np.ndarray
+    shown: np.ndarray
+
+
+def count_cells(n_rows: float | None, n_numbers: int, mu: float, neighbors: str) -> int:
+    """Cells of each column, by public numbers."""
+    if n_rows is None:
+        return FEWEST_CELLS
+    if not math.isfinite(mu):
+        return MOST_CELLS
+    moved = 2.0 if neighbors == "replace-one" else 1.0
+    std = math.sqrt(moved * n_numbers) / mu
+    return int(min(max(n_rows / (CLEARANCE * std), FEWEST_CELLS), MOST_CELLS))
+
+
+def ask_mass(curator: Curator, layout: TableLayout, cells: int) -> ColumnMass:
+    """Ask for the mass of all numbers (event "cells").
+
+    Parameters
+    ----------
+    curator : Curator
+        Over encoded rows.
+    layout : TableLayout
+        Where the numbers are.
+    cells : int
+        B.
+    """
+    m = layout.n_numbers
+    edges = np.append(np.arange(1, cells) / cells, 1.5)  # the last cell is that of missing numbers
+    view = curator.mapped(CellScale(layout), m)
+    answer = view.answer(ColumnHistograms(m, edges), event=CELLS)
+    counts = np.asarray(answer.value)[:, :cells]
+    counts = np.where(counts > THRESHOLD * answer.noise_std, counts, 0.0)
+    total = counts.sum(axis=1, keepdims=True)
+    shown = total[:, 0] > 0
+    even = np.arange(cells + 1) / cells
+    below = np.zeros((m, cells + 1))
+    below[:, 1:] = np.cumsum(counts, axis=1) / np.where(total > 0, total, 1.0)
+    return ColumnMass(np.where(shown[:, None], np.minimum(below, 1.0), even), shown)
