@@ -53,6 +53,9 @@ SEEN = 3.0
 LENGTHS = 2.0 ** (np.arange(-24, 1) / 4)
 #: Share of rows that may be shortened, and of targets that may be clipped.
 LONG_ROWS, FAR_TARGETS = 0.02, 2e-4
+#: What a range of targets is widened by at either end, over its width. A range that is too wide
+#: costs little, as noise follows the residuals.
+MARGIN = 0.25
 
 
 @dataclass(frozen=True)
@@ -196,7 +199,9 @@ def private_target_range(curator: Curator) -> tuple[float, float]:
     ranges = private_ranges(view, 1 - FAR_TARGETS, first=TARGETS, second=TARGETS)
     if not ranges.found[0]:
         return -1.0, 1.0
-    return float(ranges.low[0]), float(ranges.high[0])
+    low, high = float(ranges.low[0]), float(ranges.high[0])
+    margin = MARGIN * (high - low)  # tails that the noise hides
+    return low - margin, high + margin
 
 
 def count_bins(n_rows: float, noise_std: float) -> int:
