@@ -40,6 +40,7 @@ UNIT = 1.0 + 2.0**-40  # end of the bin of 1
 GRID = 4.0 ** np.arange(-24, 33) * (1 + 2.0**-40)
 LOG_EDGES = np.concatenate([-GRID[::-1], GRID])
 ZERO_BIN = len(GRID)
+UNIT_BIN = int(np.searchsorted(LOG_EDGES, 1.0))
 #: Probability, over the noise, that any column's range breaks its promise. A column of which noise
 #: makes a range does little harm: its rows are clipped to it, in a fit and afterwards.
 FAILURE = 0.05
@@ -47,8 +48,8 @@ FAILURE = 0.05
 MOST_BINS, FEWEST_BINS, CLEARANCE = 64, 4, 8.0
 #: Share of the rows at zero from which a column is one of zeros with exceptions.
 MOSTLY = 0.5
-#: Stds of the noise that the fullest bin must have in a column that surely holds something.
-SEEN = 3.0
+#: Stds of the noise that a single test of a column must show.
+LIKELY = 3.0
 #: Lengths of rows are told apart by factors of 2^(1/4), down to a 64th of the longest possible.
 LENGTHS = 2.0 ** (np.arange(-24, 1) / 4)
 #: Share of rows that may be shortened, and of targets that may be clipped.
@@ -103,7 +104,7 @@ def private_ranges(
     zeros = np.clip(answer.value[:, ZERO_BIN], 0.0, rows)
     low, high, found = ranges_from_histogram(answer, rows - zeros, coverage, LOG_EDGES)
     found &= ~((low == LOG_EDGES[ZERO_BIN - 1]) & (high == LOG_EDGES[ZERO_BIN]))
-    low, high, found = _with_fullest_bins(answer, rows, low, high, found)
+    low, high, found = _with_likely_bins(answer, rows, low, high, found)
     low, high = np.where(found, low, 0.0), np.where(found, high, 0.0)
     ranges = ColumnRanges(low, high, rows, found, zeros > MOSTLY * rows)
     if second is None:
@@ -139,19 +140,23 @@ def _refined(
     return replace(ranges, low=ends[0], high=ends[1])
 
 
-def _with_fullest_bins(
+def _with_likely_bins(
     answer: Answer, rows: float, low: np.ndarray, high: np.ndarray, found: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Add columns that surely hold more than zeros, in bins none of which is sure.
+    """Add columns that hold more than zeros, in bins none of which is sure.
 
-    That rows are missing in the bin of zero is one test a column, not one a bin.
+    Rows that are missing in the bin of zero are one test a column, not one a bin; they are most
+    likely in the bin of 1, as ones of a code, where both counts together are one test as well.
     """
     counts, std = answer.value, answer.noise_std
+    missing = rows - counts[:, ZERO_BIN]
+    codes = ~found & (missing + counts[:, UNIT_BIN] >= np.sqrt(2.0) * LIKELY * std)
     beside = np.delete(counts, ZERO_BIN, axis=1)
     best = np.argmax(beside, axis=1)
-    missing = rows - counts[:, ZERO_BIN] >= noise_quantile(len(counts), 1) * std
-    seen = ~found & missing & (beside.max(axis=1) >= max(SEEN * std, 1.0))
-    best += best >= ZERO_BIN
+    best = np.where(codes, UNIT_BIN, best + (best >= ZERO_BIN))
+    surely = missing >= noise_quantile(len(counts), 1) * std
+    seen = ~found & (codes | (surely & (beside.max(axis=1) >= LIKELY * std)))
+    seen &= missing > 0  # without noise nothing is likely
     ends = _closed(LOG_EDGES)
     low, high = np.where(seen, ends[best], low), np.where(seen, ends[best + 1], high)
     return low, high, found | seen
