@@ -94,6 +94,8 @@ ITEMS = (
          "erm.tables", uses="a9a, adult, census-income, covertype (erm/sets.py)", peers=True),
     Item("erm-regression", "ours", "Regression", "R^2 of every solver of linear regressions",
          "erm.regression"),
+    Item("tables", "ours", "Tables", "curves of ordinary columns beside DP-EBM, AdaSSP and bins",
+         "tables.run", uses="adult, census-income, covertype (tables/sets.py)", peers=True),
     Item("scaling", "ours", "Scaling", "time and memory against n, D, r, users, items",
          "scaling.run"),
     Item("peers", "ours", "Peers", "accuracy, time, memory and audit beside other libraries",

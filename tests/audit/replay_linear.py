@@ -50,6 +50,16 @@ LINEAR_MODELS = [
     (ElasticNet, {**TARGETS, "alpha": 0.01}, numbers, ""),
     (HuberRegressor, TARGETS, numbers, ""),
 ]
+#: Models of curves: every kind of features, and "auto" for every kind of target.
+TABLE_MODELS = [
+    *((LogisticRegression, {**CLASSES, "features": kind}, labels, f"features {kind}")
+      for kind in ("auto", "bins", "waves", "fourier")),
+    (LogisticRegression, {**RANGE, "classes": [0, 1, 2], "features": "auto"}, three_labels,
+     "curves of three labels"),
+    (LinearSVC, {**CLASSES, "features": "auto"}, labels, "curves"),
+    (LinearRegression, {**TARGETS, "features": "auto"}, numbers, "curves"),
+    (HuberRegressor, {**TARGETS, "features": "auto"}, numbers, "curves"),
+]  # fmt: skip
 
 
 def linear_cells(refused=False):
@@ -66,6 +76,9 @@ def linear_cells(refused=False):
         private = {**CLASSES, "bounds": "private", "solver": LINEAR_SOLVERS["gd"]}
         private.pop("feature_range")
         yield estimator_cell(LogisticRegression, "gd", private, labels, setting="private bounds")
+        for kind, parameters, cell_pairs, setting in TABLE_MODELS:
+            parameters = {**parameters, "solver": LINEAR_SOLVERS["gd"]}
+            yield estimator_cell(kind, "gd", parameters, cell_pairs, setting=setting)
         for solver in ("gd", "objective"):
             yield estimator_cell(
                 LogisticRegression, solver, {**CLASSES, "solver": LINEAR_SOLVERS[solver]},

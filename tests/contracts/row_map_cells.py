@@ -35,8 +35,16 @@ from veilspan.queries.completion.rating_moments import ItemStatistics, RatingCov
 from veilspan.queries.completion.rating_rows import RatingRule
 from veilspan.queries.completion.residual_moment import ResidualMoment
 from veilspan.queries.linear.column_histograms import ColumnHistograms
+from veilspan.queries.linear.column_scales import CellScale
 from veilspan.queries.linear.row_scaling import RowScaling
 from veilspan.queries.linear.slope_gradient import targets, unit_factors
+from veilspan.queries.linear.table_features import (
+    ResidualFeatures,
+    RestColumn,
+    TableFeatures,
+    TableLine,
+)
+from veilspan.queries.linear.table_layout import layout_of_schema
 from veilspan.queries.moments import squared_norms
 from veilspan.queries.stream.touching_moment import complete_rows
 from veilspan.queries.subspace.sphered import to_rays, to_sparse_rays, to_sphere
@@ -355,7 +363,65 @@ def on_demand(lines):
     return np.concatenate([part.x for part in parts])
 
 
+# Features of a table: encoded rows, some with entries that no encoder makes.
+
+LAYOUT_OF_ROWS = layout_of_schema(SCHEMA)
+ROW_WIDTH = LAYOUT_OF_ROWS.width
+
+
+def encoded_rows(rng):
+    """Rows of zeros and ones, numbers in and out of their ranges, missing ones."""
+    flags = (rng.random((60, ROW_WIDTH)) < 0.4).astype(float)
+    numbers = rng.uniform(-1.3, 1.3, (60, ROW_WIDTH))
+    mixed = np.where(rng.random((60, ROW_WIDTH)) < 0.5, flags, numbers)
+    return np.concatenate([mixed, hard(ROW_WIDTH, 20)(rng)])
+
+
+def features_of_all_kinds():
+    rng, layout = np.random.default_rng(3), LAYOUT_OF_ROWS
+    m, entries = layout.n_numbers, layout.n_numbers + layout.n_flags
+    below = np.cumsum(np.hstack([np.zeros((m, 1)), rng.dirichlet(np.ones(9), m)]), axis=1)
+    line = TableLine(layout, 2.0, 0.5, np.full(m, 0.4), np.full(m, 0.1))
+    return TableFeatures(
+        layout, 1.7, 0.4, waves=12, bins=16, bins_weight=0.4, line_weight=0.1,
+        mass=np.minimum(below, 1.0), shown=np.arange(m) % 2 == 0, score_line=line,
+        score_theta=rng.standard_normal((line.width, 3)), score_weight=0.1, score_reach=3.0,
+        frequencies=rng.standard_normal((entries, 20)), phases=rng.uniform(0, 6, 20),
+        fourier_weight=0.5,
+    )  # fmt: skip
+
+
+FEATURES_MADE = features_of_all_kinds()
+LINE_MADE = FEATURES_MADE.score_line
+FIRST_THETA = np.linspace(-3, 3, LINE_MADE.width)
+FEATURES = QUERIES + "linear.table_features."
+
+
+def feature_cells():
+    """Every map of table features, of rows by rows and by columns."""
+    numbered = labelled(encoded_rows, [-1.0, -0.3, 0.0, 1.0])
+    maps = {
+        "cell scale": (QUERIES + "linear.column_scales.CellScale.__call__",
+                       encoded_rows, as_block(CellScale(LAYOUT_OF_ROWS))),
+        "straight rows": (FEATURES + "TableLine.__call__", encoded_rows, as_block(LINE_MADE)),
+        "scores of straight rows": (FEATURES + "TableLine.scores", encoded_rows,
+                                    lambda x: LINE_MADE.scores(x, FEATURES_MADE.score_theta)),
+        "table features": (FEATURES + "TableFeatures.__call__", encoded_rows,
+                           as_block(FEATURES_MADE)),
+        "residual features": (
+            FEATURES + "ResidualFeatures.__call__", numbered,
+            as_block(ResidualFeatures(FEATURES_MADE, LINE_MADE, FIRST_THETA, 0.3))),
+        "rest column": (FEATURES + "RestColumn.__call__", numbered,
+                        as_block(RestColumn(LINE_MADE, FIRST_THETA))),
+    }  # fmt: skip
+    for name, (marked, rows, apply) in maps.items():
+        yield name, Map(marked, rows, apply)
+        if rows is encoded_rows:
+            yield f"{name}, by columns", Map(marked, columnwise(rows), apply)
+
+
 MAPS = {
+    **dict(feature_cells()),
     "hostile lines, on demand": Map(
         TABLES + "encoding.PreparedBatch.encode_rows", lines_of(random_lines), on_demand
     ),

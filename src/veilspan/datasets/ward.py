@@ -157,8 +157,8 @@ def make_ward(n_patients: int = 5000, *, random_state: int | None = 0) -> Ward:
     >>> from veilspan import LogisticRegression
     >>> from veilspan.datasets import make_ward
     >>> ward = make_ward(3000)
-    >>> model = LogisticRegression(epsilon=1.0, schema=ward.schema).fit(ward.columns)
-    >>> model.coefficients_.rows[:3]
+    >>> model = LogisticRegression(epsilon=1.0, schema=ward.schema, features="linear")
+    >>> model.fit(ward.columns).coefficients_.rows[:3]
     ('age', 'creatinine', 'creatinine=(missing)')
     """
     rng = np.random.default_rng(random_state)

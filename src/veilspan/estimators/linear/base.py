@@ -69,9 +69,6 @@ class LinearEstimator(ReleasedRanges, TableModel, LinearParameters, PrivateEstim
     #: What ``validate_data`` is asked to accept as targets.
     _y_options: ClassVar[dict[str, Any]] = {}
 
-    coef_: np.ndarray
-    intercept_: Any
-
     @abstractmethod
     def _loss(self) -> LinearLoss:
         """Loss of a scaled row."""

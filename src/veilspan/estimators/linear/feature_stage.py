@@ -55,7 +55,7 @@ REACH = {"logistic": 3.0, "multinomial": 3.0}
 #: Residuals within so many of their half-widths are told apart.
 TOLD_WIDTHS, MOST_WIDTH = 1.5, 1.5
 #: Length of rows over that which the released mass expects: longer rows are shortened.
-ROOM = 1.2
+ROOM, LINE_ROOM = 1.6, 2.0
 #: The random waves are public: the same for everybody.
 FOURIER_SEED = 20_210
 
@@ -119,7 +119,7 @@ class FeatureStage:
         spread: Any = 0.5
         square = float(self.layout.groups)
         if seen is not None:
-            center, spread, square = line_scales(self.layout, seen, ROOM)
+            center, spread, square = line_scales(self.layout, seen, LINE_ROOM)
         length = self.shortened * math.sqrt(square)
         constant = self.intercept_scaling * length
         return TableLine(self.layout, math.hypot(length, constant), constant, center, spread)

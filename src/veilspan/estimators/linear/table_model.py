@@ -31,13 +31,29 @@ from veilspan.solvers.linear.base import LinearPrepared
 from veilspan.solvers.linear.column_mass import count_cells
 
 NO_COEFFICIENTS = (
-    "{0} does not exist: the model learned a curve of each column, not one number. Use "
-    'feature_map_.contribution(...), which tells what a column adds to the score, or fit with '
-    'features="linear" for one coefficient a column.'
+    "{0} does not exist: the model learned a curve of each column, not one number. shapes_ tells "
+    'what each column adds to the score; fit with features="linear" for one coefficient a column.'
 )
 #: Caps of the slopes of least squares on residuals: 0.5, less from such noise on. A cap halves the
 #: noise and biases skewed residuals, which must not outlive the noise.
 CAPS = ((0.01, 0.3), (0.003, 0.4), (0.0, 0.5))
+
+
+class OneNumberAColumn:
+    """An attribute of straight fits alone: a model of curves says what to use instead.
+
+    Fits set it on the instance, which comes before this.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, model: Any, owner: type | None = None) -> Any:
+        if model is None:
+            return self
+        if "feature_map_" in vars(model):
+            raise AttributeError(NO_COEFFICIENTS.format(self._name))
+        raise AttributeError(f"{type(model).__name__!r} object has no attribute {self._name!r}")
 
 
 class TableModel:
@@ -51,11 +67,8 @@ class TableModel:
     schema: Any
     row_norm: float | None
 
-    def __getattr__(self, name: str) -> Any:
-        # Reached for attributes that are not there alone.
-        if name in ("coef_", "intercept_") and "feature_map_" in vars(self):
-            raise AttributeError(NO_COEFFICIENTS.format(name))
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    coef_ = OneNumberAColumn()
+    intercept_ = OneNumberAColumn()
 
     def _kind_of_features(self) -> str:
         if self.features is None:

@@ -1,0 +1,1 @@
+"""Table models beside their rivals: real and generated tables of ordinary columns."""
