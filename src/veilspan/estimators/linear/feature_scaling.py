@@ -15,7 +15,7 @@ from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.row_scaling import RowScaling
 from veilspan.queries.linear.target_scaling import TargetScaling
 from veilspan.solvers.linear.base import LinearPrepared
-from veilspan.solvers.linear.private_ranges import (
+from veilspan.solvers.linear.asked.private_ranges import (
     FINER,
     LENGTH,
     RANGES,

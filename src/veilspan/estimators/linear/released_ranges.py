@@ -20,7 +20,7 @@ from veilspan.estimators.linear.feature_bounds import asks_ranges
 from veilspan.privacy.errors import LoudNoiseWarning
 from veilspan.privacy.plan import Plan
 from veilspan.queries.linear.row_scaling import RowScaling
-from veilspan.solvers.linear.private_ranges import RANGES
+from veilspan.solvers.linear.asked.private_ranges import RANGES
 
 
 class ReleasedRanges:

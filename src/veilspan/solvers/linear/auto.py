@@ -33,7 +33,7 @@ are capped at
 
 so that residuals beyond C count like C: it becomes Huber's loss, and skewed residuals would pull the
 fit towards their median. So this is the cap of the first quarter of the steps alone; a paid answer
-chooses that of the others (:mod:`veilspan.solvers.linear.residual_cap`), and ``clip=`` of the
+chooses that of the others (:mod:`veilspan.solvers.linear.asked.residual_cap`), and ``clip=`` of the
 estimator sets one for all. Sufficient statistics released
 once are behind one of the two in every cell of ``experiments/erm/regression.py``: they cannot be
 capped, and the noise of X^T X enters times theta.
@@ -60,7 +60,7 @@ from veilspan.solvers.linear.base import (
     LinearSolver,
     moved_lengths,
 )
-from veilspan.solvers.linear.residual_cap import ResidualCap
+from veilspan.solvers.linear.asked.residual_cap import ResidualCap
 
 QUIET, LOUD = 0.004, 0.1  # of nu: below the first one release, above the second a warning
 # Objective perturbation: least cap of slopes over their bound, nu up to which there is none, length

@@ -23,7 +23,7 @@ from veilspan.solvers.linear.base import (
     LinearResult,
     shorten,
 )
-from veilspan.solvers.linear.residual_cap import (
+from veilspan.solvers.linear.asked.residual_cap import (
     ResidualCap,
     cap_place,
     noise_of_steps,

@@ -34,7 +34,7 @@ from veilspan.solvers.linear.gradient_descent import (
     Output,
 )
 from veilspan.solvers.linear.quadratic import eigenvalues_mapped, minimise_quadratic
-from veilspan.solvers.linear.residual_cap import (
+from veilspan.solvers.linear.asked.residual_cap import (
     ResidualCap,
     cap_place,
     noise_of_steps,
