@@ -17,7 +17,6 @@ from veilspan.losses.penalties import NoPenalty
 from veilspan.privacy.noise import SeededNoise
 from veilspan.queries.linear.residual_histogram import ResidualHistogram
 from veilspan.solvers.linear.asked.residual_cap import (
-    CAPS,
     EDGES,
     RESIDUALS,
     ResidualCap,
@@ -36,7 +35,7 @@ def histogram(residuals, std=0.0):
 def test_the_cap_reaches_the_longest_residual_as_noise_vanishes():
     rng = np.random.default_rng(0)
     skewed = np.clip(0.1 * rng.exponential(size=20_000) ** 1.5, 0, 1.9)
-    caps = [best_cap(histogram(skewed), noise) for noise in (1.0, 0.1, 0.01, 1e-3, 1e-5)]
+    caps = [best_cap(histogram(skewed), noise, 20_000, 0.1) for noise in (1.0, 0.1, 0.01, 1e-3, 1e-5)]
     assert caps == sorted(caps)
     assert caps[0] < 0.2
     assert caps[-1] >= skewed.max() / math.sqrt(2)
@@ -44,8 +43,8 @@ def test_the_cap_reaches_the_longest_residual_as_noise_vanishes():
 
 def test_a_cap_is_not_above_what_residuals_need():
     even = np.random.default_rng(0).uniform(-0.1, 0.1, 5000)
-    assert best_cap(histogram(even), 1e-4) <= 0.16
-    assert best_cap(histogram(even[:0]), 1.0) == CAPS[0]  # noise alone
+    assert best_cap(histogram(even), 1e-4, 5000, 0.4) <= 0.16
+    assert best_cap(histogram(even, 2000.0), 1e-4, 5000, 0.4) == 0.4  # nothing is seen
 
 
 def test_the_histogram_counts_residuals_times_lengths():
@@ -124,7 +123,7 @@ def test_broken_copies_are_caught(monkeypatch):
         patch.setattr(ResidualHistogram, "sensitivity", lambda self, neighbors: 0.5)
         assert not all(report.ok for report in reports(SOLVERS[0], "replace-one"))
 
-    def peeks(self, curator, loss, theta, noise):
+    def peeks(self, curator, loss, theta, noise, rows, before):
         block = next(iter(curator._rows.blocks(10**6)))
         return float(0.1 + np.abs(loss.slope(block.x @ theta, block.y)).max())
 

@@ -132,10 +132,11 @@ class GradientDescent(Clips):
         asked = cap_place(self.cap, curator, steps)
         for k in range(steps):
             if self.cap is not None and k == asked:
-                # Noise walks no further along any direction than the steps that are left.
-                loud = math.sqrt(theta.size * min(theta.size, size * (steps - k)))
+                # The inverse curvature of p directions, or what the steps that are left reach of it.
+                spread = min(theta.size, size * (steps - k) / 2)
+                loud = math.sqrt(theta.size * spread)
                 loud *= noise_of_steps(curator, problem, steps - k, rows)
-                bound = self.cap.choose(curator, problem.loss, theta, loud)
+                bound = self.cap.choose(curator, problem.loss, theta, loud, rows, bound)
                 query = SlopeGradient(problem.loss, bound)
             answer = curator.answer(query, ahead, event=STEP)
             gradient = shorten(answer.value / rows, bound)

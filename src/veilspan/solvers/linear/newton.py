@@ -140,7 +140,7 @@ class PrivateNewton(Clips):
                 # What noise of one unit in every coordinate comes to: the trace of the inverse.
                 loud = math.sqrt(float(np.trace(np.linalg.inv(curvature))))
                 loud *= noise_of_steps(curator, problem, steps - k, rows)
-                bound = self.cap.choose(curator, problem.loss, theta, loud)
+                bound = self.cap.choose(curator, problem.loss, theta, loud, rows, bound)
                 query = SlopeGradient(problem.loss, bound)
                 curvature = self._curvature(curator, problem, gram, bound, rows)
             answer = curator.answer(query, ahead, event=STEP)

@@ -45,7 +45,9 @@ EDGES = np.concatenate([-CAPS[::-1], CAPS])
 #: Share of what is cut, beside its mean, that columns are taken to express.
 EXPRESSED = 0.1
 #: Counts below so many stds of their noise are taken for nothing.
-NOTHING = 2.0
+NOTHING = 4.0
+#: Share of the rows that must be seen above the noise for a choice.
+SEEN = 0.5
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,13 @@ class ResidualCap:
         return min(max(1, round(self.after * steps)), steps - 1)
 
     def choose(
-        self, curator: Curator, loss: LinearLoss, theta: np.ndarray, noise: float
+        self,
+        curator: Curator,
+        loss: LinearLoss,
+        theta: np.ndarray,
+        noise: float,
+        rows: float,
+        before: float,
     ) -> float:
         """Ask for the residuals at theta, and choose (event "residuals").
 
@@ -92,9 +100,13 @@ class ResidualCap:
             Where the steps have come so far.
         noise : float
             sqrt(A) s: what noise of a cap of 1 comes to in the scores.
+        rows : float
+            Their number, public or noisy.
+        before : float
+            The cap so far, which is kept where noise hides half of the rows.
         """
         answer = curator.answer(ResidualHistogram(loss, EDGES), theta, event=RESIDUALS)
-        return best_cap(answer, noise)
+        return best_cap(answer, noise, rows, before)
 
 
 def with_cap(
@@ -134,13 +146,13 @@ def noise_of_steps(curator: Curator, problem: LinearProblem, steps: int, rows: f
     return planned_event(curator.plan, STEP).noise_multiplier * unit / (rows * math.sqrt(steps))
 
 
-def best_cap(answer: Answer, noise: float) -> float:
+def best_cap(answer: Answer, noise: float, rows: float, before: float) -> float:
     """The cap of least cost: post-processing of a noisy histogram."""
     counts = np.asarray(answer.value)
     counts = np.where(counts > NOTHING * answer.noise_std, counts, 0.0)
     total = counts.sum()
-    if total <= 0:
-        return float(CAPS[0])
+    if total < SEEN * rows:
+        return before
     shares = counts / total
     middles = (EDGES[1:] + EDGES[:-1]) / 2
     places = np.concatenate([[EDGES[0]], middles, [EDGES[-1]]])
