@@ -46,6 +46,8 @@ UNIT_BIN = int(np.searchsorted(LOG_EDGES, 1.0))
 FAILURE = 0.05
 #: Equal bins of the second release: at most and at least, and stds that one of average mass has.
 MOST_BINS, FEWEST_BINS, CLEARANCE = 64, 4, 8.0
+#: What ends of the second release are moved outwards by, over the width, where there is noise.
+TAIL = 0.15
 #: Share of the rows at zero from which a column is one of zeros with exceptions.
 MOSTLY = 0.5
 #: Stds of the noise that a single test of a column must show.
@@ -131,6 +133,8 @@ def _refined(
     query = ColumnHistograms(chosen.size, edges)
     answer = view.answer(query, (center, scale), event=event)
     first, last, passed = ranges_from_histogram(answer, active[chosen], coverage, edges)
+    margin = TAIL * (last - first) * (answer.noise_std > 0)  # tails that the noise hides
+    first, last = first - margin, last + margin
     # The outermost bins of the first walk are known to hold rows.
     inner = np.maximum(low, np.minimum(center + scale * first, _next_edge(low)))
     outer = np.minimum(high, np.maximum(center + scale * last, -_next_edge(-high)))
