@@ -19,7 +19,7 @@ from veilspan.queries.linear.slope_gradient import targets, unit_factors
 
 @dataclass(frozen=True)
 class Votes:
-    """The bin of each row."""
+    """The bin that each row votes in."""
 
     bins: np.ndarray
 
@@ -58,11 +58,11 @@ class ResidualHistogram(RowQuery):
         self.n_bins = self.edges.size + 1
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
-        """One count a bin."""
+        """Vectors of counts, one a bin."""
         return VectorSpace((self.n_bins,))
 
     def prepare(self, block: Block, point: Any) -> Votes:
-        """The bin of each row."""
+        """The bin that each row votes in."""
         return Votes(self._bins(block, np.asarray(point, dtype=np.float64)))
 
     def norms(self, block: Votes, point: Any) -> np.ndarray:
@@ -79,7 +79,7 @@ class ResidualHistogram(RowQuery):
         return math.sqrt(2) if neighbors == "replace-one" else 1.0
 
     def row_floats(self, n_features: int, point: Any) -> int:
-        """The row and a few numbers."""
+        """The row, its score, slope, length and bin."""
         return n_features + 8
 
     @row_map
