@@ -190,5 +190,3 @@ def run(job):
             for k, c in cells.items()
         ],
     )  # fmt: skip
-
-

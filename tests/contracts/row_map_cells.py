@@ -541,7 +541,8 @@ MAPS = {
     ),
     **{
         f"{name}, {kind}": Map(
-            QUERIES + f"linear.{place}", made(labelled(hard(6), [0.0, 5e-324, -1e139, 0.3])),
+            QUERIES + f"linear.{place}",
+            made(labelled(hard(6), [0.0, 5e-324, -1e139, 0.3])),
             as_block(apply),
         )
         for kind, made in (("dense", lambda rows: rows), ("sparse", thin_labelled))
@@ -549,10 +550,16 @@ MAPS = {
             ("some columns", "column_choice.ColumnChoice.__call__", ColumnChoice(np.array([1, 4]))),
             ("column of targets", "column_choice.TargetColumn.__call__", TargetColumn()),
             ("lengths", "column_choice.RowLengths.__call__", RowLengths(THIN_SCALING)),
-            ("scaled rows and targets", "row_scaling.RowScaling.__call__",
-             replace(THIN_SCALING, targets=TargetScaling(-1.0, 1e9, 0.5, 1e-9))),
-            ("bins of residuals", "residual_histogram.ResidualHistogram._bins",
-             lambda b: RESIDUALS._bins(b, np.linspace(-1e3, 1e3, 6))),
+            (
+                "scaled rows and targets",
+                "row_scaling.RowScaling.__call__",
+                replace(THIN_SCALING, targets=TargetScaling(-1.0, 1e9, 0.5, 1e-9)),
+            ),
+            (
+                "bins of residuals",
+                "residual_histogram.ResidualHistogram._bins",
+                lambda b: RESIDUALS._bins(b, np.linspace(-1e3, 1e3, 6)),
+            ),
         )
     },
     "signs of classes": Map(

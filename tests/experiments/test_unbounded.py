@@ -1,7 +1,6 @@
 """The measurement of models without bounds: it runs, and its verdicts are right."""
 
 import json
-import math
 
 from experiments.tables import sets, unbounded
 
@@ -19,7 +18,10 @@ def test_a_tiny_run_writes_its_files(tiny_job, monkeypatch):
 
 def cells(score, nothing):
     key = ("adult", unbounded.OURS_NAME, "replace-one", 1.0)
-    return {key: (score, 0.0), ("adult", unbounded.NOTHING, "", math.inf): (nothing, 0.0)}
+    return {
+        key: (score, 0.0),
+        ("adult", unbounded.NOTHING, "", unbounded.NO_EPSILON): (nothing, 0.0),
+    }
 
 
 def test_verdicts():

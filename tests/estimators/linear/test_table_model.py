@@ -39,9 +39,7 @@ def test_curves_learn_what_lines_cannot(kind):
 def test_random_waves_learn_products():
     """Without noise; no sum of curves says anything about a product of signs."""
     product = ROWS[:, 0] * ROWS[:, 1] > 0
-    model = LogisticRegression(
-        feature_range=(-1, 1), features="fourier", epsilon=math.inf, C=1e4
-    )
+    model = LogisticRegression(feature_range=(-1, 1), features="fourier", epsilon=math.inf, C=1e4)
     assert model.fit(ROWS, product).score(ROWS, product) > 0.9
     straight = model.set_params(features="waves").fit(ROWS, product)
     assert straight.score(ROWS, product) < 0.7

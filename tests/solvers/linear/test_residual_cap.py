@@ -35,7 +35,9 @@ def histogram(residuals, std=0.0):
 def test_the_cap_reaches_the_longest_residual_as_noise_vanishes():
     rng = np.random.default_rng(0)
     skewed = np.clip(0.1 * rng.exponential(size=20_000) ** 1.5, 0, 1.9)
-    caps = [best_cap(histogram(skewed), noise, 20_000, 0.1) for noise in (1.0, 0.1, 0.01, 1e-3, 1e-5)]
+    caps = [
+        best_cap(histogram(skewed), noise, 20_000, 0.1) for noise in (1.0, 0.1, 0.01, 1e-3, 1e-5)
+    ]
     assert caps == sorted(caps)
     assert caps[0] < 0.2
     assert caps[-1] >= skewed.max() / math.sqrt(2)
@@ -58,7 +60,9 @@ def test_the_histogram_counts_residuals_times_lengths():
     np.testing.assert_array_equal(counts, [0, 1, 1, 1])
 
 
-@pytest.mark.parametrize("solver", [GradientDescent(cap=ResidualCap()), PrivateNewton(cap=ResidualCap())])
+@pytest.mark.parametrize(
+    "solver", [GradientDescent(cap=ResidualCap()), PrivateNewton(cap=ResidualCap())]
+)
 @pytest.mark.parametrize("neighbors", BOTH)
 def test_a_cap_has_its_share_and_leaves_noise_multipliers_alone(solver, neighbors):
     rows = 500 if neighbors == "replace-one" else None

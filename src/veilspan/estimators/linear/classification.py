@@ -37,7 +37,8 @@ class LogisticRegression(LinearClassifier):
     fit_intercept, intercept_scaling, solver, clip, selection
         See :class:`~veilspan.estimators.linear.parameters.LinearParameters`.
     feature_range, row_norm, center, bounds, expected_rows
-        See there as well; one of ``feature_range``, ``row_norm`` and ``bounds`` is needed.
+        See there as well; where none of ``feature_range``, ``row_norm`` and ``bounds`` is said,
+        ranges are paid for.
     epsilon, delta, neighbors, noise, random_state
         The budget, the neighbour relation, the noise: as in all estimators.
 
@@ -49,6 +50,8 @@ class LogisticRegression(LinearClassifier):
         Their constants; 0 without an intercept, unless ranges were centred.
     classes_ : array of shape (n_classes,)
         Labels.
+    feature_range_, columns_used_ : array of shape (2, n_features), array of shape (n_features,)
+        Released ranges, and which columns showed anything; only where ranges were paid for.
     n_iter_, trace_, stopped_ : int, list of dict, str
         What the solver did, from noisy answers alone.
     plan_, privacy_ : Plan, PrivacyStatement
@@ -119,7 +122,8 @@ class LinearSVC(LinearClassifier):
     fit_intercept, intercept_scaling, solver, clip, selection
         See :class:`~veilspan.estimators.linear.parameters.LinearParameters`.
     feature_range, row_norm, center, bounds, expected_rows
-        See there as well; one of ``feature_range``, ``row_norm`` and ``bounds`` is needed.
+        See there as well; where none of ``feature_range``, ``row_norm`` and ``bounds`` is said,
+        ranges are paid for.
     epsilon, delta, neighbors, noise, random_state
         The budget, the neighbour relation, the noise: as in all estimators.
 

@@ -135,7 +135,9 @@ def choose_features(
     if not layout.n_numbers:
         return FeatureChoice("linear", "no column holds numbers")
     if strength is not None and strength < LEAST_STRENGTH:
-        reason = f"rows times mu are {strength:.3g}, below {LEAST_STRENGTH:g}: curves would be noise"
+        reason = (
+            f"rows times mu are {strength:.3g}, below {LEAST_STRENGTH:g}: curves would be noise"
+        )
         return FeatureChoice("linear", reason)
     shares = (LINE_SHARE, WIDTH_SHARE) if squared else (SCORE_SHARE, 0.0)
     chosen = FeatureChoice(

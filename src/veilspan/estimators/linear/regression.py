@@ -181,7 +181,8 @@ class LinearRegression(LinearRegressor):
     fit_intercept, intercept_scaling, solver, clip, selection
         See :class:`~veilspan.estimators.linear.parameters.LinearParameters`.
     feature_range, row_norm, center, bounds, expected_rows
-        See there as well; one of ``feature_range``, ``row_norm`` and ``bounds`` is needed.
+        See there as well; where none of ``feature_range``, ``row_norm`` and ``bounds`` is said,
+        ranges are paid for.
     epsilon, delta, neighbors, noise, random_state
         The budget, the neighbour relation, the noise: as in all estimators.
 
@@ -189,6 +190,10 @@ class LinearRegression(LinearRegressor):
     ----------
     coef_, intercept_ : array of shape (n_features,), float
         In the units of the features and targets.
+    target_range_ : array of shape (2,)
+        Released range of the targets; only where it was paid for.
+    feature_range_, columns_used_ : array of shape (2, n_features), array of shape (n_features,)
+        Released ranges, and which columns showed anything; only where ranges were paid for.
     n_iter_, trace_, stopped_ : int, list of dict, str
         What the solver did, from noisy answers alone.
     plan_, privacy_ : Plan, PrivacyStatement

@@ -96,7 +96,9 @@ def layout_of_schema(schema: Schema) -> TableLayout:
 def layout_of_ranges(low: np.ndarray, high: np.ndarray, names: Any = None) -> TableLayout:
     """The layout of a table of numbers with public ranges."""
     width = len(low)
-    zero = np.where(high < 0, 1.0, np.where(low > 0, 0.0, -low / np.where(high > low, high - low, 1)))
+    zero = np.where(
+        high < 0, 1.0, np.where(low > 0, 0.0, -low / np.where(high > low, high - low, 1))
+    )
     columns = tuple(map(str, range(width) if names is None else names))
     numbers = [(j, j, NONE, float(zero[j])) for j in range(width)]
     return _make(width, columns, numbers, [], width, low, high)

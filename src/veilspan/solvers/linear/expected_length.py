@@ -70,9 +70,7 @@ def line_scales(
     return center, spread, _with_room(layout, seen, squares, room)
 
 
-def _with_room(
-    layout: TableLayout, seen: SeenNumbers, squares: np.ndarray, room: float
-) -> float:
+def _with_room(layout: TableLayout, seen: SeenNumbers, squares: np.ndarray, room: float) -> float:
     mean = np.sum(seen.weights * squares, axis=0)
     told = np.where(seen.shown, np.minimum(room * mean, 1.0), 1.0)
     return float(layout.groups - layout.n_numbers + told.sum())
