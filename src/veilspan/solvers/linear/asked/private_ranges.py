@@ -56,9 +56,9 @@ LIKELY = 3.0
 LENGTHS = 2.0 ** (np.arange(-24, 1) / 4)
 #: Share of rows that may be shortened, and of targets that may be clipped.
 LONG_ROWS, FAR_TARGETS = 0.02, 2e-4
-#: What a range of targets is widened by at either end, over its width. A range that is too wide
-#: costs little, as noise follows the residuals.
-MARGIN = 0.25
+#: What a range of targets is widened by at either end beside, over its width. A range that is too
+#: wide costs little, as noise follows the residuals.
+MARGIN = 0.1
 
 
 @dataclass(frozen=True)
