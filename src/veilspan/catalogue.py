@@ -213,6 +213,7 @@ PARTS = {
     "solver/svd-completion": "solvers.completion.svd.SVDCompletion",
     "solver/accelerated-mirror": "solvers.linear.mirror_descent.AcceleratedMirror",
     "solver/auto-linear": "solvers.linear.auto.AutoLinear",
+    "solver/residual-cap": "solvers.linear.asked.residual_cap.ResidualCap",
     "solver/candidate": "solvers.linear.selection.Candidate",
     "solver/frank-wolfe": "solvers.linear.frank_wolfe.FrankWolfe",
     "solver/gradient-descent": "solvers.linear.gradient_descent.GradientDescent",

@@ -1,5 +1,7 @@
 """Cells of the linear models: every model with every solver that fits it."""
 
+from dataclasses import replace
+
 from audit.replay_cell import (
     budget_for,
     estimator_cell,
@@ -18,6 +20,7 @@ from veilspan import (
     Ridge,
 )
 from veilspan.losses.penalties import L1Ball
+from veilspan.solvers.linear.asked.residual_cap import ResidualCap
 from veilspan.solvers.linear.frank_wolfe import FrankWolfe
 from veilspan.solvers.linear.gradient_descent import GradientDescent, StochasticGradient
 from veilspan.solvers.linear.mirror_descent import AcceleratedMirror
@@ -82,6 +85,13 @@ def linear_cells(refused=False):
         for kind, parameters, cell_pairs, setting in TABLE_MODELS:
             parameters = {**parameters, "solver": LINEAR_SOLVERS["gd"]}
             yield estimator_cell(kind, "gd", parameters, cell_pairs, setting=setting)
+        unknown = {"expected_rows": 60, "solver": "auto"}
+        yield estimator_cell(LinearRegression, "auto", unknown, numbers, setting="nothing known")
+        for solver in ("gd", "newton"):
+            capped = replace(LINEAR_SOLVERS[solver], cap=ResidualCap())
+            yield estimator_cell(
+                LinearRegression, solver, {**TARGETS, "solver": capped}, numbers, setting="capped"
+            )
         for solver in ("gd", "objective"):
             rare = {**CLASSES, "class_weight": "balanced", "threshold": "f1"}
             yield estimator_cell(

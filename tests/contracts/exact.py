@@ -303,6 +303,17 @@ def number_moments(numbers, groups, constant, slots=1):
     return contribution
 
 
+def residual_vote(edges):
+    def contribution(x, y, theta):
+        x, (u,) = scores(x, theta)
+        value = (u - min(max(mp.mpf(float(y)), mp.mpf(-1)), mp.mpf(1))) * length(x)
+        votes = np.zeros(len(edges) + 1)
+        votes[sum(edge <= value for edge in edges)] = 1.0
+        return big(votes), mp.mpf(1)
+
+    return contribution
+
+
 def distance(float_vector, exact_vector):
     """Length of the difference, as a float."""
     return float(length(big(float_vector) - exact_vector))

@@ -101,7 +101,7 @@ def test_a_midpoint_would_fill_a_sparse_table():
     with pytest.raises(ValueError, match='center="zero"'):
         bounds([0.0], [1.0], center="midpoint").map_for(1, True)
     with pytest.raises(ValueError, match="feature_range"):
-        FeatureBounds(None, 1.0, "midpoint", 0.5).check("Model", 3)
+        FeatureBounds(None, 1.0, "midpoint", 0.5).check(3)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,8 @@ class LogisticRegression(LinearClassifier):
     fit_intercept, intercept_scaling, solver, clip, selection
         See :class:`~veilspan.estimators.linear.parameters.LinearParameters`.
     feature_range, row_norm, center, bounds, expected_rows
-        See there as well; one of ``feature_range``, ``row_norm`` and ``bounds`` is needed.
+        See there as well; where none of ``feature_range``, ``row_norm`` and ``bounds`` is said,
+        ranges are paid for.
     epsilon, delta, neighbors, noise, random_state
         The budget, the neighbour relation, the noise: as in all estimators.
 
@@ -55,6 +56,8 @@ class LogisticRegression(LinearClassifier):
     threshold_, calibration_ : float, array of shape (2,)
         With ``threshold=``: the score above which the second class is predicted; a and b of the
         log-odds a score + b.
+    feature_range_, columns_used_ : array of shape (2, n_features), array of shape (n_features,)
+        Released ranges, and which columns showed anything; only where ranges were paid for.
     n_iter_, trace_, stopped_ : int, list of dict, str
         What the solver did, from noisy answers alone.
     plan_, privacy_ : Plan, PrivacyStatement
@@ -133,7 +136,8 @@ class LinearSVC(LinearClassifier):
     fit_intercept, intercept_scaling, solver, clip, selection
         See :class:`~veilspan.estimators.linear.parameters.LinearParameters`.
     feature_range, row_norm, center, bounds, expected_rows
-        See there as well; one of ``feature_range``, ``row_norm`` and ``bounds`` is needed.
+        See there as well; where none of ``feature_range``, ``row_norm`` and ``bounds`` is said,
+        ranges are paid for.
     epsilon, delta, neighbors, noise, random_state
         The budget, the neighbour relation, the noise: as in all estimators.
 

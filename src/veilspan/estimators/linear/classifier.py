@@ -77,7 +77,8 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
         count = 1 if len(classes) == 2 else len(classes)
         if "feature_map_" in vars(self):
             return self._check_features(n_features, count)
-        return {"coef_": (count, n_features), "intercept_": (count,)}
+        shapes = {"coef_": (count, n_features), "intercept_": (count,)}
+        return {**shapes, **self._ranges_shapes(n_features)}
 
     @also_by_person
     @lazy_for_dask(lambda model: None if len(model.classes_) == 2 else len(model.classes_))

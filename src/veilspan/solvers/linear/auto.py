@@ -39,8 +39,10 @@ are capped at
 
     C = 0.0006 / nu in [0.1, 0.4],
 
-so that residuals beyond C count like C: it becomes Huber's loss. Skewed residuals then pull the fit
-towards their median; ``clip=`` of the estimator sets another cap. Sufficient statistics released
+so that residuals beyond C count like C: it becomes Huber's loss, and skewed residuals would pull the
+fit towards their median. So this is the cap of the first quarter of the steps alone; a paid answer
+chooses that of the others (:mod:`veilspan.solvers.linear.asked.residual_cap`), and ``clip=`` of the
+estimator sets one for all. Sufficient statistics released
 once are behind one of the two in every cell of ``experiments/erm/regression.py``: they cannot be
 capped, and the noise of X^T X enters times theta.
 
@@ -66,6 +68,7 @@ from veilspan.solvers.linear.base import (
     LinearSolver,
     moved_lengths,
 )
+from veilspan.solvers.linear.asked.residual_cap import ResidualCap
 
 QUIET, LOUD = 0.004, 0.1  # of nu: below the first one release, above the second a warning
 # Objective perturbation: least cap of slopes over their bound, nu up to which there is none, length
@@ -147,17 +150,18 @@ class AutoLinear(Clips):
 
     def _regression(self, problem: LinearProblem, nu: float | None) -> LinearChoice:
         """For losses of a residual."""
-        clip = None  # a loss with bounded slopes is robust by itself: the solver's own clip
+        clip = cap = None  # a loss with bounded slopes is robust by itself: the solver's own clip
         if not math.isfinite(problem.loss.slope_bound):
+            cap = ResidualCap()
             clip = LEAST_CAP if not nu else min(max(CAP_PER_NOISE / nu, LEAST_CAP), MOST_CAP)
         if problem.n_features > MOST_GRAM:
             reason = f"a regression on more than {MOST_GRAM:,} columns: steps"
-            return LinearChoice(_plain_descent(clip), reason, nu)
+            return LinearChoice(_plain_descent(clip, cap), reason, nu)
         if nu is not None and nu >= QUIET_REGRESSION:
             reason = f"a regression and nu >= {QUIET_REGRESSION:g}: few steps"
-            return LinearChoice(_plain_descent(clip), reason, nu)
+            return LinearChoice(_plain_descent(clip, cap), reason, nu)
         reason = "a regression with little noise: steps by the Gram matrix"
-        return LinearChoice(_newton(clip), reason, nu)
+        return LinearChoice(_newton(clip, cap=cap), reason, nu)
 
     def prepare(
         self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
@@ -216,10 +220,10 @@ def _exact_minimum(problem: LinearProblem) -> LinearSolver:
     return ObjectivePerturbation(clip=problem.loss.slope_bound)
 
 
-def _plain_descent(clip: float | None = None) -> LinearSolver:
+def _plain_descent(clip: float | None = None, cap: ResidualCap | None = None) -> LinearSolver:
     from veilspan.solvers.linear.gradient_descent import GradientDescent
 
-    return GradientDescent(clip=clip)
+    return GradientDescent(clip=clip, cap=cap)
 
 
 def _descent(problem: LinearProblem, nu: float) -> LinearSolver:
@@ -271,7 +275,9 @@ def walk_reached(steps: int, b: float) -> float:
     return ((half + 1 + steps) / 2 - b * (1 - tails) / (1 - b)) / (1 - b)
 
 
-def _newton(clip: float | None, steps: int | None = None) -> LinearSolver:
+def _newton(
+    clip: float | None, steps: int | None = None, cap: ResidualCap | None = None
+) -> LinearSolver:
     from veilspan.solvers.linear.newton import PrivateNewton
 
-    return PrivateNewton(steps=steps, clip=clip)
+    return PrivateNewton(steps=steps, clip=clip, cap=cap)

@@ -23,6 +23,12 @@ from veilspan.solvers.linear.base import (
     LinearResult,
     shorten,
 )
+from veilspan.solvers.linear.asked.residual_cap import (
+    ResidualCap,
+    cap_place,
+    noise_of_steps,
+    with_cap,
+)
 from veilspan.solvers.steps import STEP
 
 Output = Literal["average", "last", "random"]
@@ -80,6 +86,8 @@ class GradientDescent(Clips):
         which tells nothing new, and under noise does not happen. 1e-9 without privacy, else 0.
     momentum : float
         b, at least 0, below 1.
+    cap : ResidualCap, optional
+        Choose the clip of later steps by a paid answer, for losses whose slopes have no bound.
     """
 
     steps: int | None = None
@@ -88,6 +96,7 @@ class GradientDescent(Clips):
     output: Output | None = None
     tolerance: float | None = None
     momentum: float = 0.0
+    cap: ResidualCap | None = None
 
     def __post_init__(self) -> None:
         check_descent_settings(self.step, self.clip, self.output)
@@ -110,9 +119,9 @@ class GradientDescent(Clips):
         if steps is None:
             longest = self._step(problem, budget) * clip_bound(problem.loss, budget, self.clip)
             steps = default_steps(problem, budget, neighbors, longest)
-        return prepare_events(
-            self, problem, budget, neighbors, (GaussianEvent(STEP, count=steps),), (1.0,)
-        )
+        planned = (GaussianEvent(STEP, count=steps),)
+        events, shares = with_cap(self.cap, problem, budget, planned, (1.0,))
+        return prepare_events(self, problem, budget, neighbors, events, shares)
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Descend from zero (or the point nearest to it that the penalty allows)."""
@@ -129,12 +138,21 @@ class GradientDescent(Clips):
         theta = ahead = problem.prox(np.zeros(problem.shape), size)
         trace: list[dict[str, Any]] = []
         stopped = f"all {steps} planned steps were taken"
+        asked = cap_place(self.cap, curator, steps)
         for k in range(steps):
+            if self.cap is not None and k == asked:
+                # The inverse curvature of p directions, or what the steps that are left reach of it.
+                spread = min(theta.size, size * (steps - k) / 2)
+                loud = math.sqrt(theta.size * spread)
+                loud *= noise_of_steps(curator, problem, steps - k, rows)
+                bound = self.cap.choose(curator, problem.loss, theta, loud, rows, bound)
+                query = SlopeGradient(problem.loss, bound)
             answer = curator.answer(query, ahead, event=STEP)
             gradient = shorten(answer.value / rows, bound)
             moved = problem.prox(ahead - size * gradient, size)
             length = float(np.linalg.norm(ahead - moved)) / size
-            trace.append({"step": k, "noise_std": answer.noise_std / rows, "gradient": length})
+            entry = {"step": k, "noise_std": answer.noise_std / rows, "gradient": length}
+            trace.append(entry if asked is None else {**entry, "cap": bound})
             theta, ahead = moved, pace.extrapolate(theta, ahead, moved)
             path.add(theta)
             if length <= tolerance:
