@@ -145,5 +145,5 @@ def test_rows_are_mapped_once_if_small_and_block_by_block_if_not(make, monkeypat
 def test_what_private_bounds_make_together_is_refused_before_a_row_is_read():
     told = FeatureBounds(None, 1e59, None, 1e59, "private")
     with pytest.raises(ValueError, match="must lie between"):
-        told.check("Model", 3)
-    assert FeatureBounds(None, 2.0, None, 0.5, "private").check("Model", 3) is None
+        told.check(3)
+    assert FeatureBounds(None, 2.0, None, 0.5, "private").check(3) is None

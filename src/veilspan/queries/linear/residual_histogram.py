@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from veilspan.curator.query import RowQuery
-from veilspan.curator.row_maps import row_dots, row_map
-from veilspan.curator.rows import Block
+from veilspan.curator.row_maps import row_map
+from veilspan.curator.rows import Block, row_dots
 from veilspan.losses.linear import LinearLoss
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, VectorSpace

@@ -32,7 +32,6 @@ from veilspan.curator.curator import Answer, Curator
 from veilspan.queries.linear.column_choice import ColumnChoice, RowLengths, TargetColumn
 from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.row_scaling import RowScaling
-from veilspan.solvers.base import planned_event
 
 RANGES, FINER, LENGTH, TARGETS = "ranges", "finer ranges", "length", "targets"
 UNIT = 1.0 + 2.0**-40  # end of the bin of 1
@@ -126,7 +125,7 @@ def _refined(
     low, high = ends[:, chosen]
     center, scale = (low + high) / 2, np.where(high > low, (high - low) / 2, 1.0)
     query = ColumnHistograms(chosen.size, np.linspace(-1.0, 1.0, 2))
-    noise = planned_event(curator.plan, event).noise_multiplier
+    noise = curator.planned(event).noise_multiplier
     std = noise * query.sensitivity(curator.plan.neighbors)
     edges = np.linspace(-1.0, 1.0, count_bins(ranges.n_rows, std) + 1)
     view = curator.mapped(ColumnChoice(chosen), chosen.size)

@@ -34,7 +34,6 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.queries.linear.residual_histogram import ResidualHistogram
 from veilspan.queries.linear.slope_gradient import SlopeGradient
-from veilspan.solvers.base import planned_event
 from veilspan.solvers.linear.base import LinearProblem
 from veilspan.solvers.steps import STEP
 
@@ -143,7 +142,7 @@ def cap_place(cap: ResidualCap | None, curator: Curator, steps: int) -> int | No
 def noise_of_steps(curator: Curator, problem: LinearProblem, steps: int, rows: float) -> float:
     """Std of each coordinate of the mean of some gradients that are cut at 1."""
     unit = SlopeGradient(problem.loss, 1.0).sensitivity(curator.plan.neighbors)
-    return planned_event(curator.plan, STEP).noise_multiplier * unit / (rows * math.sqrt(steps))
+    return curator.planned(STEP).noise_multiplier * unit / (rows * math.sqrt(steps))
 
 
 def best_cap(answer: Answer, noise: float, rows: float, before: float) -> float:

@@ -121,7 +121,7 @@ class RareClasses:
             solver=_ReadyClasses(ready, self.balanced, self.threshold),
             budget=budget,
             events=events,
-            asked=ready.name,
+            asked=ready.asked or ready.solver.name,
         )
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
@@ -140,7 +140,7 @@ class _ReadyClasses:
 
     @property
     def name(self) -> str:
-        return self.ready.name
+        return self.ready.asked or self.ready.solver.name
 
     def prepare(self, problem: Any, budget: Budget, neighbors: Neighbors) -> Any:
         """Prepare the same solver again, for another budget say."""
