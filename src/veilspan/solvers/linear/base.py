@@ -78,7 +78,7 @@ class LinearProblem:
 
     def prox(self, theta: np.ndarray, step: float) -> np.ndarray:
         """Proximal step of the penalty, sparing the intercept."""
-        if not self.intercept:
+        if not self.intercept or self.penalty.name == "none":
             return self.penalty.prox(theta, step)
         return np.concatenate([self.penalty.prox(theta[:-1], step), theta[-1:]])
 
