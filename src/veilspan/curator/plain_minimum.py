@@ -13,8 +13,8 @@ from typing import Protocol
 import numpy as np
 
 MEMORY, MOST_STEPS = 10, 1000
-#: Length of the gradient to end at, beside that at the start: probabilities to five digits.
-ENOUGH = 1e-5
+#: Length of the gradient to end at, beside that at the start: probabilities to six digits.
+ENOUGH = 1e-6
 #: A step is long enough if it takes off a tenth of the derivative along it, and short enough if it
 #: does not turn it round by more than nine tenths.
 FLATTER = 0.9
@@ -30,7 +30,7 @@ class Gradients(Protocol):
 
 
 def minimise_exactly(function: Gradients) -> np.ndarray:
-    """Theta at which the gradient is 1e-5 of that at zero, or after 1,000 steps."""
+    """Theta at which the gradient is a millionth of that at zero, or after 1,000 steps."""
     theta = np.zeros(function.shape)
     gradient = function.row_gradient(theta)
     enough = ENOUGH * float(np.linalg.norm(gradient))

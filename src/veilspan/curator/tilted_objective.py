@@ -129,7 +129,12 @@ class TiltedObjective:
         if block.y is None:
             raise ValueError("a linear model needs targets.")
         if self.event.shape == "softmax":
-            return np.asarray(np.clip(np.rint(block.y), 0, self.event.classes - 1))
+            kept: Any = block.__dict__.get("class numbers")
+            if kept is None or kept[0] != self.event.classes:
+                numbers = np.clip(np.rint(block.y), 0, self.event.classes - 1).astype(np.intp)
+                kept = self.event.classes, numbers
+                block.__dict__["class numbers"] = kept
+            return np.asarray(kept[1])
         return np.asarray(np.where(block.y > 0, 1.0, -1.0) if self.loss.margin else block.y)
 
     def _slopes(

@@ -139,7 +139,8 @@ class Multinomial:
 
     def slope(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Probabilities, less 1 for the row's own class."""
-        likely = np.exp(scores - scores.max(axis=1, keepdims=True))
+        likely = scores - scores.max(axis=1, keepdims=True)
+        np.exp(likely, out=likely)
         likely /= likely.sum(axis=1, keepdims=True)
         likely[np.arange(len(likely)), np.asarray(y, dtype=np.intp)] -= 1.0
         return np.asarray(likely)
