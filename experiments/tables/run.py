@@ -8,7 +8,6 @@ on, are kept apart from ``fresh`` ones.
 import math
 import warnings
 
-
 from veilspan import LinearRegression, LogisticRegression
 
 from ..environments import PeerUnavailable
