@@ -1,7 +1,7 @@
 """Linear models of which nobody has said a bound: numbers as they are, categories one-hot.
 
-Every fit is ``LogisticRegression(epsilon, delta).fit(X, y)`` or ``LinearRegression(...)`` of a plain
-array: ranges of columns, lengths of rows and the range of targets are paid for. Beside it stand the
+Every fit is ``LogisticRegression(epsilon, delta).fit(X, y)``, or ``LinearRegression(...)``, of a
+plain array: ranges of columns, lengths of rows and the range of targets are paid for. Beside it stand the
 same model without privacy (scikit-learn's, on standardised columns for classes) and what needs no
 features, the majority or the mean. Splits are ``fresh``: they played no part in the choice of
 constants.
@@ -128,7 +128,8 @@ def judge(cells):
     worst = min(gaps, key=gaps.get)
     return [
         Claim("without any bound the goals are met",
-              f"{goals - len(missed)} of {goals}" + (f"; missed: {', '.join(missed)}" * bool(missed)),
+              f"{goals - len(missed)} of {goals}"
+              + (f"; missed: {', '.join(missed)}" if missed else ""),
               not missed if goals else None, who="ours"),
         Claim(f"never more than {BELOW} below the majority or the mean",
               f"least lead {gaps[worst]:+.3f} ({worst[0]}, {worst[2]}, epsilon {worst[3]:g})",

@@ -30,7 +30,6 @@ from veilspan.solvers.linear.asked.private_ranges import (
     ranges_from_histogram,
 )
 
-
 BOTH_RELEASES = GaussianEvent(RANGES), GaussianEvent(FINER)
 
 
@@ -249,5 +248,6 @@ def test_columns_of_which_nothing_is_seen_are_not_found(count):
     for seed in range(40):
         ranges = private_ranges(curator_for(np.zeros((count, 30)), 1.0, seed=seed))
         found += ranges.found.sum()
-        assert not (ranges.low[~ranges.found].any() or ranges.high[~ranges.found].any())
+        assert not ranges.low[~ranges.found].any()
+        assert not ranges.high[~ranges.found].any()
     assert found <= 20

@@ -14,7 +14,6 @@ from veilspan.privacy.events import Event, GaussianEvent, with_noise
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.row_scaling import RowScaling
 from veilspan.queries.linear.target_scaling import TargetScaling
-from veilspan.solvers.linear.base import LinearPrepared
 from veilspan.solvers.linear.asked.private_ranges import (
     FINER,
     LENGTH,
@@ -24,6 +23,7 @@ from veilspan.solvers.linear.asked.private_ranges import (
     private_ranges,
     private_target_range,
 )
+from veilspan.solvers.linear.base import LinearPrepared
 
 #: Shares of mu^2 for ranges of features, for the length of rows, and for the range of targets:
 #: errors of them only make rows and targets shorter than they need be.
@@ -90,8 +90,8 @@ def prepare_scaled(
     ----------
     bounds : FeatureBounds
         What is public about the features. Where that is nothing, ranges are asked for with shares
-        of 0.07 and 0.02 of mu^2 and the length of rows with 0.01. If all releases are Gaussian the solver's
-        part has the rest; else it is searched for, by accounting all parts together.
+        of 0.07 and 0.02 of mu^2 and the length of rows with 0.01. If all releases are Gaussian
+        the solver's part has the rest; else it is searched for, by accounting all parts together.
     n_features : int
         Columns of the rows as they are.
     budget : Budget

@@ -39,11 +39,10 @@ are capped at
 
     C = 0.0006 / nu in [0.1, 0.4],
 
-so that residuals beyond C count like C: it becomes Huber's loss, and skewed residuals would pull the
-fit towards their median. So this is the cap of the first quarter of the steps alone; a paid answer
-chooses that of the others (:mod:`veilspan.solvers.linear.asked.residual_cap`), and ``clip=`` of the
-estimator sets one for all. Sufficient statistics released
-once are behind one of the two in every cell of ``experiments/erm/regression.py``: they cannot be
+so that residuals beyond C count like C: it becomes Huber's loss, and skewed residuals would pull
+the fit towards their median. So this is the cap of the first quarter of the steps alone; a paid
+answer chooses that of the others (:mod:`veilspan.solvers.linear.asked.residual_cap`), and ``clip=``
+of the estimator sets one for all. Sufficient statistics released once are behind one of the two in every cell of ``experiments/erm/regression.py``: they cannot be
 capped, and the noise of X^T X enters times theta.
 
 Where the constants come from: breast_cancer, digits, a9a and normal rows, whole and in parts, nu
@@ -60,6 +59,7 @@ from veilspan.curator.curator import Curator
 from veilspan.privacy.accounting import LEAST_NUMERIC_DELTA, MOST_OBJECTIVE_EPSILON
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.neighbors import Neighbors
+from veilspan.solvers.linear.asked.residual_cap import ResidualCap
 from veilspan.solvers.linear.base import (
     Clips,
     LinearPrepared,
@@ -68,7 +68,6 @@ from veilspan.solvers.linear.base import (
     LinearSolver,
     moved_lengths,
 )
-from veilspan.solvers.linear.asked.residual_cap import ResidualCap
 
 QUIET, LOUD = 0.004, 0.1  # of nu: below the first one release, above the second a warning
 # Objective perturbation: least cap of slopes over their bound, nu up to which there is none, length

@@ -16,18 +16,18 @@ from veilspan.privacy.events import GaussianEvent, SampledGaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.slope_gradient import SlopeGradient
 from veilspan.solvers.base import count_rows, prepare_events
+from veilspan.solvers.linear.asked.residual_cap import (
+    ResidualCap,
+    cap_place,
+    noise_of_steps,
+    with_cap,
+)
 from veilspan.solvers.linear.base import (
     Clips,
     LinearPrepared,
     LinearProblem,
     LinearResult,
     shorten,
-)
-from veilspan.solvers.linear.asked.residual_cap import (
-    ResidualCap,
-    cap_place,
-    noise_of_steps,
-    with_cap,
 )
 from veilspan.solvers.steps import STEP
 
@@ -141,7 +141,7 @@ class GradientDescent(Clips):
         asked = cap_place(self.cap, curator, steps)
         for k in range(steps):
             if self.cap is not None and k == asked:
-                # The inverse curvature of p directions, or what the steps that are left reach of it.
+                # The inverse curvature of p directions, as far as the steps left can reach.
                 spread = min(theta.size, size * (steps - k) / 2)
                 loud = math.sqrt(theta.size * spread)
                 loud *= noise_of_steps(curator, problem, steps - k, rows)

@@ -17,6 +17,12 @@ from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.slope_gradient import SlopeGradient
 from veilspan.queries.moments import SecondMoment
 from veilspan.solvers.base import count_rows, prepare_events
+from veilspan.solvers.linear.asked.residual_cap import (
+    ResidualCap,
+    cap_place,
+    noise_of_steps,
+    with_cap,
+)
 from veilspan.solvers.linear.base import (
     Clips,
     LinearPrepared,
@@ -34,12 +40,6 @@ from veilspan.solvers.linear.gradient_descent import (
     Output,
 )
 from veilspan.solvers.linear.quadratic import eigenvalues_mapped, minimise_quadratic
-from veilspan.solvers.linear.asked.residual_cap import (
-    ResidualCap,
-    cap_place,
-    noise_of_steps,
-    with_cap,
-)
 from veilspan.solvers.spectral import noise_edge
 from veilspan.solvers.steps import STEP
 

@@ -9,13 +9,13 @@ A second release, optional, counts in equal bins between the two ends found, bec
 wide far away from zero (years 1990 to 2020 all lie between 1024 and 4096). It has as many bins as
 noise lets one tell apart, 64 at most, and leaves out what there is nothing to add to: columns that
 were not found, and those of zeros and numbers up to 1 of either sign (one-hot codes). With g
-columns in it a row moves it by sqrt(g) under add-remove and by sqrt(2 g) under replace-one, which
-columns those are is known from the first answer. Its ends stay within the bins in which the first
-ones lie.
+columns in it a row moves it by sqrt(g) under add-remove and by sqrt(2 g) under replace-one; which
+columns those are follows from the first answer. Its ends, moved outwards by 0.15 of the width for
+tails that noise hides, stay within the bins in which the first ones lie.
 
 **Columns that show nothing.** Where no bin but that of zero stands above the noise, nor rows are
-missing in that of zero, nothing is known of a column, and any range would be one of noise. It is not *found*: whoever scales rows by
-the ranges leaves it out.
+missing in that of zero, nothing is known of a column, and any range would be one of noise.
+It is not *found*: whoever scales rows by the ranges leaves it out.
 
 **Lengths and targets.** How long rows are once they are scaled, and where targets lie, is asked in
 the same way of tables of one column: a row then has one vote in all, sensitivity 1 under add-remove
