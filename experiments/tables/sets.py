@@ -118,9 +118,11 @@ def read_census(folder):
 
     frame = pd.concat([read("data"), read("test")], ignore_index=True).drop(columns=24)
     frame[41] = np.where(frame[41].str.contains("50000+", regex=False), "more", "less")
-    numbers = {f"c{name}" for name in ()} | set(CENSUS)
+    # "NA" is a region code there, and a mark of missing cells in a schema.
     return {
-        f"c{name}": values.to_numpy() if f"c{name}" in numbers else values.astype(str).to_numpy()
+        f"c{name}": values.to_numpy()
+        if f"c{name}" in CENSUS
+        else values.astype(str).replace("NA", "none").to_numpy()
         for name, values in frame.items()
     }
 

@@ -9,7 +9,7 @@ the noise of a mean gradient of p coefficients (:mod:`veilspan.solvers.linear.au
 
 * **Waves** of a number: K = 3 sqrt(q / 2000), between 3 and 12.
 * **Bins** beside them where nu, with them, is below 0.0062.
-* **Random waves** of all columns together where nu, with them, is below 0.0015.
+* **Random waves** of all columns together where nu, with them, is below 0.0047.
 * **Classes** get a first straight fit whose score is one more feature; below q = 600 it gets more
   of the budget and a longer one. Where nu is 0.08 or more the model stays linear.
 * **Numbers** get a first straight fit, and curves learn what it leaves. Two fits cost more than one
@@ -54,7 +54,7 @@ LINE_WEIGHT, HARDLY_MORE, ONE_FIT_NOISE = 0.2, 1.5, 0.015
 LINEAR_NOISE, CLASSES_NOISE = 0.03, 0.08
 #: Random waves of all columns together: how many, their length^2 over that of all others, how far
 #: numbers and categories turn them, and the nu below which they are worth their noise.
-FOURIER, FOURIER_WEIGHT, NUMBER_TURN, FLAG_TURN, FOURIER_NOISE = 200, 0.5, 1.0, 0.5, 0.0015
+FOURIER, FOURIER_WEIGHT, NUMBER_TURN, FLAG_TURN, FOURIER_NOISE = 200, 0.5, 1.0, 0.5, 0.0047
 
 
 @dataclass(frozen=True)
