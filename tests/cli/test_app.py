@@ -11,7 +11,7 @@ from veilspan import __version__
 
 COMMANDS = {
     "Start here:": ["demo", "datasets", "schema", "plan"],
-    "Work:": ["profile", "fit", "transform", "predict", "recommend"],
+    "Work:": ["profile", "fit", "transform", "predict", "recommend", "export"],
     "Check:": ["report", "audit", "ledger"],
     "Evidence:": ["reproduce"],
 }

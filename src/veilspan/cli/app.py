@@ -21,6 +21,7 @@ from veilspan.cli.audit import audit
 from veilspan.cli.console import INTERRUPTED, fail, quiet_warnings, say
 from veilspan.cli.datasets import datasets
 from veilspan.cli.demo.command import demo
+from veilspan.cli.export.command import export
 from veilspan.cli.fit import fit
 from veilspan.cli.plan import plan
 from veilspan.cli.predict import predict
@@ -47,7 +48,7 @@ Exit codes:
 #: Commands in the order in which one needs them; typer would list groups after all others.
 TOUR = (
     "demo", "datasets", "schema", "plan", "profile", "fit", "transform", "predict", "recommend",
-    "report", "audit", "ledger", "reproduce",
+    "export", "report", "audit", "ledger", "reproduce",
 )  # fmt: skip
 
 
@@ -115,7 +116,7 @@ def options(
 
 for _panel, _commands in (
     (START, (demo, datasets, plan)),
-    (WORK, (profile, fit, transform, predict, recommend)),
+    (WORK, (profile, fit, transform, predict, recommend, export)),
     (CHECK, (report, audit)),
 ):
     for _command in _commands:

@@ -14,6 +14,7 @@ import numpy as np
 from veilspan.reports.charts import MOST_BARS, MOST_CELLS, matrix_chart, small_bar, spectrum_chart
 from veilspan.reports.html import Html, details, table, tag
 from veilspan.reports.numbers import MINUS, count, number, percent
+from veilspan.reports.shapes.section import shapes_part
 from veilspan.reports.subject import Subject, top
 from veilspan.reports.svg import figure
 
@@ -28,7 +29,8 @@ def learned_section(subject: Subject) -> Html | None:
         for make in (_spectrum, _center, _loadings, _coefficients, _items, _factors, _point)
         if (part := make(subject)) is not None
     ]
-    if not parts:
+    curves = getattr(subject.source, "shapes_", None)
+    if not parts and curves is None:
         return None
     return tag(
         "section",
@@ -38,7 +40,8 @@ def learned_section(subject: Subject) -> Html | None:
             "Drawn from the released numbers alone; no row was looked at for this page.",
             class_="muted",
         ),
-        tag("div", *parts, class_="two" if len(parts) > 1 else None),
+        None if curves is None else shapes_part(curves),
+        tag("div", *parts, class_="two" if len(parts) > 1 else None) if parts else None,
         id="learned",
         class_="card",
     )

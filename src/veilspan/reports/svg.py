@@ -81,10 +81,11 @@ class Frame:
     x: Axis
     y: Axis
     height: float = HEIGHT
+    width: float = WIDTH
 
     def at(self, x: float, y: float) -> tuple[float, float]:
         """Return where a point is drawn, in units of the picture, rounded to a hundredth."""
-        across = LEFT + self.x.place(x) * (WIDTH - LEFT - RIGHT)
+        across = LEFT + self.x.place(x) * (self.width - LEFT - RIGHT)
         down = TOP + (1 - self.y.place(y)) * (self.height - TOP - BOTTOM)
         return round(across, 2), round(down, 2)
 
@@ -98,7 +99,7 @@ class Frame:
         parts = []
         for value in self.y.ticks:
             _, y = self.at(self.x.low, value)
-            parts.append(line(LEFT, y, WIDTH - RIGHT, y, "grid"))
+            parts.append(line(LEFT, y, self.width - RIGHT, y, "grid"))
             parts.append(text(LEFT - 7, y + 4, self.y.form(value), "tick", "end"))
         for value in self.x.ticks:
             x, _ = self.at(value, self.y.low)
@@ -106,23 +107,30 @@ class Frame:
                 parts.append(line(x, TOP, x, self.floor, "grid"))
             parts.append(text(x, self.floor + 17, self.x.form(value), "tick", "middle"))
         middle = TOP + (self.floor - TOP) / 2
-        parts.append(line(LEFT, self.floor, WIDTH - RIGHT, self.floor, "axis"))
+        parts.append(line(LEFT, self.floor, self.width - RIGHT, self.floor, "axis"))
         parts.append(
-            text((LEFT + WIDTH - RIGHT) / 2, self.height - 8, self.x.label, "label", "middle")
+            text((LEFT + self.width - RIGHT) / 2, self.height - 8, self.x.label, "label", "middle")
         )
         turned = f"rotate(-90 13 {middle:.1f})"
         parts.append(text(13.0, middle, self.y.label, "label", "middle", transform=turned))
         return join(parts)
 
 
-def picture(key: str, title: str, description: str, *parts: Any, height: float = HEIGHT) -> Html:
+def picture(
+    key: str,
+    title: str,
+    description: str,
+    *parts: Any,
+    height: float = HEIGHT,
+    width: float = WIDTH,
+) -> Html:
     """A whole chart; ``key`` is unique on its page, the words are for screen readers."""
     return tag(
         "svg",
         tag("title", title, id=f"{key}-title"),
         tag("desc", description, id=f"{key}-desc"),
         *parts,
-        viewBox=f"0 0 {WIDTH:g} {height:g}",
+        viewBox=f"0 0 {width:g} {height:g}",
         role="img",
         aria_labelledby=f"{key}-title {key}-desc",
         class_="chart",

@@ -284,8 +284,9 @@ class DateReader:
     def __init__(self, text: str) -> None:
         head, *rest = text.split("%")
         pieces = [(_PATTERNS[piece[0]], piece[1:]) for piece in rest]
-        pattern = _literal(head) + "".join(code + _literal(after) for code, after in pieces)
-        self._match = re.compile(pattern, re.ASCII | re.IGNORECASE).fullmatch
+        #: What dates look like, as a regular expression.
+        self.pattern = _literal(head) + "".join(code + _literal(after) for code, after in pieces)
+        self._match = re.compile(self.pattern, re.ASCII | re.IGNORECASE).fullmatch
 
     def __call__(self, text: str) -> float:
         """The day, counted from 1970-01-01; NaN if there is none."""

@@ -1,0 +1,1 @@
+"""``veilspan export``: models for programs that know nothing of veilspan."""

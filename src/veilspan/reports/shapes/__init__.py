@@ -1,0 +1,1 @@
+"""Curves of columns: charts, a picture of all of them, a section of the report."""

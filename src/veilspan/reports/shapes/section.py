@@ -1,0 +1,92 @@
+"""The curves in a report: a chart for each column, the largest first, and their numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from veilspan.reports.html import Html, details, table, tag
+from veilspan.reports.numbers import count, number
+from veilspan.reports.shapes.charts import (
+    MOST_BARS,
+    MOST_SCORES,
+    WIDTH,
+    describe,
+    score_axis,
+    shape_chart,
+)
+from veilspan.reports.svg import figure, picture
+
+#: Curves that are drawn; values of each that are told in numbers.
+MOST_DRAWN, MOST_TOLD = 24, 13
+
+
+def shapes_part(shapes: Any) -> Html:
+    """Charts of a model's curves, with what must be known beside them."""
+    drawn = shapes.by_span()[:MOST_DRAWN]
+    unit = "added to the score"
+    y = score_axis(drawn, unit)
+    charts = [_chart(shape, shapes.scores, y, i) for i, shape in enumerate(drawn)]
+    words = (
+        "What each value adds to the score, the curves that reach farthest first; one scale for "
+        f"all of them. {_towards(shapes.scores)} Grey: where rows lie, by a released histogram."
+    )
+    if len(drawn) < len(shapes):
+        words += f" The first {len(drawn)} of {count(len(shapes), 'column')}."
+    notes = " ".join(f"{note[0].upper()}{note[1:]}." for note in shapes.notes)
+    return tag(
+        "div",
+        tag("h3", "Curves of columns"),
+        tag("p", words, class_="muted"),
+        _keys(shapes.scores),
+        tag("div", *charts, class_="shapes"),
+        tag("p", notes, class_="muted over"),
+        details("Numbers", _table(drawn, shapes.scores)),
+        class_="wide",
+    )
+
+
+def _chart(shape: Any, scores: Any, y: Any, place: int) -> Html:
+    marks, height = shape_chart(shape, scores, y)
+    chart = picture(
+        f"shape-{place}", shape.column, describe(shape), *marks, height=height, width=WIDTH
+    )
+    more = len(shape.values) - MOST_BARS if shape.kind == "categories" else 0
+    said = f"{describe(shape)} {shape.centred[0].upper()}{shape.centred[1:]}."
+    if more > 0:
+        said += f" The largest {MOST_BARS} of {len(shape.values)} categories."
+    if shape.missing is not None:
+        said += f" A missing cell (ring): {number(shape.missing[0], 3)}."
+    return tag("div", tag("h4", shape.column), figure(chart, said))
+
+
+def _towards(scores: Any) -> str:
+    return f"Above zero speaks for {scores[0]}." if len(scores) == 1 else ""
+
+
+def _keys(scores: Any) -> Html | None:
+    if len(scores) < 2:
+        return None
+    keys = (
+        tag("li", tag("span", "", class_=f"swatch c{k}"), name)
+        for k, name in enumerate(scores[:MOST_SCORES])
+    )
+    return tag("ul", *keys, class_="legend")
+
+
+def _table(shapes: Any, scores: Any) -> Html:
+    rows = []
+    for shape in shapes:
+        chosen = np.unique(np.linspace(0, len(shape.values) - 1, MOST_TOLD).round().astype(int))
+        if shape.kind == "categories":
+            chosen = np.arange(len(shape.values))
+        for i in chosen:
+            value = shape.values[i]
+            told = number(value) if shape.kind == "number" else str(value)
+            error = "" if shape.errors is None else number(shape.errors[i, 0], 2)
+            rows.append(
+                (shape.column, told, *(number(s, 3) for s in shape.scores[i][:MOST_SCORES]), error)
+            )
+    heads = ("column", "value", *scores[:MOST_SCORES], "error" if rows and rows[0][-1] else "")
+    return table(heads, rows, caption="Curves", numeric=range(2, len(heads)))
