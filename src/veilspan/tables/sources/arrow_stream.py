@@ -89,7 +89,8 @@ def kind_of(kind: pa.DataType) -> str:
     if t.is_date(kind) or t.is_timestamp(kind):
         return "date"
     texts = t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind)
-    return "text" if texts else "other"
+    # A column of nothing but gaps has no type of its own, so its type must say nothing either.
+    return "text" if texts or t.is_null(kind) else "other"
 
 
 def arrow_cells(array: Any) -> Cells:
@@ -103,12 +104,12 @@ def arrow_cells(array: Any) -> Cells:
     kind = kind_of(array.type)
     if pa.types.is_dictionary(array.type):
         return _dictionary_cells(array)
+    if kind == "other" or pa.types.is_null(array.type):
+        return missing_cells(len(array))
     if kind == "text":
         return _text_cells(array)
     if kind == "date":
         return DateCells(_days(array))
-    if kind == "other":
-        return missing_cells(len(array))
     missing = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
     if kind == "boolean":
         filled = array.fill_null(False) if array.null_count else array
