@@ -209,9 +209,7 @@ def test_a_group_of_rows_has_the_noise_of_a_group():
     assert fitted.privacy_.verify()
     # Noise of 8 rows on sums over the rows that are kept, 2.6 a person: about three times as much.
     # At epsilon 100 the noisy number of rows, by which sums are divided, is right to 1 %.
-    one, eight = (
-        PCA(2, epsilon=100.0, schema=each).fit(TABLE) for each in (VISITS.schema, schema)
-    )
+    one, eight = (PCA(2, epsilon=100.0, schema=each).fit(TABLE) for each in (VISITS.schema, schema))
     assert 2 < eight.noise_edge_ / one.noise_edge_ < 5
 
 

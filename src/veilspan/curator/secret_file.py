@@ -76,7 +76,9 @@ class SecretFile:
         self._folder = temporary_folder() if folder is None else folder
         self._file: Any = use_folder(
             self._folder,
-            lambda: tempfile.TemporaryFile(prefix="veilspan-", dir=self._folder, buffering=0),
+            lambda: tempfile.TemporaryFile(  # noqa: SIM115 (it lives as long as this)
+                prefix="veilspan-", dir=self._folder, buffering=0
+            ),
         )
         self._number = self._file.fileno()
         self._key = secrets.token_bytes(32)
@@ -159,12 +161,12 @@ def use_folder(folder: Path, work: Callable[[], T]) -> T:
         return work()
     except OSError as error:
         reason = error.strerror or "it cannot be used"
-    refuse_folder(folder, reason)  # here, so that no other error hangs on it
+    raise folder_error(folder, reason)  # here, so that no other error hangs on it
 
 
-def refuse_folder(folder: Path, reason: str) -> NoReturn:
+def folder_error(folder: Path, reason: str) -> TemporaryFolderError:
     """Say what is wrong with the temporary folder, and what to do."""
-    raise TemporaryFolderError(
+    return TemporaryFolderError(
         f"rows that do not fit into memory wait in {folder} while a fit runs, and that failed: "
         f"{reason}. Make room, or name another folder in the variable {VARIABLE}."
     )
@@ -189,7 +191,7 @@ def check_room(needed: int = 0) -> None:
     free = shutil.disk_usage(file._folder).free
     file.close()
     if free < needed:
-        refuse_folder(file._folder, f"{_size(needed)} are needed and {_size(free)} are free")
+        raise folder_error(file._folder, f"{_size(needed)} are needed and {_size(free)} are free")
 
 
 def _size(count: int) -> str:

@@ -13,6 +13,7 @@ from veilspan.tables.cells import (
     DateCells,
     NumberCells,
     ValueCells,
+    encode_values,
     missing_cells,
 )
 from veilspan.tables.columns import Column
@@ -52,7 +53,16 @@ class ArrowTable(TableSource):
 
 def batch_cells(batch: pa.RecordBatch, columns: Sequence[Column]) -> dict[str, Cells]:
     """The cells of a batch whose columns are those named."""
-    return {c.name: arrow_cells(array) for c, array in zip(columns, batch.columns, strict=True)}
+    return {c.name: _cells_of(c, array) for c, array in zip(columns, batch.columns, strict=True)}
+
+
+def _cells_of(column: Column, array: pa.Array) -> Cells:
+    """The cells of a column; ids are told apart by digits that no float has."""
+    import pyarrow as pa
+
+    if column.role == "id" and pa.types.is_decimal(array.type):
+        return encode_values(array.to_pylist())
+    return arrow_cells(array)
 
 
 def read_stream(table: Any) -> ArrowTable:

@@ -71,8 +71,8 @@ def _find_unread_ids(source: TableSource, schema: Schema) -> list[Problem]:
     if unit is None or getattr(source, "kinds", {}).get(unit.id) != "other":
         return []
     what = (
-        f"Its column of ids, {show(unit.id)}, is stored in a way that is not read (raw bytes, lists "
-        "and the like), so that no row would belong to anybody: store ids as texts or whole "
+        f"Its column of ids, {show(unit.id)}, is stored in a way that is not read (raw bytes, "
+        "lists and the like), so that no row would belong to anybody: store ids as texts or whole "
         "numbers."
     )
     return [Problem("", what)]

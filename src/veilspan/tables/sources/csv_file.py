@@ -188,7 +188,10 @@ class KeptStream:
 
     def __init__(self, stream: IO[bytes]) -> None:
         folder = temporary_folder()
-        self._file: IO[bytes] = use_folder(folder, lambda: tempfile.TemporaryFile(dir=folder))
+        self._file: IO[bytes] = use_folder(
+            folder,
+            lambda: tempfile.TemporaryFile(dir=folder),  # noqa: SIM115 (it lives as long as this)
+        )
         use_folder(folder, lambda: self._fill(stream))
         self.seek, self.read = self._file.seek, self._file.read
 
