@@ -323,3 +323,17 @@ def test_too_many_rows_for_the_budget_are_refused():
     schema = schema_with(**NONE, most=("max_rows  = 8", "max_rows  = 90000000"))
     with pytest.raises(ValueError, match="smaller max_rows"):
         PCA(2, epsilon=0.01, delta=1e-3, schema=schema).plan()
+
+
+def test_ids_are_given_back_as_they_are_however_odd():
+    """A NUL at the end tells two people apart, and one long id makes no other longer."""
+    model = PCA(1, epsilon=1.0, schema=VISITS.schema, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(TABLE)
+    table = {name: list(column[:3]) for name, column in TABLE.items()}
+    table["patient_id"] = odd = ["p", "p\0", "x" * 100_000]
+    people = model.transform(table, by_person=True)
+    assert people.ids.tolist() == odd
+    assert people.ids.nbytes < 1000
+    assert len(dict(people)) == 3

@@ -46,8 +46,8 @@ def people_facts(schema: Any) -> str:
     return (
         "the schema named here (ranges, categories, fills, number of "
         f"{plural(schema.protects)}) and all parameters were chosen without looking at the rows; "
-        "the names of the table's columns are public. "
-        f" All rows with one {unit.id} are one {schema.protects}'s, and rows without it are "
+        "the names and stored types of the table's columns are public. "
+        f"All rows with one {unit.id} are one {schema.protects}'s, and rows without it are "
         f"left out; {used} of each are used, chosen by the {schema.protects}'s own rows and coins"
     )
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from veilspan._printable import printable
-from veilspan.curator.secret_file import temporary_folder
+from veilspan.curator.secret_file import temporary_folder, use_folder
 from veilspan.tables.cell_rules import CellReader
 from veilspan.tables.cells import Cells
 from veilspan.tables.columns import Column, NumberColumn
@@ -187,9 +187,17 @@ class KeptStream:
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
-        self._file = tempfile.TemporaryFile(dir=temporary_folder())  # noqa: SIM115
-        shutil.copyfileobj(stream, self._file, ARROW_BLOCK)
+        folder = temporary_folder()
+        self._file: IO[bytes] = use_folder(
+            folder,
+            lambda: tempfile.TemporaryFile(dir=folder),  # noqa: SIM115 (it lives as long as this)
+        )
+        use_folder(folder, lambda: self._fill(stream))
         self.seek, self.read = self._file.seek, self._file.read
+
+    def _fill(self, stream: IO[bytes]) -> None:
+        shutil.copyfileobj(stream, self._file, ARROW_BLOCK)
+        self._file.flush()  # a full disk is seen here, not in the middle of a fit
 
     def __del__(self) -> None:
         if hasattr(self, "_file"):
