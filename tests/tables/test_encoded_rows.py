@@ -17,7 +17,7 @@ NUMBERS = Schema.from_toml(
     'veilspan_schema = 1\nname = "numbers"\n'
     + "".join(
         f'[columns.{name}]\ntype = "number"\nrange = [{low}, {high}]\nsource = "x"\n'
-        for name, low, high in (("a", -1, 1), ("b", 0, 1e-300), ("c", -1e308, 1e308), ("d", 3, 9))
+        for name, low, high in (("a", -1, 1), ("b", 0, 1e-300), ("c", -1e300, 1e300), ("d", 3, 9))
     )
 )
 

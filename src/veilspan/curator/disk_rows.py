@@ -26,7 +26,7 @@ def store_by_columns(x: np.ndarray, length: int) -> np.ndarray:
 
     A single row of its own would be stored by rows as well, and be added up in their order.
     """
-    found = np.empty((x.shape[1], length)).T[: len(x)]
+    found = np.empty((x.shape[1], max(2, length))).T[: len(x)]
     found[:] = x
     return found
 

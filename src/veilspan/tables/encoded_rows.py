@@ -120,7 +120,7 @@ class EncodedRows(Rows):
     def _cut(self, rows_per_block: int) -> Iterator[Block]:
         for start, columns in self._encode(min(rows_per_block, self.n_rows)):
             part = slice(start, start + rows_per_block)
-            x = columns.T[: self.n_rows - start]
+            x = columns.T[: min(rows_per_block, self.n_rows - start)]
             x.flags.writeable = False
             y, present = (None if each is None else each[part] for each in (self._y, self._present))
             yield Block(x, y, present)
@@ -132,8 +132,12 @@ class EncodedRows(Rows):
         return self._kept
 
     def _encode(self, length: int) -> Iterator[tuple[int, np.ndarray]]:
-        """Blocks of ``length`` rows by columns, an array for each; the last one is not filled."""
-        columns, filled, start = np.empty((self.n_features, length)), 0, 0
+        """Blocks of ``length`` rows by columns, an array for each; the last one is not filled.
+
+        There is room for two rows at least: one alone would be stored by rows as well.
+        """
+        shape = (self.n_features, max(2, length))
+        columns, filled, start = np.empty(shape), 0, 0
         for batch in self._batches:
             done = 0
             while done < batch.n_rows:
@@ -143,7 +147,7 @@ class EncodedRows(Rows):
                 if filled == length:
                     yield start, columns
                     start, filled = start + length, 0
-                    columns = np.empty((self.n_features, length))
+                    columns = np.empty(shape)
         if filled:
             yield start, columns
 
