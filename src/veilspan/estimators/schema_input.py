@@ -89,16 +89,14 @@ class SchemaTable:
             Secret, and independent of everything else: who is left out of too many rows.
         """
         from veilspan._progress import watch_rows
-        from veilspan.curator.row_store import RowStore
+        from veilspan.tables.encoded_rows import CellStore
         from veilspan.tables.encoding import Encoder
 
         with quiet():
             encoder = Encoder(self.schema, target=self._targets is not None)
-            store = RowStore(encoder.width, with_targets=self._targets is not None)
+            store = CellStore(encoder, self._targets, in_memory=self._source.in_memory)
             for batch in watch_rows(self._source.batches(encoder.columns)):
-                encoded = encoder.encode_batch(batch)
-                y = encoded.y if self._targets is None else self._targets(encoded.y)  # type: ignore[arg-type]
-                store.add(encoded.x, y, encoded.present)
+                store.add(batch)
             places = self.shape[0]
             if self.schema.count is None and places == store.n_rows:
                 places = None  # there is one for each, unless the file grew since it was counted

@@ -181,6 +181,37 @@ class PreparedBatch:
         y, present = self._targets
         return Encoded(x, y[start:stop], present[start:stop])
 
+    @row_map
+    def encode_columns(self, start: int, stop: int, out: np.ndarray) -> None:
+        """Encode the rows from ``start`` to ``stop`` to a contiguous array (width, stop - start).
+
+        The same bits as :meth:`encode_rows`, stored by columns. Targets are left to ``targets``.
+        """
+        encoder = self._encoder
+        for place, reader in encoder.labels:
+            out[place : place + len(reader.column.names_out)] = 0.0
+        if encoder.numbers:
+            places = [place for place, _ in encoder.numbers]
+            missing = encoder.number_block.encode_columns(self._numbers, start, out, places)
+            for (place, reader), gaps in zip(encoder.numbers, missing):
+                if reader.column.missing_column:
+                    out[place + 1] = 0.0 if gaps is None else gaps
+        for label in self._labels:
+            label.write_columns(out, start)
+
+    @property
+    def targets(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Encoded targets and whether they are there; None if none were asked for."""
+        return self._targets
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that it takes to keep: what is stored of a cell is less than its encoded columns."""
+        arrays: list[np.ndarray | None] = [label.codes for label in self._labels]
+        arrays += [part for cells in self._numbers.cells for part in (cells.values, cells.missing)]
+        arrays += self._targets or ()
+        return sum(array.nbytes for array in arrays if array is not None)
+
     def _write_numbers(self, start: int, rows: np.ndarray, buffer: np.ndarray | None) -> None:
         """Write the columns of numbers, by way of a buffer if others stand between them."""
         encoder = self._encoder

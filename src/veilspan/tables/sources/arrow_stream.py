@@ -31,6 +31,7 @@ class ArrowTable(TableSource):
     """An Arrow table in memory, in as many pieces as it has."""
 
     label = "the table"
+    in_memory = True
 
     def __init__(self, table: pa.Table, label: str = "the table") -> None:
         self.label = label
