@@ -149,10 +149,7 @@ def _stage(features: TableFeatures, theta: np.ndarray) -> dict[str, Any]:
         waves = wave_weights(features.waves, square).tolist()
     return {
         "numbers": _numbers(features),
-        "flags": [
-            [int(at), _place(gap)]
-            for at, gap in zip(layout.flags, layout.flag_missing)
-        ],
+        "flags": [[int(at), _place(gap)] for at, gap in zip(layout.flags, layout.flag_missing)],
         "line": float(np.sqrt(features.line_weight)),
         "waves": waves,
         "bins": features.bins,

@@ -25,8 +25,8 @@ class PortableModel:
         """
         check_is_fitted(self)
         if "feature_map_" not in vars(self):
-            names = "coef_" if self.schema is None else "coefficients_"
-            raise AttributeError(STRAIGHT.format(names))
+            instead = "coef_" if self.schema is None else "coefficients_"
+            raise AttributeError(STRAIGHT.format(instead))
         from veilspan.estimators.linear.shapes.make_shapes import make_shapes
 
         columns = None if self.schema is None else self.schema.features

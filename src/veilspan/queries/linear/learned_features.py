@@ -150,8 +150,9 @@ class LearnedFeatures:
         block = self.noise[self.layout.find_column(column)]
         squares = np.einsum("ij,jk,ik->i", away, block, away)
         found = np.sqrt(np.maximum(squares, 0.0))[:, None]
-        is_rest = isinstance(self.row_map, ResidualFeatures)
-        return found * (self.row_map.width_of_rest if is_rest else 1.0)
+        if isinstance(self.row_map, ResidualFeatures):
+            return found * self.row_map.width_of_rest
+        return found
 
     def check(self, width: int, n_scores: int) -> None:
         """Refuse, with a ``ValueError``, what no fit to so many columns can have learned."""

@@ -119,7 +119,7 @@ class CsvFile(TableSource):
             _read_header(stream, self.label)
             while size := stream.readinto(room):  # type: ignore[attr-defined]
                 n += count_breaks(memoryview(room)[:size])
-                last = room[size - 1 : size]
+                last = bytes(room[size - 1 : size])
         return n + (last != b"\n")
 
     def batches(self, columns: Sequence[Column]) -> Iterator[Mapping[str, Cells]]:
@@ -220,7 +220,7 @@ def choose_parser() -> tuple[Callable[[bytes, Layout], dict[str, Cells]], int]:
 
 
 def parse_ahead(
-    parse: Callable[[bytes, Layout], dict[str, Cells]], layout: Layout, blocks: Iterable[bytes]
+    parse: Callable[[Any, Layout], dict[str, Cells]], layout: Layout, blocks: Iterable[Any]
 ) -> Iterator[dict[str, Cells]]:
     """Yield the cells of blocks of lines; pyarrow is at the next ones meanwhile."""
     if parse is parse_lines:

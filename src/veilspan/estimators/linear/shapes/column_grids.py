@@ -117,7 +117,7 @@ class NumberGrid:
     def _scale(self) -> Scale:
         column = self.column
         if isinstance(column, DateColumn):
-            low, high = (np.datetime64(day).astype(np.int64) for day in column.range)
+            low, high = (float(np.datetime64(day).astype(np.int64)) for day in column.range)
             return Scale(low, high)
         assert isinstance(column, NumberColumn)
         return Scale(*column.range, log=column.scale == "log")
