@@ -34,8 +34,9 @@ are capped at
 so that residuals beyond C count like C: it becomes Huber's loss, and skewed residuals would pull
 the fit towards their median. So this is the cap of the first quarter of the steps alone; a paid
 answer chooses that of the others (:mod:`veilspan.solvers.linear.asked.residual_cap`), and ``clip=``
-of the estimator sets one for all. Sufficient statistics released once are behind one of the two in every cell of ``experiments/erm/regression.py``: they cannot be
-capped, and the noise of X^T X enters times theta.
+of the estimator sets one for all. Sufficient statistics released once are behind one of the two in
+every cell of ``experiments/erm/regression.py``: they cannot be capped, and the noise of X^T X
+enters times theta.
 
 Where the constants come from: breast_cancer, digits, a9a and normal rows, whole and in parts, nu
 from 0.0005 to 0.8. ``experiments/erm`` shows what they do there and on sets that played no part.
