@@ -42,7 +42,9 @@ ZERO_BIN = len(GRID)
 UNIT_BIN = int(np.searchsorted(LOG_EDGES, 1.0))
 #: Probability, over the noise, that any column's range breaks its promise. A column of which noise
 #: makes a range does little harm: its rows are clipped to it, in a fit and afterwards.
-FAILURE = 0.05
+FAILURE = 1e-3
+#: The same for targets: an end that noise alone made, far away, would ruin every prediction.
+TARGETS_FAILURE = 1e-10
 #: Equal bins of the second release: at most and at least, and stds that one of average mass has.
 MOST_BINS, FEWEST_BINS, CLEARANCE = 64, 4, 8.0
 #: What ends of the second release are moved outwards by, over the width, where there is noise.
@@ -84,7 +86,12 @@ class ColumnRanges:
 
 
 def private_ranges(
-    curator: Curator, coverage: float = 0.99, *, first: str = RANGES, second: str | None = FINER
+    curator: Curator,
+    coverage: float = 0.99,
+    *,
+    first: str = RANGES,
+    second: str | None = FINER,
+    failure: float = FAILURE,
 ) -> ColumnRanges:
     """Ask for the ranges of all columns of the curator's rows.
 
@@ -96,6 +103,8 @@ def private_ranges(
         Share of a column's entries (of those that are not zero) that its range should hold.
     first, second : str
         Names of the events that pay; without a second one the ends found first are kept.
+    failure : float
+        Probability of an end that noise alone has made: see :func:`ranges_from_histogram`.
     """
     check_coverage(coverage)
     width = curator.n_features
@@ -103,18 +112,25 @@ def private_ranges(
     # Every row votes once in every column, so the counts hold the number of rows.
     rows = float(curator.plan.n_rows or max(1.0, float(answer.value.sum()) / width))
     zeros = np.clip(answer.value[:, ZERO_BIN], 0.0, rows)
-    low, high, found = ranges_from_histogram(answer, rows - zeros, coverage, LOG_EDGES)
+    active = rows - zeros
+    low, high, found = ranges_from_histogram(answer, active, coverage, LOG_EDGES, failure)
     found &= ~((low == LOG_EDGES[ZERO_BIN - 1]) & (high == LOG_EDGES[ZERO_BIN]))
-    low, high, found = _with_likely_bins(answer, rows, low, high, found)
+    if failure >= FAILURE:  # else what is likely is not enough
+        low, high, found = _with_likely_bins(answer, rows, low, high, found)
     low, high = np.where(found, low, 0.0), np.where(found, high, 0.0)
     ranges = ColumnRanges(low, high, rows, found, zeros > MOSTLY * rows)
     if second is None:
         return ranges
-    return _refined(curator, ranges, rows - zeros, coverage, second)
+    return _refined(curator, ranges, active, coverage, second, failure)
 
 
 def _refined(
-    curator: Curator, ranges: ColumnRanges, active: np.ndarray, coverage: float, event: str
+    curator: Curator,
+    ranges: ColumnRanges,
+    active: np.ndarray,
+    coverage: float,
+    event: str,
+    failure: float,
 ) -> ColumnRanges:
     """The same with ends from equal bins in between, for columns that there is more to tell of."""
     ends = np.array([ranges.low, ranges.high])
@@ -131,7 +147,7 @@ def _refined(
     view = curator.mapped(ColumnChoice(chosen), chosen.size)
     query = ColumnHistograms(chosen.size, edges)
     answer = view.answer(query, (center, scale), event=event)
-    first, last, passed = ranges_from_histogram(answer, active[chosen], coverage, edges)
+    first, last, passed = ranges_from_histogram(answer, active[chosen], coverage, edges, failure)
     margin = TAIL * (last - first) * (answer.noise_std > 0)  # tails that the noise hides
     first, last = first - margin, last + margin
     # The outermost bins of the first walk are known to hold rows.
@@ -204,7 +220,9 @@ def private_length(curator: Curator, row_map: RowScaling) -> float:
 def private_target_range(curator: Curator) -> tuple[float, float]:
     """Ask for the range of the targets (event "targets"); (-1, 1) where noise hides it."""
     view = curator.mapped(TargetColumn(), 1)
-    ranges = private_ranges(view, 1 - FAR_TARGETS, first=TARGETS, second=TARGETS)
+    ranges = private_ranges(
+        view, 1 - FAR_TARGETS, first=TARGETS, second=TARGETS, failure=TARGETS_FAILURE
+    )
     if not ranges.found[0]:
         return -1.0, 1.0
     low, high = float(ranges.low[0]), float(ranges.high[0])
