@@ -1,5 +1,7 @@
 """Rows that are encoded on demand: the bits of the definition, in blocks of any size and order."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -31,7 +33,7 @@ def rows_of(*sizes, in_memory=True, targets=signs):
     encoder = Encoder(WARD.schema, target=targets is not None)
     store = CellStore(encoder, targets, in_memory=in_memory)
     ends = np.cumsum([0, *sizes])
-    for start, stop in zip(ends, ends[1:]):
+    for start, stop in pairwise(ends):
         part = {name: cells[start:stop] for name, cells in WARD.columns.items()}
         for batch in ArrayColumns(part).batches(encoder.columns):
             store.add(batch)

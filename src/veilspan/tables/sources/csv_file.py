@@ -113,14 +113,14 @@ class CsvFile(TableSource):
 
     def count_rows(self) -> int:
         """The number of lines after the header."""
-        n, last = 0, b"\n"
+        n, ends = 0, True
         room = bytearray(_COUNTED_BYTES)
         with self._open() as stream:
             _read_header(stream, self.label)
             while size := stream.readinto(room):  # type: ignore[attr-defined]
                 n += count_breaks(memoryview(room)[:size])
-                last = room[size - 1 : size]
-        return n + (last != b"\n")
+                ends = room.endswith(b"\n", 0, size)
+        return n + (not ends)
 
     def batches(self, columns: Sequence[Column]) -> Iterator[Mapping[str, Cells]]:
         """Yield the cells of some columns, a block of lines at a time."""
@@ -212,7 +212,9 @@ def choose_parser() -> tuple[Callable[[bytes, Layout], dict[str, Cells]], int]:
 
 
 def parse_ahead(
-    parse: Callable[[bytes, Layout], dict[str, Cells]], layout: Layout, blocks: Iterable[bytes]
+    parse: Callable[[Any, Layout], dict[str, Cells]],
+    layout: Layout,
+    blocks: Iterable[bytes | bytearray],
 ) -> Iterator[dict[str, Cells]]:
     """Yield the cells of blocks of lines; pyarrow is at the next ones meanwhile."""
     if parse is parse_lines:
