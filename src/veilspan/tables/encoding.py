@@ -72,11 +72,19 @@ class Encoder:
         #: Readers of columns of numbers and of all others, with their places among the encoded.
         self.numbers: list[tuple[int, CellReader]] = []
         self.labels: list[tuple[int, CellReader]] = []
+        #: Where the columns of all others stand, those side by side together.
+        self.label_places: list[slice] = []
         place = 0
         for column in schema.features:
             kind = self.numbers if isinstance(column, NumberColumn) else self.labels
             kind.append((place, CellReader(column, schema.file)))
-            place += len(column.names_out)
+            stop = place + len(column.names_out)
+            if kind is self.labels:
+                first = place
+                if self.label_places and self.label_places[-1].stop == place:
+                    first = self.label_places.pop().start
+                self.label_places.append(slice(first, stop))
+            place = stop
         #: Rows that are encoded in one go.
         self.step = max(1, BLOCK_BYTES // (8 * max(1, self.width)))
         self.number_block = NumberBlock([reader for _, reader in self.numbers], self.step)
@@ -188,8 +196,8 @@ class PreparedBatch:
         The same bits as :meth:`encode_rows`, stored by columns. Targets are left to ``targets``.
         """
         encoder = self._encoder
-        for place, reader in encoder.labels:
-            out[place : place + len(reader.column.names_out)] = 0.0
+        for part in encoder.label_places:
+            out[part] = 0.0
         if encoder.numbers:
             places = [place for place, _ in encoder.numbers]
             missing = encoder.number_block.encode_columns(self._numbers, start, out, places)

@@ -113,7 +113,7 @@ class CsvFile(TableSource):
 
     def count_rows(self) -> int:
         """The number of lines after the header."""
-        n, last = 0, b"\n"
+        n, ends = 0, True
         room = bytearray(_COUNTED_BYTES)
         with self._open() as stream:
             _read_header(stream, self.label)
