@@ -45,7 +45,8 @@ def quietly(model, x, y):
 def test_never_below_the_majority(kind, neighbors, signal):
     """8,000 rows at epsilon 1 and 0.1, four seeds: simulations, which repeat.
 
-    The share of the majority is 0.8; what noise explains is 0.01.
+    The share of the majority is 0.8. What noise explains: over eight seeds without a signal the
+    worst was 0 below it at epsilon 1 and 0.038 at epsilon 0.1.
     """
     for seed, epsilon in enumerate((1.0, 1.0, 0.1, 0.1)):
         x, useful, rng = absurd_table(8000, seed)
@@ -56,7 +57,7 @@ def test_never_below_the_majority(kind, neighbors, signal):
         )
         right = quietly(model, x[:6000], y[:6000]).score(x[6000:], y[6000:])
         majority = 1 - y[6000:].mean()
-        assert right > majority - 0.01
+        assert right > majority - {1.0: 0.01, 0.1: 0.05}[epsilon]
         if signal and epsilon == 1.0:
             assert right > majority + 0.05
 

@@ -46,7 +46,7 @@ class NumberGrid:
 
     @property
     def is_date(self) -> bool:
-        """Whether values are days."""
+        """Whether the values of the column are days."""
         return isinstance(self.column, DateColumn)
 
     @property
