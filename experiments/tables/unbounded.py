@@ -1,10 +1,10 @@
 """Linear models of which nobody has said a bound: numbers as they are, categories one-hot.
 
 Every fit is ``LogisticRegression(epsilon, delta).fit(X, y)``, or ``LinearRegression(...)``, of a
-plain array: ranges of columns, lengths of rows and the range of targets are paid for. Beside it stand the
-same model without privacy (scikit-learn's, on standardised columns for classes) and what needs no
-features, the majority or the mean. Splits are ``fresh``: they played no part in the choice of
-constants.
+plain array: ranges of columns, lengths of rows and the range of targets are paid for. Beside it
+stand the same model without privacy (scikit-learn's, on standardised columns for classes) and
+what needs no features, the majority or the mean. Splits are ``fresh``: they played no part in the
+choice of constants.
 """
 
 import math
