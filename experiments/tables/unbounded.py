@@ -2,9 +2,9 @@
 
 Every fit is ``LogisticRegression(epsilon, delta).fit(X, y)``, or ``LinearRegression(...)``, of a
 plain array: ranges of columns, lengths of rows and the range of targets are paid for. Beside it
-stand the same model without privacy (scikit-learn's, on standardised columns for classes) and what
-needs no features, the majority or the mean. Splits are ``fresh``: they played no part in the choice
-of constants.
+stand the same model without privacy (scikit-learn's, on standardised columns for classes) and
+what needs no features, the majority or the mean. Splits are ``fresh``; those of the first three
+seeds were looked at before the margin of targets was set, later ones played no part in it.
 """
 
 import math

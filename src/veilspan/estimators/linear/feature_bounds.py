@@ -10,8 +10,8 @@ features; b = ``intercept_scaling`` R the constant column of the intercept. So t
 of a row of at most unit length, and whatever is proven for such rows covers the intercept: it costs
 the features a factor sqrt(1 + intercept_scaling^2) of their length, and no separate release.
 
-**Ranges that were released** (:mod:`veilspan.solvers.linear.asked.private_ranges`) are used alike,
-with two differences. A column in which nothing was found becomes 0 in every row, and its
+**Ranges that were released** (:mod:`veilspan.solvers.linear.asked.private_ranges`) are used
+alike, with two differences. A column in which nothing was found becomes 0 in every row, and its
 coefficient 0. Columns of which most entries are 0 (one-hot codes, amounts that few have) are
 centred at zero, so that rows are as short as they can be; others in the middle of their range.
 

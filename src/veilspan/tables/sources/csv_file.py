@@ -119,8 +119,8 @@ class CsvFile(TableSource):
             _read_header(stream, self.label)
             while size := stream.readinto(room):  # type: ignore[attr-defined]
                 n += count_breaks(memoryview(room)[:size])
-                last = bytes(room[size - 1 : size])
-        return n + (last != b"\n")
+                ends = room.endswith(b"\n", 0, size)
+        return n + (not ends)
 
     def batches(self, columns: Sequence[Column]) -> Iterator[Mapping[str, Cells]]:
         """Yield the cells of some columns, a block of lines at a time."""
