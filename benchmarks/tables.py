@@ -6,9 +6,8 @@ PCA is fitted to a CSV file of 20 mixed columns without quotes, by its schema; b
 same reads and casts of the same file, with and without the sum to a Gram matrix, and keeps nothing.
 Beside the fit its rows are encoded and summed without being kept, which tells what keeping costs.
 PCA is fitted to numbers in memory, with a schema and without: whole fits, as a user has them. The
-plain fit is of the same encoded numbers as one array, with the same questions (a private mean, which
-a schema asks for unless told otherwise, and the second moment around it). The
-standard-library reader is timed by the number of columns, where the time of a cell must not grow.
+plain fit is of the same encoded numbers as one array, with the same questions: a private mean, as
+a schema asks for it unless told otherwise, and the second moment around it. The standard-library reader is timed by the number of columns, where the time of a cell must not grow.
 """
 
 import argparse

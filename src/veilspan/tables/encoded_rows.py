@@ -47,7 +47,7 @@ class CellStore:
         self.n_rows = 0
 
     def add(self, cells: Mapping[str, Cells]) -> None:
-        """Take a batch."""
+        """Take a batch of cells, a mapping by the names of columns."""
         batch = self._encoder.prepare(cells)
         self.n_rows += batch.n_rows
         if self._store is not None:

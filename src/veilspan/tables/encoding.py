@@ -214,7 +214,7 @@ class PreparedBatch:
 
     @property
     def n_bytes(self) -> int:
-        """Bytes that it takes to keep: what is stored of a cell is less than its encoded columns."""
+        """Bytes that it takes to keep: a cell is mostly smaller than its encoded columns."""
         arrays: list[np.ndarray | None] = [label.codes for label in self._labels]
         arrays += [part for cells in self._numbers.cells for part in (cells.values, cells.missing)]
         arrays += self._targets or ()
