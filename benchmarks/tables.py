@@ -7,7 +7,8 @@ same reads and casts of the same file, with and without the sum to a Gram matrix
 Beside the fit its rows are encoded and summed without being kept, which tells what keeping costs.
 PCA is fitted to numbers in memory, with a schema and without: whole fits, as a user has them. The
 plain fit is of the same encoded numbers as one array, with the same questions: a private mean, as
-a schema asks for it unless told otherwise, and the second moment around it. The standard-library reader is timed by the number of columns, where the time of a cell must not grow.
+a schema asks for it unless told otherwise, and the second moment around it. The
+standard-library reader is timed by the number of columns, where the time of a cell must not grow.
 """
 
 import argparse
