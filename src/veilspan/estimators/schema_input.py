@@ -207,7 +207,8 @@ def open_schema_table(
         n_rows = schema.count if schema.count is not None else source.count_rows()
         if n_rows < 2:
             raise ValueError("the table must have at least 2 rows.")
-        check_store(n_rows, encoder.width, with_targets=targets is not None)
+        if schema.count is not None or not source.in_memory:  # others never go to a disk
+            check_store(n_rows, encoder.width, with_targets=targets is not None)
     return SchemaTable(schema, source, n_rows, targets)
 
 

@@ -224,7 +224,7 @@ def parse_ahead(
 ) -> Iterator[dict[str, Cells]]:
     """Yield the cells of blocks of lines; pyarrow is at the next ones meanwhile."""
     if parse is parse_lines:
-        return (parse(block, layout) for block in blocks)
+        return (parse(bytes(block), layout) for block in blocks)
     return read_ahead(lambda block: parse(block, layout), blocks)
 
 
