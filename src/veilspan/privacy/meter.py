@@ -44,7 +44,7 @@ class ScheduleMeter(Meter):
 
     def __init__(self, events: tuple[Event, ...]) -> None:
         super().__init__()
-        self._planned = {event.name: with_count(event, 1) for event in events}
+        self._planned = {event.name: event for event in events}
         self._left = {event.name: event.count for event in events}
 
     def _admit(self, name: str, noise_multiplier: float | None) -> Event:

@@ -23,7 +23,6 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from veilspan._threads import threads_for
 from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.calibration import calibrate_noise
@@ -142,8 +141,7 @@ class Prepared(Generic[P, R]):
         for stage in self.stages:
             maps.append(stage.find_map(curator))
             curator = curator.mapped(maps[-1], stage.n_columns, self.budget, self.events)
-        with threads_for(curator.n_features):  # once, not for each of many questions
-            return Outcome(self.solver.run(curator, self.problem), tuple(maps))
+        return Outcome(self.solver.run(curator, self.problem), tuple(maps))
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,8 @@ class LinearEstimator(
         if schema is None:
             options = {**self._input_options, **self._y_options}
             X, targets = validate_table(self, X, lazy=True, y=y, **options)
-            self._refuse_sparse(X)
+            if self.features is not None:  # plain arrays are taken as they are, unless asked
+                self._refuse_sparse(X)
         before = vars(self).get("classes_")
         try:
             if schema is not None:

@@ -132,7 +132,8 @@ class FeatureBounds:
             scale = np.where(scale > 0, scale, 1.0)
         if self.row_norm is not None:
             length = check_scale(self.row_norm, "row_norm")
-        return self.sized(RowScaling(center, scale, low=low, high=high), length)
+        constant = self.intercept_scaling * length
+        return RowScaling(center, scale, math.hypot(length, constant), constant, low, high)
 
 
 def asks_ranges(bounds: Any, feature_range: Any, row_norm: Any) -> bool:

@@ -18,7 +18,7 @@ class PortableModel:
 
     @property
     def shapes_(self: Any) -> Any:
-        """What each column adds to the score: a :class:`~.shapes.shapes.Shapes`, by column.
+        """What each column adds to the score: a ``Shapes``, by column.
 
         For fits with ``features`` other than ``"linear"``; how each curve is centred and what has
         no curve is told by :mod:`veilspan.estimators.linear.shapes.make_shapes`.

@@ -120,7 +120,9 @@ class GradientDescent(Clips):
             longest = self._step(problem, budget) * clip_bound(problem.loss, budget, self.clip)
             steps = default_steps(problem, budget, neighbors, longest)
         planned = (GaussianEvent(STEP, count=steps),)
-        events, shares = with_cap(self.cap, problem, budget, planned, (1.0,))
+        events, shares = planned, (1.0,)
+        if self.cap is not None:
+            events, shares = with_cap(self.cap, problem, budget, planned, shares)
         return prepare_events(self, problem, budget, neighbors, events, shares)
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
