@@ -96,6 +96,8 @@ ITEMS = (
          "erm.regression"),
     Item("tables", "ours", "Tables", "curves of ordinary columns beside DP-EBM, AdaSSP and bins",
          "tables.run", uses="adult, census-income, covertype (tables/sets.py)", peers=True),
+    Item("tables-unbounded", "ours", "No bounds", "linear models of which no bound is said",
+         "tables.unbounded", uses="adult, census-income, covertype (tables/sets.py)"),
     Item("scaling", "ours", "Scaling", "time and memory against n, D, r, users, items",
          "scaling.run"),
     Item("peers", "ours", "Peers", "accuracy, time, memory and audit beside other libraries",

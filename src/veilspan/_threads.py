@@ -6,20 +6,34 @@ than one thread does; large matrices gain from all of them.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 
 #: Matrices of up to so many columns count as small; the number was chosen for speed.
 SMALL = 256
 
+_limited: ContextVar[bool] = ContextVar("veilspan_one_thread", default=False)
+
 
 def threads_for(size: int) -> AbstractContextManager[Any]:
     """Limit BLAS to one thread inside the block if matrices of this size are small."""
-    if size > SMALL:
+    # Setting the limit takes longer than many a sum: whoever asks many questions sets it once.
+    if size > SMALL or _limited.get():
         return nullcontext()
-    limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
-    return limit
+    return _one_thread()
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    token = _limited.set(True)
+    try:
+        with _controller().limit(limits=1, user_api="blas"):
+            yield
+    finally:
+        _limited.reset(token)
 
 
 @lru_cache(maxsize=1)

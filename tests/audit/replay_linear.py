@@ -1,5 +1,7 @@
 """Cells of the linear models: every model with every solver that fits it."""
 
+from dataclasses import replace
+
 from audit.replay_cell import (
     budget_for,
     estimator_cell,
@@ -18,6 +20,7 @@ from veilspan import (
     Ridge,
 )
 from veilspan.losses.penalties import L1Ball
+from veilspan.solvers.linear.asked.residual_cap import ResidualCap
 from veilspan.solvers.linear.frank_wolfe import FrankWolfe
 from veilspan.solvers.linear.gradient_descent import GradientDescent, StochasticGradient
 from veilspan.solvers.linear.mirror_descent import AcceleratedMirror
@@ -44,6 +47,7 @@ LINEAR_MODELS = [
     (LogisticRegression, {**CLASSES, "penalty": L1Ball(2.0)}, labels, "in a ball"),
     (LogisticRegression, {**RANGE, "classes": [0, 1, 2]}, three_labels, "three labels"),
     (LinearSVC, CLASSES, labels, ""),
+    (LinearSVC, {**RANGE, "classes": [0, 1, 2]}, three_labels, "three labels"),
     (LinearRegression, TARGETS, numbers, ""),
     (Ridge, {**TARGETS, "alpha": 1.0}, numbers, ""),
     (Lasso, TARGETS, numbers, ""),
@@ -81,7 +85,19 @@ def linear_cells(refused=False):
         for kind, parameters, cell_pairs, setting in TABLE_MODELS:
             parameters = {**parameters, "solver": LINEAR_SOLVERS["gd"]}
             yield estimator_cell(kind, "gd", parameters, cell_pairs, setting=setting)
+        unknown = {"expected_rows": 60, "solver": "auto"}
+        yield estimator_cell(LinearRegression, "auto", unknown, numbers, setting="nothing known")
+        for solver in ("gd", "newton"):
+            capped = replace(LINEAR_SOLVERS[solver], cap=ResidualCap())
+            yield estimator_cell(
+                LinearRegression, solver, {**TARGETS, "solver": capped}, numbers, setting="capped"
+            )
         for solver in ("gd", "objective"):
+            rare = {**CLASSES, "class_weight": "balanced", "threshold": "f1"}
+            yield estimator_cell(
+                LogisticRegression, solver, {**rare, "solver": LINEAR_SOLVERS[solver]}, labels,
+                setting="rare classes",
+            )  # fmt: skip
             yield estimator_cell(
                 LogisticRegression, solver, {**CLASSES, "solver": LINEAR_SOLVERS[solver]},
                 sparse_copies(labels), setting="sparse",
@@ -95,6 +111,7 @@ MISFITS = {
     *((kind.__name__, "statistics", setting)
       for kind, _, rows, setting in LINEAR_MODELS if rows is not numbers or kind is HuberRegressor),
     ("LogisticRegression", "objective", "in a ball"),
+    ("LinearSVC", "objective", "three labels"),
     ("Lasso", "objective", ""),
     ("ElasticNet", "objective", ""),
 }  # fmt: skip

@@ -17,7 +17,7 @@ from veilspan.curator.rows import Rows
 from veilspan.curator.tape import recording
 from veilspan.privacy.noise import SeededNoise
 
-ALPHA = 2e-9  # of each game: see test_error_budget.py
+ALPHA = 1e-9  # of each game: see test_error_budget.py
 MU = 3.0
 RUNS = 2000  # on each table
 CASES = [

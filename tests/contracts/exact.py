@@ -223,6 +223,25 @@ def gains(x, y, thetas):
     return np.array([g - mp.fsum(each) / len(each) for g in each]), None
 
 
+def class_counts(x, y, point):
+    return big(np.array([1.0, 0.0] if y <= 0 else [0.0, 1.0])), mp.mpf(1)
+
+
+def score_histogram(knots):
+    def contribution(x, y, point):
+        theta, reach = point
+        _, (u,) = scores(x, theta)
+        reach = mp.mpf(reach)
+        place = (min(max(u, -reach), reach) + reach) * (knots - 1) / (2 * reach)
+        below = min(int(mp.floor(place)), knots - 2)
+        votes = np.array([mp.mpf(0)] * (2 * knots))
+        first = below + (knots if y > 0 else 0)
+        votes[first], votes[first + 1] = 1 - (place - below), place - below
+        return votes, None
+
+    return contribution
+
+
 def histogram(edges):
     def contribution(x, y, point):
         votes = np.zeros((len(x), len(edges) + 1))
@@ -280,6 +299,17 @@ def number_moments(numbers, groups, constant, slots=1):
         for u in rows:
             total = total + np.outer(u, u) / len(rows)
         return total.ravel(), None
+
+    return contribution
+
+
+def residual_vote(edges):
+    def contribution(x, y, theta):
+        x, (u,) = scores(x, theta)
+        value = (u - min(max(mp.mpf(float(y)), mp.mpf(-1)), mp.mpf(1))) * length(x)
+        votes = np.zeros(len(edges) + 1)
+        votes[sum(edge <= value for edge in edges)] = 1.0
+        return big(votes), mp.mpf(1)
 
     return contribution
 

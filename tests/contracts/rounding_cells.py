@@ -12,14 +12,16 @@ from veilspan import FrechetLoss, LeadingSubspace
 from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import LARGEST_VALUE, Block
 from veilspan.geometry import SPD, Grassmann, Lorentz, Sphere
-from veilspan.losses.linear import Logistic
+from veilspan.losses.linear import Logistic, Squared
 from veilspan.queries.completion.item_systems import ItemPoint, ItemSystems
 from veilspan.queries.completion.rating_moments import ItemStatistics, RatingCovariance
 from veilspan.queries.completion.rating_rows import RatingRule
 from veilspan.queries.completion.residual_moment import History, ResidualMoment
 from veilspan.queries.linear.candidate_gains import CandidateGains
+from veilspan.queries.linear.class_votes import ClassCounts, ScoreHistogram
 from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.regression_moments import RegressionMoments
+from veilspan.queries.linear.residual_histogram import ResidualHistogram
 from veilspan.queries.linear.slope_gradient import GradientChange, SlopeGradient
 from veilspan.queries.manifold.tangent_gradient import (
     EnergyGradient,
@@ -146,10 +148,11 @@ def thin_odd_rows(width):
     return odd
 
 
-def thin(query, contribution, share=0.0):
-    make = with_targets if isinstance(query, RegressionMoments) else lambda rows: rows
+def thin(query, contribution, share=0.0, point=None):
+    labels = isinstance(query, RegressionMoments | ResidualHistogram)
+    make = with_targets if labels else lambda rows: rows
     odd, crowd = thin_odd_rows(THIN_WIDTH), thin_rows(THIN_WIDTH, share)
-    return Cell(lambda relation: query, contribution, THIN_WIDTH, None, make(odd), make(crowd))
+    return Cell(lambda relation: query, contribution, THIN_WIDTH, point, make(odd), make(crowd))
 
 
 def frame(width, size, seed=5):
@@ -228,6 +231,9 @@ RULE = RatingRule(0.0, 5.0, 4)
 ITEMS = 7
 BIAS = np.linspace(-0.4, 0.5, ITEMS)
 FACTORS = np.random.default_rng(3).standard_normal((ITEMS, 2))
+# Edges that no simple row lies on.
+CROOKED = np.array([-0.7712, -0.1037, 0.1234, 0.6181])
+THIN_THETA = np.random.default_rng(5).standard_normal(THIN_WIDTH)
 THETAS = tuple(np.random.default_rng(4).standard_normal((3, 4)) * 3)
 
 
@@ -467,6 +473,13 @@ CELLS = {
     "regression moments, thin": thin(RegressionMoments(0.7), exact.regression(0.7)),
     "regression moments, half full": thin(RegressionMoments(0.7), exact.regression(0.7), 1.0),
     "candidate gains": labelled(CandidateGains(Logistic(), 3), exact.gains, THETAS),
+    "class counts": labelled(ClassCounts(Logistic()), exact.class_counts, None),
+    "score histogram": labelled(
+        ScoreHistogram(Logistic(), 9), exact.score_histogram(9), (THETAS[0], 2.0)
+    ),
+    "score histogram, narrow": labelled(
+        ScoreHistogram(Logistic(), 97), exact.score_histogram(97), (1e3 * THETAS[0], 1e-3)
+    ),
     "column histograms": simple(
         ColumnHistograms(4, np.array([-1.0, 0.0, 2.0])), exact.histogram([-1.0, 0.0, 2.0]), 4
     ),
@@ -474,6 +487,12 @@ CELLS = {
     "cell counts, three rows a person": counted(3),
     "number moments": measured(1),
     "number moments, three rows a person": measured(3),
+    "residual histogram": labelled(
+        ResidualHistogram(Squared(), CROOKED), exact.residual_vote(CROOKED), THETAS[0]
+    ),
+    "residual histogram, thin": thin(
+        ResidualHistogram(Squared(), CROOKED), exact.residual_vote(CROOKED), point=THIN_THETA
+    ),
     "row gradient": simple(RowGradient(own_squares, 0.7), None, 4, np.ones(4)),
     "item statistics": ratings(ItemStatistics(RULE, 0.8), None),
     "rating covariance": ratings(RatingCovariance(RULE, 0.8), BIAS),

@@ -13,7 +13,6 @@ from veilspan.curator.memory import clip_weights
 from veilspan.curator.rows import LARGEST_VALUE, Block, _join_parts, row_dots, row_lengths
 from veilspan.estimators.linear.classifier import _codes
 from veilspan.estimators.linear.feature_bounds import FeatureBounds
-from veilspan.estimators.linear.regression import _scaled
 from veilspan.estimators.manifold.points import flat_on_manifold
 from veilspan.estimators.schema_input import signs_of_classes
 from veilspan.features.covariance import covariance_descriptors
@@ -29,17 +28,20 @@ from veilspan.geometry import (
     Stiefel,
 )
 from veilspan.losses.class_weights import ClassWeighted
-from veilspan.losses.linear import Logistic, Multinomial
+from veilspan.losses.linear import Logistic, Multinomial, Squared
 from veilspan.queries.completion.rating_moments import ItemStatistics, RatingCovariance
 from veilspan.queries.completion.rating_rows import RatingRule
 from veilspan.queries.completion.residual_moment import ResidualMoment
+from veilspan.queries.linear.column_choice import ColumnChoice, RowLengths, TargetColumn
 from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.column_scales import CellScale
 from veilspan.queries.linear.residual_features import ResidualFeatures, RestColumn
+from veilspan.queries.linear.residual_histogram import ResidualHistogram
 from veilspan.queries.linear.row_scaling import RowScaling
 from veilspan.queries.linear.slope_gradient import targets, unit_factors
 from veilspan.queries.linear.table_features import TableFeatures, TableLine
 from veilspan.queries.linear.table_layout import layout_of_schema
+from veilspan.queries.linear.target_scaling import TargetScaling
 from veilspan.queries.moments import squared_norms
 from veilspan.queries.profile.cell_counts import CellCounts
 from veilspan.queries.profile.number_moments import NumberMoments
@@ -199,6 +201,16 @@ def labelled(make, values):
     return rows
 
 
+def thin_labelled(make):
+    """Sparse rows, with the targets that they came with."""
+
+    def rows(rng):
+        x, y = make(rng)
+        return thin(lambda _: x)(rng), y
+
+    return rows
+
+
 def as_block(apply):
     """A map of blocks, given rows with or without targets."""
     return lambda rows: apply(Block(*rows) if isinstance(rows, tuple) else Block(rows))
@@ -312,6 +324,7 @@ RANGES = FeatureBounds((np.full(6, -2.0), np.linspace(0, 1e9, 6)), None, None, 0
 LENGTHS = FeatureBounds(None, 1e-3, None, 0.5)
 BASIS = np.linalg.qr(np.random.default_rng(5).standard_normal((6, 2)))[0]
 WIDE_BASIS = np.linalg.qr(np.random.default_rng(5).standard_normal((9000, 2)))[0]
+RESIDUALS = ResidualHistogram(Squared(), np.array([-1.0, 0.0, 0.5]))
 HISTOGRAMS = ColumnHistograms(6, np.array([-1.0, 0.0, 2.0]))
 WEIGHTED = ClassWeighted(Logistic(), (0.5, 1e6))
 POINT = systems("adaptive").point
@@ -364,6 +377,15 @@ def on_demand(lines):
     batch = ENCODER.prepare(parse_lines(b"".join(line + b"\n" for line in lines), LAYOUT))
     parts = [batch.encode_rows(i, i + 1) for i in range(len(lines))]
     return np.concatenate([part.x for part in parts])
+
+
+def by_columns(lines):
+    """The same by columns, three rows at a time."""
+    batch = ENCODER.prepare(parse_lines(b"".join(line + b"\n" for line in lines), LAYOUT))
+    parts = [np.empty((ENCODER.width, min(3, len(lines) - i))) for i in range(0, len(lines), 3)]
+    for i, part in enumerate(parts):
+        batch.encode_columns(3 * i, 3 * i + part.shape[1], part)
+    return np.concatenate([part.T for part in parts])
 
 
 # Features of a table: encoded rows, some with entries that no encoder makes.
@@ -491,6 +513,9 @@ MAPS = {
     "hostile lines, on demand": Map(
         TABLES + "encoding.PreparedBatch.encode_rows", lines_of(random_lines), on_demand
     ),
+    "hostile lines, by columns": Map(
+        TABLES + "encoding.PreparedBatch.encode_columns", lines_of(random_lines), by_columns
+    ),
     **{
         f"{kind} lines, {name}": Map(TABLES + marked, lines_of(make), from_lines(parse))
         for kind, make in (("hostile", random_lines), ("usual", usual_lines))
@@ -588,10 +613,33 @@ MAPS = {
         as_block(lambda b: targets(Multinomial(3), b)),
     ),
     "encoded numbers": Map(
-        ESTIMATORS + "regression._scaled",
+        QUERIES + "linear.target_scaling.TargetScaling.__call__",
         lambda rng: hard(1)(rng)[:, 0],
-        lambda y: _scaled(y, -1.0, 1e9, 0.5, 1e-9),
+        TargetScaling(-1.0, 1e9, 0.5, 1e-9),
     ),
+    **{
+        f"{name}, {kind}": Map(
+            QUERIES + f"linear.{place}",
+            made(labelled(hard(6), [0.0, 5e-324, -1e139, 0.3])),
+            as_block(apply),
+        )
+        for kind, made in (("dense", lambda rows: rows), ("sparse", thin_labelled))
+        for name, place, apply in (
+            ("some columns", "column_choice.ColumnChoice.__call__", ColumnChoice(np.array([1, 4]))),
+            ("column of targets", "column_choice.TargetColumn.__call__", TargetColumn()),
+            ("lengths", "column_choice.RowLengths.__call__", RowLengths(THIN_SCALING)),
+            (
+                "scaled rows and targets",
+                "row_scaling.RowScaling.__call__",
+                replace(THIN_SCALING, targets=TargetScaling(-1.0, 1e9, 0.5, 1e-9)),
+            ),
+            (
+                "bins of residuals",
+                "residual_histogram.ResidualHistogram._bins",
+                lambda b: RESIDUALS._bins(b, np.linspace(-1e3, 1e3, 6)),
+            ),
+        )
+    },
     "signs of classes": Map(
         "veilspan.estimators.schema_input.signs_of_classes",
         lambda rng: rng.choice([0.0, 1.0], 70),

@@ -15,10 +15,11 @@ from veilspan import (
 )
 from veilspan.curator.rows import Block
 from veilspan.geometry import SPD, Ball, Euclidean, Grassmann, PoincareBall, Sphere
-from veilspan.losses.linear import Logistic
+from veilspan.losses.linear import Logistic, Squared
 from veilspan.queries.completion.rating_moments import NORM_STEPS, ItemStatistics, RatingCovariance
 from veilspan.queries.completion.rating_rows import LEVELS, RatingRule
 from veilspan.queries.linear.column_histograms import ColumnHistograms
+from veilspan.queries.linear.residual_histogram import ResidualHistogram
 from veilspan.queries.linear.slope_gradient import SlopeGradient
 from veilspan.queries.manifold.tangent_gradient import (
     GradientDifference,
@@ -140,6 +141,13 @@ class SignedGradient(SlopeGradient):
         return super().prepare(Block(block.x, np.where(block.x[:, 0] < 0, -1.0, 1.0)), point)
 
 
+class SignedResiduals(ResidualHistogram):
+    __doc__ = ResidualHistogram.__doc__
+
+    def prepare(self, block, point):  # targets for rows that come without
+        return super().prepare(Block(block.x, np.where(block.x[:, 0] < 0, -1.0, 1.0)), point)
+
+
 def slow_slope(row, theta):
     x = row.x[0] / max(1.0, np.linalg.norm(row.x[0]))
     y = -1.0 if row.x[0, 0] < 0 else 1.0
@@ -235,6 +243,12 @@ QUERIES = {
     ),
     "cell counts": (CellCounts([3, 2], [(0, 1)], width=3, slots=2), 6, (None,), slow_counts),
     "number moments": (NumberMoments([2], [(0, 3)], slots=2), 6, (None,), slow_moments),
+    "residual histogram": (
+        SignedResiduals(Squared(), np.array([-0.77, 0.123, 0.61])),
+        4,
+        (np.linspace(-1, 2, 4), np.zeros(4)),
+        None,
+    ),
     "slope gradient": (
         SignedGradient(Logistic(), 0.1),
         4,

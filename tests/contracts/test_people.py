@@ -96,7 +96,7 @@ def make_table(lines):
 
 def make_model(name, neighbors, combine="mean", **more):
     kind = KINDS[name]
-    said = ("row_norm", "classes", "target_range")
+    said = ("row_norm", "classes", "target_range", "schema", "neighbors")
     settings = {k: v for k, v in kind.small_settings().items() if k not in said}
     if combine == "none" and kind.reads in TARGETS:
         settings["solver"] = "gd"

@@ -1,8 +1,11 @@
 """Files of which nothing stays: no name, mode 0600, encrypted where a name is kept."""
 
+import errno
+import io
 import os
 import pickle
 import stat
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veilspan.curator import secret_file
-from veilspan.curator.secret_file import SecretFile, check_room, temporary_folder
+from veilspan.curator.secret_file import VARIABLE, SecretFile, check_room, temporary_folder
 from veilspan.privacy.errors import TemporaryFolderError
+from veilspan.tables.sources.csv_file import KeptStream
 
 posix = pytest.mark.skipif(os.name != "posix", reason="files without names are POSIX's")
 
@@ -152,3 +156,25 @@ def test_the_folder_is_the_users(folder, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setattr(secret_file.tempfile, "tempdir", None)
     assert temporary_folder() == folder
+
+
+def test_room_for_less_than_a_gigabyte_is_said_in_megabytes(monkeypatch):
+    usage = SimpleNamespace(free=300_000)
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: usage)
+    with pytest.raises(TemporaryFolderError, match=r"1\.5 MB are needed and 0\.3 MB are free"):
+        check_room(1_500_000)
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_a_stream_that_finds_no_room_says_what_to_do(monkeypatch, tmp_path, full):
+    """A table from standard input is copied first: to a folder that is there, and has room."""
+    monkeypatch.setenv(VARIABLE, str(tmp_path if full else tmp_path / "gone"))
+    if full:
+
+        def no_room(*_):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr("shutil.copyfileobj", no_room)
+    with pytest.raises(TemporaryFolderError, match="Make room, or name another folder"):
+        KeptStream(io.BytesIO(b"age\n1\n"))
+    assert not any(tmp_path.iterdir())

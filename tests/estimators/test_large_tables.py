@@ -18,6 +18,7 @@ from veilspan.curator.disk_rows import DiskRows
 from veilspan.datasets import make_ward
 from veilspan.privacy.errors import NotPrivateWarning, TemporaryFolderError, WithheldError
 from veilspan.tables.persons import person_store
+from veilspan.tables.sources.frames import ArrayColumns
 
 WARD = make_ward(600, random_state=0)
 PROC = Path("/proc/self/fd")
@@ -44,14 +45,20 @@ def on_disk(monkeypatch):
     seen = []
     real = DiskRows.__init__
 
-    def watched(self, file, *, marked):
+    def watched(self, file, **options):
         seen.append(file.n_rows)
-        real(self, file, marked=marked)
+        real(self, file, **options)
 
     monkeypatch.setattr(DiskRows, "__init__", watched)
     monkeypatch.setattr(row_store, "KEPT_BYTES", 0)
     monkeypatch.setattr(person_store, "KEPT_BYTES", 0)
     return seen
+
+
+class Streamed(ArrayColumns):
+    """Columns that are not said to be in memory, as those of a file, which may wait on a disk."""
+
+    in_memory = False
 
 
 def fit(make, table):
@@ -77,7 +84,7 @@ def test_a_model_from_a_disk_has_the_bits_of_one_from_memory(request, relation, 
 
     memory = fit(make, WARD.columns)
     seen = request.getfixturevalue("on_disk")
-    disk = fit(make, WARD.columns)
+    disk = fit(make, Streamed(WARD.columns))
     assert seen == [600]
     assert memory.coef_.tobytes() == disk.coef_.tobytes()
     assert memory.intercept_.tobytes() == disk.intercept_.tobytes()
@@ -110,7 +117,8 @@ def test_no_room_is_told_before_anything_is_charged(on_disk, monkeypatch):
     """Under replace-one the number of rows is public, and so is whether there is room for them."""
     monkeypatch.setenv("VEILSPAN_TEMP", "/nowhere")
     with pytest.raises(TemporaryFolderError, match=r"/nowhere.*No such file.*VEILSPAN_TEMP"):
-        PCA(2, schema=schema_of()).fit(WARD.columns)
+        PCA(2, schema=schema_of()).fit(Streamed(WARD.columns))
+    PCA(2, schema=schema_of()).fit(WARD.columns)  # a table in memory stays there
     assert on_disk == []
 
 
@@ -125,7 +133,7 @@ def test_a_disk_that_fills_up_is_told_and_nothing_else(on_disk, monkeypatch, rel
     monkeypatch.setattr(secret_file.SecretFile, "_write", full)
     model = PCA(2, schema=schema_of(relation), neighbors=relation)
     with pytest.raises(TemporaryFolderError, match="No space left") as said:
-        model.fit(WARD.columns)
+        model.fit(Streamed(WARD.columns))
     assert "patient" not in str(said.value)
     assert said.value.__cause__ is said.value.__context__ is None
     assert not re.search(r"\d{3}", str(said.value).replace(os.environ["VEILSPAN_TEMP"], ""))
@@ -209,6 +217,7 @@ import numpy as np
 import veilspan
 from veilspan.curator import row_store
 from veilspan.tables.persons import person_store
+from veilspan.tables.sources.frames import ArrayColumns
 from veilspan.tables.sources.table_source import TableSource
 from veilspan.tables.cells import NumberCells
 

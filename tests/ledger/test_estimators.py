@@ -87,6 +87,7 @@ def fits():
     }
 
 
+@pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.LoudNoiseWarning")
 @pytest.mark.parametrize("name", fits())
 def test_everything_else_is_charged_as_well(file_ledger, name):
     fit = fits()[name]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from veilspan.losses.linear import (
     Huber,
     Logistic,
+    MulticlassHinge,
     Multinomial,
     Quantile,
     SmoothedHinge,
@@ -23,7 +24,12 @@ ONE_SCORE = {
     "median": Quantile(0.5, 0.1),
     "ninth decile": Quantile(0.9, 0.02),
 }
-ALL = {**ONE_SCORE, "three classes": Multinomial(3), "two classes": Multinomial(2)}
+ALL = {
+    **ONE_SCORE,
+    "three classes": Multinomial(3),
+    "two classes": Multinomial(2),
+    "three margins": MulticlassHinge(3, 0.4),
+}
 
 
 def case(loss, seed=0, count=400, size=2.0):
@@ -50,12 +56,29 @@ def test_slopes_and_curvatures_are_derivatives(name):
 
 @pytest.mark.parametrize("k", [2, 3, 7])
 def test_slopes_of_several_scores_are_derivatives(k):
-    loss, h = Multinomial(k), 1e-6
+    for loss in (Multinomial(k), MulticlassHinge(k, 0.3)):
+        _check_slopes(loss, k)
+
+
+def _check_slopes(loss, k):
+    h = 1e-6
     u, y = case(loss, count=50)
     for j in range(k):
         step = h * np.eye(k)[j]
         change = (loss.value(u + step, y) - loss.value(u - step, y)) / (2 * h)
         np.testing.assert_allclose(change, loss.slope(u, y)[:, j], atol=1e-8)
+
+
+def test_the_hinge_of_several_classes_is_near_its_maximum():
+    loss = MulticlassHinge(4, 0.2)
+    u, y = case(loss, count=500)
+    rows = np.arange(len(u))
+    ahead = u + 1.0
+    ahead[rows, y.astype(int)] -= 1.0
+    hinge = ahead.max(axis=1) - u[rows, y.astype(int)]
+    above = loss.value(u, y) - hinge
+    assert above.min() >= -1e-12
+    assert above.max() <= 0.2 * math.log(4) + 1e-12
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -48,7 +48,9 @@ def reader():
 
 @cache
 def ward_model(features):
-    model = LogisticRegression(schema=WARD.schema, random_state=0, features=features, solver=QUICK)
+    model = LogisticRegression(
+        schema=WARD.schema, random_state=0, features=features, solver=QUICK, epsilon=10.0
+    )
     return model.fit(WARD.columns)
 
 
@@ -219,3 +221,41 @@ def test_other_models_are_refused_by_the_command_line(tmp_path):
     PCA(1, random_state=0).fit(ROWS).save(tmp_path / "release")
     words = ("export", tmp_path / "release", "--out", tmp_path / "model.json")
     assert "only linear models" in refused(*words)
+
+
+SAID = {"feature_range": (-1, 1), "random_state": 0, "solver": QUICK, "epsilon": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("more", "lost"),
+    [
+        ({"threshold": "f1"}, "threshold"),
+        ({"class_weight": "balanced"}, "balanced"),
+        ({"feature_range": None, "bounds": "private"}, "ranges"),
+    ],
+)
+def test_what_was_released_beside_the_coefficients_is_kept(more, lost):
+    """In the document; scikit-learn's classes have no place for it, which is said."""
+    model = LogisticRegression(classes=[0, 1], **{**SAID, **more}).fit(ROWS, CURVE > 1)
+    document = json.loads(model.to_json())
+    own = np.vstack([ROWS[:40], 3 * ROWS[:40]])
+    found = [reader()["predict"](document, row.tolist()) for row in own]
+    assert [label for label, _ in found] == model.predict(own).tolist()
+    np.testing.assert_allclose([p for _, p in found], model.predict_proba(own), atol=1e-9)
+    with pytest.raises(ValueError, match=lost):
+        model.to_sklearn()
+
+
+def test_a_released_range_of_targets_and_several_hinges():
+    numbers = LinearRegression(**SAID).fit(ROWS, CURVE)
+    own = np.vstack([ROWS[:40], 9 * ROWS[:40]])
+    document = json.loads(numbers.to_json())
+    found = [reader()["predict"](document, row.tolist())[0] for row in own]
+    np.testing.assert_allclose(found, numbers.predict(own), atol=1e-9)
+    with pytest.raises(ValueError, match="range"):
+        numbers.to_sklearn()
+    three = LinearSVC(classes=[0, 1, 2], **SAID).fit(ROWS, np.digitize(CURVE, [-1, 1]))
+    document = json.loads(three.to_json())
+    found = [reader()["predict"](document, row.tolist()) for row in own]
+    assert found == [(label, None) for label in three.predict(own).tolist()]
+    np.testing.assert_array_equal(three.to_sklearn().predict(own), three.predict(own))

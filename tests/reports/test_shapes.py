@@ -22,13 +22,18 @@ NASTY = '"><script>alert(1)</script>'
 
 @cache
 def ward_model(features="auto"):
+    """With names of columns and categories that a careless page would take for markup."""
     ward = make_ward(400)
     text = ward.schema_toml.replace("ward]", '"w<b>ard"]').replace('"diverse"', '"di<i>verse"')
     from veilspan import Schema
 
     columns = {("w<b>ard" if name == "ward" else name): c for name, c in ward.columns.items()}
     model = LogisticRegression(
-        schema=Schema.from_toml(text), random_state=0, features=features, solver=QUICK
+        schema=Schema.from_toml(text),
+        random_state=0,
+        features=features,
+        solver=QUICK,
+        epsilon=10.0,
     )
     return model.fit(columns)
 

@@ -21,6 +21,16 @@ def row_forms(width: int, dtype: Any, *, with_targets: bool, group: int = 1) -> 
     return [((*rows, width), dtype), (rows, np.float64) if with_targets else None, (rows, bool)]
 
 
+def store_by_columns(x: np.ndarray, length: int) -> np.ndarray:
+    """The rows of a block as a view of columns with room for ``length`` rows.
+
+    A single row of its own would be stored by rows as well, and be added up in their order.
+    """
+    found = np.empty((x.shape[1], max(2, length))).T[: len(x)]
+    found[:] = x
+    return found
+
+
 class DiskRows(Rows):
     """Rows whose blocks are read when they are asked for, in each walk anew.
 
@@ -33,12 +43,14 @@ class DiskRows(Rows):
         The rows, by ``row_forms``.
     marked : bool
         Whether it was said who takes part; otherwise blocks do not say it either.
+    by_columns : bool
+        Whether blocks are stored by columns, as those of rows that are encoded on demand.
     """
 
     is_sparse = False
 
-    def __init__(self, file: ArrayFile, *, marked: bool) -> None:
-        self._file, self._marked = file, marked
+    def __init__(self, file: ArrayFile, *, marked: bool, by_columns: bool = False) -> None:
+        self._file, self._marked, self._by_columns = file, marked, by_columns
         (self.n_features,), _ = file.forms[0] or ((0,), None)
         self.n_rows = file.n_rows
 
@@ -47,6 +59,8 @@ class DiskRows(Rows):
         for start in range(0, self.n_rows, rows_per_block):
             x, y, present = self._file.read(start, start + rows_per_block)
             x = np.asarray(x, dtype=np.float64)
+            if self._by_columns:
+                x = store_by_columns(x, rows_per_block)
             x.flags.writeable = False
             yield Block(x, y, present if self._marked else None)
 

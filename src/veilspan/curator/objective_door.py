@@ -92,7 +92,8 @@ def objective_event(
     if loss.n_outputs > 1:
         if loss.name not in ("multinomial", "weighted multinomial"):
             raise ValueError(
-                "objective perturbation of several scores is proven for the multinomial loss only."
+                "objective perturbation of several scores needs the multinomial loss, for which it "
+                'is proven; use solver="newton", say.'
             )
         length = bound / loss.slope_bound
         return ObjectiveEvent(

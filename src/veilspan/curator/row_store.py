@@ -78,7 +78,13 @@ class RowStore:
         """Units so far: as private as the table."""
         return self.n_rows // self._group
 
-    def finish(self, places: int | None = None, coins: np.random.Generator | None = None) -> Rows:
+    def finish(
+        self,
+        places: int | None = None,
+        coins: np.random.Generator | None = None,
+        *,
+        by_columns: bool = False,
+    ) -> Rows:
         """The rows, in their order or in places; the store is empty afterwards.
 
         Parameters
@@ -89,6 +95,8 @@ class RowStore:
             ones add nothing.
         coins : Generator, optional
             Secret, and independent of everything else.
+        by_columns : bool
+            Whether blocks from a disk are stored by columns.
         """
         if places is None and self.n_units < 2:
             places = 2
@@ -109,7 +117,7 @@ class RowStore:
                 self._width, self._dtype, with_targets=self._with_targets, group=self._group
             )
             file = place_on_disk(file.split(units), places, coins).split(self._forms)
-        return DiskRows(file, marked=self._marked)
+        return DiskRows(file, marked=self._marked, by_columns=by_columns)
 
     def _place(
         self,

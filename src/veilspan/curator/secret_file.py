@@ -25,13 +25,16 @@ import os
 import secrets
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
 from veilspan.privacy.errors import TemporaryFolderError
 from veilspan.privacy.noise import SamplingKey, cipher_name
+
+T = TypeVar("T")
 
 #: Names the folder of temporary files.
 VARIABLE = "VEILSPAN_TEMP"
@@ -71,15 +74,12 @@ class SecretFile:
 
     def __init__(self, folder: Path | None = None, *, encrypt: bool | None = None) -> None:
         self._folder = temporary_folder() if folder is None else folder
-        reason = ""
-        try:
-            self._file: Any = tempfile.TemporaryFile(  # noqa: SIM115 (it lives as long as this)
+        self._file: Any = use_folder(
+            self._folder,
+            lambda: tempfile.TemporaryFile(  # noqa: SIM115 (it lives as long as this)
                 prefix="veilspan-", dir=self._folder, buffering=0
-            )
-        except OSError as error:
-            reason = error.strerror or "it is closed to us"
-        if reason:
-            self._refuse(reason)
+            ),
+        )
         self._number = self._file.fileno()
         self._key = secrets.token_bytes(32)
         self._encrypts = keeps_its_name(self._number) if encrypt is None else encrypt
@@ -95,25 +95,13 @@ class SecretFile:
         data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         if self._encrypts:
             data = self._with_stream(data.copy(), self.size)
-        reason = ""
-        try:
-            self._write(data.data)
-        except OSError as error:
-            reason = error.strerror or "it cannot be written to"
-        if reason:
-            self._refuse(reason)
+        use_folder(self._folder, lambda: self._write(data.data))
         self.size += len(data)
 
     def read_into(self, out: np.ndarray, start: int) -> np.ndarray:
         """Fill a contiguous array with the bytes from ``start`` on, and return it."""
         data = out.reshape(-1).view(np.uint8)
-        reason = ""
-        try:
-            self._read(data.data, start)
-        except OSError as error:
-            reason = error.strerror or "it cannot be read"
-        if reason:
-            self._refuse(reason)
+        use_folder(self._folder, lambda: self._read(data.data, start))
         if self._encrypts:
             self._with_stream(data, start)
         return out
@@ -163,16 +151,25 @@ class SecretFile:
         coins = SamplingKey(key, aes=cipher_name() == "AES-128").coins()
         return np.asarray(coins.bit_generator.random_raw(words), dtype="<u8").view(np.uint8)
 
-    def _refuse(self, reason: str) -> NoReturn:
-        error = TemporaryFolderError(
-            f"rows that do not fit into memory wait in {self._folder} while a fit runs, and that "
-            f"failed: {reason}. Make room, or name another folder in the variable {VARIABLE}."
-        )
-        error.__cause__ = error.__context__ = None
-        raise error
-
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise TypeError("a secret file is never pickled: a copy would leave the curator.")
+
+
+def use_folder(folder: Path, work: Callable[[], T]) -> T:
+    """Do something with a temporary file; what goes wrong becomes a sentence on what to do."""
+    try:
+        return work()
+    except OSError as error:
+        reason = error.strerror or "it cannot be used"
+    raise folder_error(folder, reason)  # here, so that no other error hangs on it
+
+
+def folder_error(folder: Path, reason: str) -> TemporaryFolderError:
+    """Say what is wrong with the temporary folder, and what to do."""
+    return TemporaryFolderError(
+        f"rows that do not fit into memory wait in {folder} while a fit runs, and that failed: "
+        f"{reason}. Make room, or name another folder in the variable {VARIABLE}."
+    )
 
 
 def keeps_its_name(number: int) -> bool:
@@ -194,4 +191,8 @@ def check_room(needed: int = 0) -> None:
     free = shutil.disk_usage(file._folder).free
     file.close()
     if free < needed:
-        file._refuse(f"{needed / 1e9:.1f} GB are needed and {free / 1e9:.1f} GB are free")
+        raise folder_error(file._folder, f"{_size(needed)} are needed and {_size(free)} are free")
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"

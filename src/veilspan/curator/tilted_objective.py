@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from veilspan.curator.plain_minimum import minimise_exactly
 from veilspan.curator.rows import Block
 from veilspan.curator.weighted_gram import weighted_gram
 from veilspan.privacy.events import ObjectiveEvent
@@ -66,7 +67,9 @@ class TiltedObjective:
     ) -> None:
         self._total = total
         self.loss, self.event = loss, event
-        self.shape = (n_features,) if loss.n_outputs == 1 else (n_features, loss.n_outputs)
+        self.shape: tuple[int, ...] = (
+            (n_features,) if loss.n_outputs == 1 else (n_features, loss.n_outputs)
+        )
         self._factor: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -99,7 +102,19 @@ class TiltedObjective:
         return self._total(lambda block: part(block, *self._limits(block)))
 
     def _limits(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
-        """What shortens each row to its length, and the largest slope that it may then have."""
+        """What shortens each row to its length, and the largest slope that it may then have.
+
+        Kept with the block: every gradient asks for them.
+        """
+        bounds = self.event.row_length, self.event.clip
+        kept: Any = block.__dict__.get("limits")
+        if kept is None or kept[0] != bounds:
+            kept = bounds, self._find_limits(block)
+            block.__dict__["limits"] = kept
+        found: tuple[np.ndarray, np.ndarray] = kept[1]
+        return found
+
+    def _find_limits(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
         longest = self.event.row_length * CAUTION
         lengths = np.sqrt(block.squared_lengths)
         with np.errstate(divide="ignore"):
@@ -114,7 +129,12 @@ class TiltedObjective:
         if block.y is None:
             raise ValueError("a linear model needs targets.")
         if self.event.shape == "softmax":
-            return np.asarray(np.clip(np.rint(block.y), 0, self.event.classes - 1))
+            kept: Any = block.__dict__.get("class numbers")
+            if kept is None or kept[0] != self.event.classes:
+                numbers = np.clip(np.rint(block.y), 0, self.event.classes - 1).astype(np.intp)
+                kept = self.event.classes, numbers
+                block.__dict__["class numbers"] = kept
+            return np.asarray(kept[1])
         return np.asarray(np.where(block.y > 0, 1.0, -1.0) if self.loss.margin else block.y)
 
     def _slopes(
@@ -223,6 +243,8 @@ def shifted_factor(h: np.ndarray, lam: float) -> Any:
 
 def minimise(objective: TiltedObjective, tilt: np.ndarray, bounds: Tolerance) -> np.ndarray:
     """Find theta with |grad J| <= tau, or any theta if the minimum is certainly beyond 2 R."""
+    if objective.event.std == 0 and len(objective.shape) > 1:
+        return minimise_exactly(objective)
     theta = np.zeros(objective.shape)
     gradient = objective.row_gradient(theta) + tilt
     shortest, anew = np.inf, True

@@ -97,7 +97,7 @@ role = "ignore"
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ward:
     """A table of texts, as a file holds it, and what is public of it.
 
@@ -114,6 +114,10 @@ class Ward:
     names: tuple[str, ...]
     cells: tuple[Sequence[str], ...]
     schema_toml: str
+
+    def __repr__(self) -> str:
+        lines = len(self.cells[0]) if self.cells else 0
+        return f"{type(self).__name__}({lines:,} lines x {len(self.names)} columns)"
 
     @property
     def schema(self) -> Schema:

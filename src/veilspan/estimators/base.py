@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from veilspan._threads import threads_for
 from veilspan._version import __version__
 from veilspan._words import plural
 from veilspan.curator.curator import Curator
@@ -162,12 +163,12 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         neighbors = check_privacy_parameters(self)
         if neighbors == "replace-one" and (n_samples is None or n_samples < 2):
             raise ValueError("a plan under replace-one needs the number of rows, at least 2.")
-        budget, known = Budget(self.epsilon, self.delta), n_samples
-        if neighbors != "replace-one":
-            known = None
         declared = self._schema_of_units()
         people = declared is not None and has_people(declared)
         group = rows_per_unit(declared) if people else 1
+        budget, known = Budget(self.epsilon, self.delta), n_samples
+        if neighbors != "replace-one":
+            known = None
         with np.errstate(all="ignore"):  # tails of losses underflow, whatever np.seterr says
             if people:
                 told = known if group == 1 else None  # how many slots are filled is private
@@ -270,7 +271,10 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
             else:
                 kind: Any = self.noise
                 curator = door = Curator(rows, plan, source, noise=kind)
-            self._keep(prepared.run(door), plan)
+            width = prepared.stages[-1].n_columns if prepared.stages else plan.n_features
+            with threads_for(width):  # once, not for each of many questions
+                outcome = prepared.run(door)
+            self._keep(outcome, plan)
         self.plan_ = plan
         far = isinstance(table, DaskTable) or getattr(table, "on_cluster", False)
         on_cluster = (ON_A_CLUSTER,) if far else ()

@@ -22,8 +22,9 @@ class ByPerson:
 
     Attributes
     ----------
-    ids : array of str
-        Ids as they are compared (texts, trimmed), in the order in which they first appear.
+    ids : array of str, as objects
+        Ids as they are compared (texts, trimmed), in the order in which they first appear. (NumPy's
+        own texts would lose a NUL at the end, and be as wide as the longest id.)
     values : array of shape (n_people, ...)
         An answer for each.
 
@@ -132,11 +133,11 @@ def _gather(schema: Any, X: Any, target: bool) -> OwnPeople:
                 names.setdefault(name)
         parts.append(reader.read(batch))
     if not names:
-        return OwnPeople(np.array([], dtype=str), encoder.encode_nothing())
+        return OwnPeople(np.array([], dtype=object), encoder.encode_nothing())
     kept = choose_rows(PersonRows.join(parts), reader.rules, coins)
     units = combine_rows(kept, reader.rules)
     marks = coins.mark_people(list(names))
     place = np.empty(len(names), dtype=np.int64)
     place[np.lexsort((marks[:, 1], marks[:, 0]))] = np.arange(len(names))
     y, present = (None if part is None else part[place] for part in (units.y, units.present))
-    return OwnPeople(np.array(list(names)), Encoded(units.x[place], y, present))
+    return OwnPeople(np.array(list(names), dtype=object), Encoded(units.x[place], y, present))

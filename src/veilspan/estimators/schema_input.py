@@ -46,8 +46,8 @@ def people_facts(schema: Any) -> str:
     return (
         "the schema named here (ranges, categories, fills, number of "
         f"{plural(schema.protects)}) and all parameters were chosen without looking at the rows; "
-        "the names of the table's columns are public. "
-        f" All rows with one {unit.id} are one {schema.protects}'s, and rows without it are "
+        "the names and stored types of the table's columns are public. "
+        f"All rows with one {unit.id} are one {schema.protects}'s, and rows without it are "
         f"left out; {used} of each are used, chosen by the {schema.protects}'s own rows and coins"
     )
 
@@ -89,16 +89,14 @@ class SchemaTable:
             Secret, and independent of everything else: who is left out of too many rows.
         """
         from veilspan._progress import watch_rows
-        from veilspan.curator.row_store import RowStore
+        from veilspan.tables.encoded_rows import CellStore
         from veilspan.tables.encoding import Encoder
 
         with quiet():
             encoder = Encoder(self.schema, target=self._targets is not None)
-            store = RowStore(encoder.width, with_targets=self._targets is not None)
+            store = CellStore(encoder, self._targets, in_memory=self._source.in_memory)
             for batch in watch_rows(self._source.batches(encoder.columns)):
-                encoded = encoder.encode_batch(batch)
-                y = encoded.y if self._targets is None else self._targets(encoded.y)  # type: ignore[arg-type]
-                store.add(encoded.x, y, encoded.present)
+                store.add(batch)
             places = self.shape[0]
             if self.schema.count is None and places == store.n_rows:
                 places = None  # there is one for each, unless the file grew since it was counted
@@ -209,7 +207,8 @@ def open_schema_table(
         n_rows = schema.count if schema.count is not None else source.count_rows()
         if n_rows < 2:
             raise ValueError("the table must have at least 2 rows.")
-        check_store(n_rows, encoder.width, with_targets=targets is not None)
+        if schema.count is not None or not source.in_memory:  # others never go to a disk
+            check_store(n_rows, encoder.width, with_targets=targets is not None)
     return SchemaTable(schema, source, n_rows, targets)
 
 

@@ -139,7 +139,8 @@ class Multinomial:
 
     def slope(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Probabilities, less 1 for the row's own class."""
-        likely = np.exp(scores - scores.max(axis=1, keepdims=True))
+        likely = scores - scores.max(axis=1, keepdims=True)
+        np.exp(likely, out=likely)
         likely /= likely.sum(axis=1, keepdims=True)
         likely[np.arange(len(likely)), np.asarray(y, dtype=np.intp)] -= 1.0
         return np.asarray(likely)
@@ -150,6 +151,50 @@ class Multinomial:
             "the multinomial loss has a matrix of second derivatives, not a number: use a solver "
             "that needs slopes only."
         )
+
+
+@dataclass(frozen=True)
+class MulticlassHinge(Multinomial):
+    r"""The hinge of several classes, max_j (u_j + 1[j != y]) - u_y, with its corners rounded off.
+
+    (Crammer & Singer 2001.) The maximum becomes h log sum exp(. / h), at most h log k above it: the
+    multinomial loss of scores over h with a head start for the wrong classes, times h. So the slope
+    q - e_y has a norm of at most sqrt(2), and the Hessian one of at most 1 / (2 h).
+
+    Parameters
+    ----------
+    n_classes : int
+        k, at least 2.
+    width : float
+        h.
+    """
+
+    width: float = 0.5
+
+    name = "multiclass hinge"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_positive(self.width, "width")
+
+    @property
+    def smoothness(self) -> float:  # type: ignore[override]
+        """1 / (2 h), that of the multinomial loss over h."""
+        return 0.5 / self.width
+
+    def value(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Rounded hinge of each row."""
+        return self.width * super().value(self._ahead(scores, y), y)
+
+    def slope(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Shares of the classes that come near the row's own, less 1 for that."""
+        return super().slope(self._ahead(scores, y), y)
+
+    def _ahead(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        # The head start as a handicap of the row's own class: the others are not rounded by it.
+        ahead = np.array(scores, dtype=np.float64)
+        ahead[np.arange(len(ahead)), np.asarray(y, dtype=np.intp)] -= 1.0
+        return np.asarray(ahead / self.width)
 
 
 @dataclass(frozen=True)

@@ -137,7 +137,7 @@ def merge(events: Iterable[Event]) -> tuple[Event, ...]:
     """Join equal events (same name, noise and rate) by adding their counts; order of first use."""
     counts: dict[Event, int] = {}
     for event in events:
-        key = with_count(event, 1)
+        key = event if event.count == 1 else with_count(event, 1)
         counts[key] = counts.get(key, 0) + event.count
     return tuple(with_count(event, count) for event, count in counts.items() if count)
 

@@ -36,7 +36,7 @@ def check_array(value: Any, name: str, shape: tuple[int, ...]) -> None:
     if isinstance(value, bool) or not isinstance(value, (np.ndarray, int, float)):
         raise ValueError(f"{name} is not an array of numbers")
     found = np.asarray(value)
-    if found.dtype.kind not in "fiu" or found.shape != shape:
+    if found.dtype.kind not in "fiub" or found.shape != shape:
         raise ValueError(f"{name} does not have the shape that its plan implies")
     if not np.isfinite(found).all():
         raise ValueError(f"{name} holds numbers that are not finite")

@@ -72,11 +72,19 @@ class Encoder:
         #: Readers of columns of numbers and of all others, with their places among the encoded.
         self.numbers: list[tuple[int, CellReader]] = []
         self.labels: list[tuple[int, CellReader]] = []
+        #: Where the columns of all others stand, those side by side together.
+        self.label_places: list[slice] = []
         place = 0
         for column in schema.features:
             kind = self.numbers if isinstance(column, NumberColumn) else self.labels
             kind.append((place, CellReader(column, schema.file)))
-            place += len(column.names_out)
+            stop = place + len(column.names_out)
+            if kind is self.labels:
+                first = place
+                if self.label_places and self.label_places[-1].stop == place:
+                    first = self.label_places.pop().start
+                self.label_places.append(slice(first, stop))
+            place = stop
         #: Rows that are encoded in one go.
         self.step = max(1, BLOCK_BYTES // (8 * max(1, self.width)))
         self.number_block = NumberBlock([reader for _, reader in self.numbers], self.step)
@@ -180,6 +188,37 @@ class PreparedBatch:
             return Encoded(x)
         y, present = self._targets
         return Encoded(x, y[start:stop], present[start:stop])
+
+    @row_map
+    def encode_columns(self, start: int, stop: int, out: np.ndarray) -> None:
+        """Encode the rows from ``start`` to ``stop`` to a contiguous array (width, stop - start).
+
+        The same bits as :meth:`encode_rows`, stored by columns. Targets are left to ``targets``.
+        """
+        encoder = self._encoder
+        for part in encoder.label_places:
+            out[part] = 0.0
+        if encoder.numbers:
+            places = [place for place, _ in encoder.numbers]
+            missing = encoder.number_block.encode_columns(self._numbers, start, out, places)
+            for (place, reader), gaps in zip(encoder.numbers, missing):
+                if reader.column.missing_column:
+                    out[place + 1] = 0.0 if gaps is None else gaps
+        for label in self._labels:
+            label.write_columns(out, start)
+
+    @property
+    def targets(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Encoded targets and whether they are there; None if none were asked for."""
+        return self._targets
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that it takes to keep; what is stored of a cell is less than its encoding."""
+        arrays: list[np.ndarray | None] = [label.codes for label in self._labels]
+        arrays += [part for cells in self._numbers.cells for part in (cells.values, cells.missing)]
+        arrays += self._targets or ()
+        return sum(array.nbytes for array in arrays if array is not None)
 
     def _write_numbers(self, start: int, rows: np.ndarray, buffer: np.ndarray | None) -> None:
         """Write the columns of numbers, by way of a buffer if others stand between them."""

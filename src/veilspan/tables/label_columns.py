@@ -36,6 +36,13 @@ class Ones:
         else:
             rows[np.arange(n), places] = 1.0
 
+    def write_columns(self, columns: np.ndarray, start: int) -> None:
+        """Write the 1s of the rows from ``start`` on to a contiguous array stored by columns."""
+        n = columns.shape[1]
+        places = np.take(self.places * n, self.codes[start : start + n], mode="wrap")
+        places += _row_starts(n, 1)
+        columns.reshape(-1)[places] = 1.0
+
 
 @dataclass(frozen=True, eq=False)
 class Values:
@@ -49,6 +56,11 @@ class Values:
         """Write the values of the rows from ``start`` on."""
         codes = self.codes[start : start + len(rows)]
         rows[:, self.place] = np.take(self.values, codes, mode="wrap")
+
+    def write_columns(self, columns: np.ndarray, start: int) -> None:
+        """Write the values of the rows from ``start`` on to an array stored by columns."""
+        codes = self.codes[start : start + columns.shape[1]]
+        np.take(self.values, codes, mode="wrap", out=columns[self.place])
 
 
 def find_labels(reader: CellReader, cells: Cells, place: int) -> Iterator[Ones | Values]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +23,8 @@ class NumberColumns:
     def __init__(self, cells: list[NumberCells]) -> None:
         self.cells = cells
         self.matrix = _find_matrix(cells)
+        #: Whether all of them are floats without marks for what is missing.
+        self.are_plain = all(c.missing is None and c.values.dtype == np.float64 for c in cells)
 
 
 def _find_matrix(cells: list[NumberCells]) -> np.ndarray | None:
@@ -61,16 +65,26 @@ class NumberBlock:
     def __init__(self, readers: list[CellReader], n_rows: int) -> None:
         self._n_rows = n_rows
         scales = [reader.scale for reader in readers]
-        self._middles = self._repeat([scale.middle for scale in scales])
-        self._factors = self._repeat([scale.factor for scale in scales])
-        self._fills = self._repeat([reader.fill for reader in readers])
+        self._middle_of = np.array([scale.middle for scale in scales], dtype=np.float64)
+        self._factor_of = np.array([scale.factor for scale in scales], dtype=np.float64)
         self._whole = [i for i, reader in enumerate(readers) if _is_whole(reader.column)]
         self._logs = [(i, scale) for i, scale in enumerate(scales) if scale.log]
         self._missing_numbers = readers[0].missing_numbers if readers else ()
         self._only_scaled = not (self._whole or self._logs or self._missing_numbers)
+        self._readers = readers
 
-    def _repeat(self, values: list[float]) -> np.ndarray:
-        return np.tile(np.array(values, dtype=np.float64), (self._n_rows, 1))
+    @cached_property
+    def _middles(self) -> np.ndarray:
+        return np.tile(self._middle_of, (self._n_rows, 1))
+
+    @cached_property
+    def _factors(self) -> np.ndarray:
+        return np.tile(self._factor_of, (self._n_rows, 1))
+
+    @cached_property
+    def _fills(self) -> np.ndarray:
+        fills = np.array([reader.fill for reader in self._readers], dtype=np.float64)
+        return np.tile(fills, (self._n_rows, 1))
 
     def encode(self, columns: NumberColumns, start: int, block: np.ndarray) -> np.ndarray | None:
         """Write the encoded rows from ``start`` on to ``block``; return what is missing, if any."""
@@ -92,6 +106,57 @@ class NumberBlock:
             block[:, i] = scale.terms(block[:, i].copy())
         block -= self._middles[:n]
         self._scale(block)
+        return missing
+
+    def encode_columns(
+        self, columns: NumberColumns, start: int, out: np.ndarray, places: list[int]
+    ) -> list[np.ndarray | None]:
+        """The same to rows of ``out``, a row for each column; what is missing of each, if any.
+
+        Columns of a table in memory lie one after the other: encoded as they lie they need not be
+        turned into rows, which takes longer than all of their arithmetic.
+        """
+        first, n = places[0], len(places)
+        missing: list[np.ndarray | None] = [None] * n
+        left: Any = range(n)
+        if self._only_scaled and columns.are_plain and places[-1] - first == n - 1:
+            # Arithmetic first: the extremes of what comes out tell whether anything was odd.
+            block = out[first : first + n]
+            self._subtract_middles(columns, start, block)
+            block *= self._factor_of[:, None]
+            left = _clip_finite(block)
+        for i in left:
+            missing[i] = self._encode_column(i, columns.cells[i], start, out[places[i]])
+        return missing
+
+    def _subtract_middles(self, columns: NumberColumns, start: int, block: np.ndarray) -> None:
+        rows, middles = slice(start, start + block.shape[1]), self._middle_of
+        if columns.matrix is not None:
+            np.subtract(columns.matrix[rows].T, middles[:, None], out=block)
+            return
+        for cells, middle, row in zip(columns.cells, middles, block):
+            np.subtract(cells.values[rows], middle, out=row)
+
+    def _encode_column(
+        self, i: int, cells: NumberCells, start: int, column: np.ndarray
+    ) -> np.ndarray | None:
+        reader, rows = self._readers[i], slice(start, start + len(column))
+        column[:] = cells.values[rows]
+        if cells.missing is not None:
+            column[cells.missing[rows]] = np.nan
+        for number in self._missing_numbers:
+            column[column == number] = np.nan
+        missing = None
+        if not _is_finite(column):
+            missing = ~np.isfinite(column)
+            column[missing] = reader.fill
+        if _is_whole(reader.column):
+            np.rint(column, out=column)
+        if reader.scale.log:
+            column[:] = reader.scale.terms(column)
+        column -= reader.scale.middle
+        column *= reader.scale.factor
+        np.clip(column, -1.0, 1.0, out=column)
         return missing
 
     def _scale(self, block: np.ndarray) -> None:
@@ -124,6 +189,18 @@ def _is_finite(block: np.ndarray) -> bool:
     but wakes its threads for every block.)
     """
     return bool(np.isfinite(np.add.reduce(block.reshape(-1))))
+
+
+def _clip_finite(columns: np.ndarray) -> np.ndarray:
+    """Clip columns whose numbers are all finite; say which are not, or overflowed.
+
+    A NaN anywhere makes the extremes NaN. Where they are within the range a clip changes nothing.
+    """
+    low, high = np.minimum.reduce(columns, axis=1), np.maximum.reduce(columns, axis=1)
+    finite = np.isfinite(low) & np.isfinite(high)
+    if (finite & ~((low >= -1.0) & (high <= 1.0))).any():
+        np.clip(columns, -1.0, 1.0, out=columns)  # one call takes less than one for each column
+    return np.flatnonzero(~finite)
 
 
 def read_values(reader: CellReader, cells: Cells) -> np.ndarray:

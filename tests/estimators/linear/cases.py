@@ -11,6 +11,7 @@ from veilspan.estimators.linear.regression import (
     HuberRegressor,
     Lasso,
     LinearRegression,
+    LinearRegressor,
     Ridge,
 )
 from veilspan.losses.penalties import L2Ball
@@ -71,6 +72,8 @@ MODELS = {
         LinearRegression,
         {"bounds": "private", "row_norm": 1.5, "target_range": TARGETS, "solver": QUICK},
     ),
+    "LinearRegression, nothing known": (LinearRegression, {"solver": QUICK}),
+    "HuberRegressor, private targets": (HuberRegressor, PUBLIC),
     "Ridge": (Ridge, {**REGRESSION, "alpha": 1.0, "expected_rows": 60}),
     "Lasso": (Lasso, {**REGRESSION, "expected_rows": 60}),
     "ElasticNet": (ElasticNet, {**REGRESSION, "alpha": 0.01}),
@@ -84,7 +87,7 @@ def make(name, **changes):
 
 
 def is_regression(name):
-    return "target_range" in MODELS[name][1]
+    return issubclass(MODELS[name][0], LinearRegressor)
 
 
 def scaled(x, constant=CONSTANT):

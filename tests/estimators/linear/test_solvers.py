@@ -21,7 +21,8 @@ simulated = pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPriva
     ("model", "chosen"),
     [
         (LogisticRegression(**BOUNDS), "ObjectivePerturbation"),
-        (LogisticRegression(**BOUNDS, classes=[0, 1, 2]), "GradientDescent"),
+        (LogisticRegression(**BOUNDS, classes=[0, 1, 2]), "PrivateNewton"),
+        (LinearSVC(**BOUNDS, classes=[0, 1, 2]), "PrivateNewton"),
         (LogisticRegression("l1", C=1.0, **BOUNDS), "GradientDescent"),
         (LinearSVC(**BOUNDS), "ObjectivePerturbation"),
         (LinearRegression(**BOUNDS, target_range=TARGETS), "PrivateNewton"),

@@ -117,3 +117,13 @@ def test_a_table_without_ids_is_refused_before_anything_is_read():
     table = {name: cells for name, cells in make_visits().items() if name != "pid"}
     with pytest.raises(ValueError, match="pid"):
         Profile(schema=make_schema()).fit(table)
+
+
+@pytest.mark.parametrize("combine", ["mean", "sum", "none"])
+def test_the_plan_speaks_of_the_rows_that_a_profile_counts(combine):
+    """Whatever the schema does with rows for models, and at most sixteen of them."""
+    schema = Schema.from_toml(make_schema(combine=combine).to_toml().replace("= 4", "= 40"))
+    said = str(Profile(schema=schema).plan())
+    assert "mean of at most 16 rows" in said
+    assert "max_rows = 16 (chosen)" in said
+    assert "has noise" not in said

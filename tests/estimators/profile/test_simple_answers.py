@@ -87,3 +87,21 @@ def test_one_profile_is_more_exact_than_as_many_answers():
     alone = veilspan.histogram(TABLE, WARD.schema, "ward", epsilon=0.1)
     together = veilspan.Profile(epsilon=1.0, schema=WARD.schema).fit(TABLE)
     assert together["ward"].all_shares[0].bar < 0.6 * alone["A"].bar
+
+
+def test_one_level_need_not_be_a_list():
+    median = veilspan.quantiles(TABLE, PRIVATE, "age", 0.5, epsilon=1.0)
+    assert 50 < median.value < 66
+
+
+@pytest.mark.parametrize("ask", [veilspan.count, lambda *a: veilspan.mean(*a, "age")])
+def test_the_name_of_a_schema_is_not_a_schema(ask):
+    with pytest.raises(TypeError, match=r"Schema\.load\('ward\.toml'\)"):
+        ask(TABLE, "ward.toml")
+
+
+def test_nobody_is_not_measurable_people():
+    nobody = {name: list(column[:0]) for name, column in TABLE.items()}
+    said = str(veilspan.count(nobody, PRIVATE, epsilon=0.1).release)
+    assert "not measurable people" not in said
+    assert "number of people not measurable" in said

@@ -14,7 +14,7 @@ import pytest
 
 from veilspan.curator.rows import Block
 from veilspan.datasets import make_ward
-from veilspan.solvers.profile import shares as shares_module
+from veilspan.solvers.profile import ratios
 from veilspan.solvers.profile.measure_cells import count_query, moment_query
 from veilspan.solvers.profile.read_answers import Answers
 from veilspan.tables.encoding import _open
@@ -147,7 +147,7 @@ def test_the_number_of_people(coverage):
 
 def test_a_bar_that_forgets_a_half_of_the_noise_is_caught(exact, monkeypatch):
     """The net holds: with bars of 1.4 standard deviations coverage is 84 %."""
-    monkeypatch.setattr(shares_module, "Z95", 1.4)
+    monkeypatch.setattr(ratios, "Z95", 1.4)
     truth, held, total = truth_of(exact), 0, 0
     for seed in range(60):
         answers = draw(exact, "replace-one", seed)

@@ -84,9 +84,11 @@ def find_header_problems(path: Path, schema: Schema | None, source: Any) -> Sequ
 
     declared: Any = schema or read_declared(path)
     needed = [c for c in declared.columns if c.role not in UNTYPED_ROLES]
+    unit_id = None if schema is None else schema.unit.id
+    ids = [c for c in declared.columns if c.name == unit_id and c not in needed]
     try:
         source = source.with_format(declared.file)
-        check_names(source, declared, needed=needed)
+        check_names(source, declared, needed=[*needed, *ids])
     except SchemaError as error:
         return error.problems
     except ValueError as error:  # of ours: an empty file, a header that is none

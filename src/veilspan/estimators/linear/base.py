@@ -20,9 +20,10 @@ from veilspan.curator.dask.table import DaskTable
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.by_person import gather_own
 from veilspan.estimators.linear.feature_bounds import FeatureBounds
-from veilspan.estimators.linear.feature_scaling import FeatureScaling, prepare_with_ranges
+from veilspan.estimators.linear.feature_scaling import prepare_scaled
 from veilspan.estimators.linear.parameters import LinearParameters
 from veilspan.estimators.linear.portable import PortableModel
+from veilspan.estimators.linear.released_ranges import ReleasedRanges
 from veilspan.estimators.linear.table_model import (
     NO_COEFFICIENTS,
     TableModel,
@@ -61,7 +62,9 @@ PUBLIC_BOUNDS = "feature bounds were set without the rows; rows outside are clip
 PRIVATE_BOUNDS = "feature ranges were estimated from the rows by charged, noisy histograms"
 
 
-class LinearEstimator(PortableModel, TableModel, LinearParameters, PrivateEstimator):
+class LinearEstimator(
+    PortableModel, ReleasedRanges, TableModel, LinearParameters, PrivateEstimator
+):
     """Base of the private linear models: a subclass has a loss, a penalty and targets.
 
     Concrete models are keyword-only dataclasses of their parameters, so that each parameter is
@@ -107,7 +110,8 @@ class LinearEstimator(PortableModel, TableModel, LinearParameters, PrivateEstima
         if schema is None:
             options = {**self._input_options, **self._y_options}
             X, targets = validate_table(self, X, lazy=True, y=y, **options)
-            self._refuse_sparse(X)
+            if self.features is not None:  # plain arrays are taken as they are, unless asked
+                self._refuse_sparse(X)
         before = vars(self).get("classes_")
         try:
             if schema is not None:
@@ -115,13 +119,15 @@ class LinearEstimator(PortableModel, TableModel, LinearParameters, PrivateEstima
             encoded = self._encode(targets)
             if isinstance(X, DaskTable):
                 X.check(encoded)
-            return self._learn(X, encoded)
+            self._learn(X, encoded)
         except BaseException:
             # Labels that no statement speaks of are not kept, nor new ones beside an old fit.
             self.__dict__.pop("classes_", None)
             if before is not None:
                 self.classes_ = before
             raise
+        self._warn_of_columns()
+        return self
 
     def _open_labelled(self, schema: Any, X: Any, y: Any) -> SchemaTable:
         """A table with its target column."""
@@ -149,8 +155,7 @@ class LinearEstimator(PortableModel, TableModel, LinearParameters, PrivateEstima
         if layout is not None and choice.kind != "linear":
             return prepare_features(self, choice, layout, budget, neighbors, n_rows)
         columns = n_features + bool(self.fit_intercept)
-        problem, solver = self._problem(budget, n_rows, columns), self._solver()
-        constant = self.intercept_scaling if self.fit_intercept else None
+        solver, constant = self._solver(), self._constant()
         bounds = FeatureBounds(
             self.feature_range, self.row_norm, self.center, constant, self.bounds
         )
@@ -158,32 +163,35 @@ class LinearEstimator(PortableModel, TableModel, LinearParameters, PrivateEstima
             # Encoded rows lie around zero and the schema knows the longest of them.
             refuse_said_twice(self, "feature_range", "bounds", "center")
             bounds = FeatureBounds(None, self._kept_length() * self.schema.row_norm, None, constant)
-        public_map = bounds.check(type(self).__name__, n_features)
-        if self.bounds is None:
-            stage = FeatureScaling(bounds, columns, public_map=public_map)
-            prepared = replace(solver.prepare(problem, budget, neighbors), stages=(stage,))
-        else:
 
-            def prepare(part: Budget) -> LinearPrepared:
-                # A penalty may be chosen by the budget, of which the solver gets a part.
-                return solver.prepare(self._problem(part, n_rows, columns), part, neighbors)
+        def prepare(part: Budget) -> LinearPrepared:
+            # A penalty may be chosen by the budget, of which the solver gets a part.
+            return solver.prepare(self._problem(part, n_rows, columns), part, neighbors)
 
-            prepared = prepare_with_ranges(bounds, columns, budget, neighbors, prepare)
+        prepared = prepare_scaled(
+            bounds, n_features, budget, neighbors, prepare, self._asks_targets
+        )
         asked = prepared.asked or prepared.solver.name
         return replace(prepared, decisions=shown_decisions(prepared, choice), asked=asked)
 
     def _solver(self) -> LinearSolver:
         """The solver that was asked for, with the user's clip."""
         if self.selection is not None:
-            return _selection(self.selection, self.clip)
+            return self._around(_selection(self.selection, self.clip))
         solver = linear_solver(self.solver)
-        return solver if self.clip is None else solver.with_clip(check_scale(self.clip, "clip"))
+        if self.clip is not None:
+            solver = solver.with_clip(check_scale(self.clip, "clip"))
+        return self._around(solver)
 
     def _constant(self) -> float:
         """The constant column over the length of a row; 0 without an intercept."""
         if not self.fit_intercept:
             return 0.0
         return check_scale(self.intercept_scaling, "intercept_scaling")
+
+    def _around(self, solver: LinearSolver) -> LinearSolver:
+        """The solver with what else a model asks before and after it; by default nothing."""
+        return solver
 
     def _problem(self, budget: Budget, n_rows: int | None, columns: int) -> LinearProblem:
         """What is minimised, from public facts."""
@@ -209,9 +217,11 @@ class LinearEstimator(PortableModel, TableModel, LinearParameters, PrivateEstima
         (row_map,) = outcome.maps
         if isinstance(row_map, RowScaling):
             self.__dict__.pop("feature_map_", None)
+            self._keep_ranges(row_map, plan)
             self._decode(*row_map.user_coefficients(result.theta))
         else:
             self._forget_coefficients()
+            self._forget_ranges()
             self.feature_map_ = LearnedFeatures(
                 row_map, result.theta, learned_noise(row_map, result)
             )
@@ -231,7 +241,7 @@ class LinearEstimator(PortableModel, TableModel, LinearParameters, PrivateEstima
     def _scores_of_encoded(self, table: Any) -> np.ndarray:
         if "feature_map_" in vars(self):
             return self._from_scores(self.feature_map_.scores(as_dense(table)))
-        return np.asarray(table @ self.coef_.T + self.intercept_)
+        return self._linear_scores(table)
 
     @property
     def coefficients_(self) -> Any:
@@ -276,7 +286,7 @@ class LinearEstimator(PortableModel, TableModel, LinearParameters, PrivateEstima
     def _rests_on(self) -> tuple[str, ...]:
         if self.schema is not None:
             return self._assumptions
-        return (*self._assumptions, PUBLIC_BOUNDS if self.bounds is None else PRIVATE_BOUNDS)
+        return (*self._assumptions, PRIVATE_BOUNDS if self._asks_ranges else PUBLIC_BOUNDS)
 
 
 def strength_per_row(value: float, rows: int | None, name: str) -> float:

@@ -12,7 +12,7 @@ from veilspan.estimators.by_person import also_by_person
 from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.linear.base import own_penalty, strength_per_row
 from veilspan.estimators.linear.classifier import LinearClassifier
-from veilspan.losses.linear import LinearLoss, Logistic, Multinomial, SmoothedHinge
+from veilspan.losses.linear import LinearLoss, Logistic, MulticlassHinge, Multinomial, SmoothedHinge
 from veilspan.losses.penalties import L1, L2, ElasticNet, NoPenalty, Penalty
 from veilspan.privacy.budget import Budget
 
@@ -33,12 +33,13 @@ class LogisticRegression(LinearClassifier):
         ``L1Ball``, say) is taken as it is, added to the mean loss.
     l1_ratio : float
         Share of l1 in ``"elasticnet"``.
-    C, classes, class_weight
+    C, classes, class_weight, threshold
         See :class:`~veilspan.estimators.linear.classifier.ClassifierParameters`.
     fit_intercept, intercept_scaling, solver, clip, selection
         See :class:`~veilspan.estimators.linear.parameters.LinearParameters`.
     feature_range, row_norm, center, bounds, expected_rows
-        See there as well; one of ``feature_range``, ``row_norm`` and ``bounds`` is needed.
+        See there as well; where none of ``feature_range``, ``row_norm`` and ``bounds`` is said,
+        ranges are paid for.
     epsilon, delta, neighbors, noise, random_state
         The budget, the neighbour relation, the noise: as in all estimators.
 
@@ -50,6 +51,13 @@ class LogisticRegression(LinearClassifier):
         Their constants; 0 without an intercept, unless ranges were centred.
     classes_ : array of shape (n_classes,)
         Labels.
+    class_weight_ : array of shape (n_classes,)
+        With ``class_weight="balanced"``: weights from noisy counts, the largest is 1.
+    threshold_, calibration_ : float, array of shape (2,)
+        With ``threshold=``: the score above which the second class is predicted; a and b of the
+        log-odds a score + b.
+    feature_range_, columns_used_ : array of shape (2, n_features), array of shape (n_features,)
+        Released ranges, and which columns showed anything; only where ranges were paid for.
     n_iter_, trace_, stopped_ : int, list of dict, str
         What the solver did, from noisy answers alone.
     plan_, privacy_ : Plan, PrivacyStatement
@@ -74,14 +82,18 @@ class LogisticRegression(LinearClassifier):
     @also_by_person
     @lazy_for_dask(lambda model: len(model.classes_))
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each class, in the order of ``classes_``."""
+        """Probability of each class, in the order of ``classes_``.
+
+        Calibrated where ``threshold=`` has paid for it; balanced weights are taken off again. So
+        they speak of the classes as frequent as they are, which :meth:`predict` then need not.
+        """
         return np.exp(self.predict_log_proba(X))
 
     @also_by_person
     @lazy_for_dask(lambda model: len(model.classes_))
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of the probabilities, exact where those round to 0."""
-        scores = self._scores(X)
+        scores = self._log_odds(self._scores(X))
         if scores.shape[1] == 1:
             scores = np.hstack([np.zeros_like(scores), scores])
         scores = scores - scores.max(axis=1, keepdims=True)
@@ -107,30 +119,35 @@ class LogisticRegression(LinearClassifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LinearSVC(LinearClassifier):
-    r"""Differentially private linear support vector machine for two classes.
+    r"""Differentially private linear support vector machine.
 
     The hinge max(0, 1 - y u) with its corner rounded off over ``hinge_width``: a row's gradient
-    must not jump where a margin crosses 1. On rows of the unit ball.
+    must not jump where a margin crosses 1. On rows of the unit ball. Several classes are learned
+    jointly, by the hinge of Crammer & Singer (2001): nothing is split over one-against-rest
+    problems.
 
     Parameters
     ----------
     hinge_width : float
         Width of the rounded corner.
-    C, classes, class_weight
+    C, classes, class_weight, threshold
         As in :class:`LogisticRegression`; the penalty is |theta|^2 / 2, and the intercept is
         spared where the solver can.
     fit_intercept, intercept_scaling, solver, clip, selection
         See :class:`~veilspan.estimators.linear.parameters.LinearParameters`.
     feature_range, row_norm, center, bounds, expected_rows
-        See there as well; one of ``feature_range``, ``row_norm`` and ``bounds`` is needed.
+        See there as well; where none of ``feature_range``, ``row_norm`` and ``bounds`` is said,
+        ranges are paid for.
     epsilon, delta, neighbors, noise, random_state
         The budget, the neighbour relation, the noise: as in all estimators.
 
     Attributes
     ----------
-    coef_, intercept_ : array of shape (1, n_features), array of shape (1,)
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
         In the features' own units.
-    classes_ : array of shape (2,)
+    intercept_ : array of shape (1,) or (n_classes,)
+        Their constants.
+    classes_ : array of shape (n_classes,)
         Labels.
     n_iter_, trace_, stopped_, plan_, privacy_
         As in :class:`LogisticRegression`.
@@ -149,24 +166,11 @@ class LinearSVC(LinearClassifier):
     hinge_width: float = 0.5
 
     def _plain_loss(self, n_classes: int) -> LinearLoss:
-        self._check_class_count(n_classes)
-        return SmoothedHinge(check_scale(self.hinge_width, "hinge_width"))
+        width = check_scale(self.hinge_width, "hinge_width")
+        return SmoothedHinge(width) if n_classes == 2 else MulticlassHinge(n_classes, width)
 
     def _penalty(self, budget: Budget, rows: int | None, n_columns: int) -> Penalty:
         return _l2(self.C, rows)
-
-    def _check_class_count(self, count: int) -> None:
-        if count > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass: "
-                "LogisticRegression learns several classes in one release, while one LinearSVC "
-                "for each would split the budget."
-            )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
 
 
 def _l2(c: float | None, rows: int | None) -> Penalty:

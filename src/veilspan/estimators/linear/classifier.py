@@ -1,4 +1,4 @@
-"""What private linear classifiers share: labels in and out, public class weights, C."""
+"""What private linear classifiers share: labels in and out, class weights, thresholds, C."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ from veilspan.estimators.schema_input import (
 from veilspan.estimators.validation import refuse_lazy_score
 from veilspan.losses.class_weights import ClassWeighted
 from veilspan.losses.linear import LinearLoss
+from veilspan.privacy.plan import Plan
+from veilspan.solvers.base import Outcome
+from veilspan.solvers.linear.base import LinearSolver
 
 GIVEN_LABELS = "the set of class labels is public, and that no other label occurs"
 SEEN_LABELS = "the set of class labels was read off y: right only if it is public knowledge"
@@ -40,13 +43,22 @@ class ClassifierParameters:
         more of it than data do.
     classes : array-like, optional
         All labels, known without the data. ``None`` takes those in y, and the statement says so.
-    class_weight : dict, optional
-        Public factors on the loss of classes.
+    class_weight : dict or "balanced", optional
+        Public factors on the loss of classes. ``"balanced"`` takes 1 / count from a noisy count of
+        each class, for 2 % of the budget (of mu^2); ``class_weight_`` holds them.
+    threshold : {"accuracy", "balanced", "f1"}, optional
+        For two classes: where :meth:`predict` tells them apart. ``None`` is a score of 0. Others
+        ask for a noisy histogram of scores by label, with a tenth of the budget (of mu^2), and
+        choose by it: ``"accuracy"`` the most likely class, ``"balanced"`` the mean of both classes'
+        shares of right rows, ``"f1"`` the F1 score of the second class, which finds a rare one.
+        Probabilities are calibrated by the same histogram (see
+        :mod:`veilspan.solvers.linear.rare_classes.operating_point`).
     """
 
     C: float | None = None
     classes: Any = None
     class_weight: Any = None
+    threshold: str | None = None
 
 
 class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
@@ -65,7 +77,8 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
         count = 1 if len(classes) == 2 else len(classes)
         if "feature_map_" in vars(self):
             return self._check_features(n_features, count)
-        return {"coef_": (count, n_features), "intercept_": (count,)}
+        shapes = {"coef_": (count, n_features), "intercept_": (count,)}
+        return {**shapes, **self._ranges_shapes(n_features)}
 
     @also_by_person
     @lazy_for_dask(lambda model: None if len(model.classes_) == 2 else len(model.classes_))
@@ -86,7 +99,12 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
     @also_by_person
     @lazy_for_dask(lambda model: None, lambda model: model.classes_.dtype)
     def predict(self, X: Any) -> np.ndarray:
-        """Most likely class of each row."""
+        """Class of each row: of the largest score, or by the learned ``threshold_``.
+
+        With ``threshold=`` the second class is predicted where ``decision_function`` is above
+        ``threshold_``, whatever its probability. With balanced weights scores are those of equally
+        frequent classes, so a rare class is predicted more often than it is likely.
+        """
         numbers = self._numbers_of_scores(self._scores(X))  # refuses what was not fitted
         return self.classes_[numbers]
 
@@ -97,7 +115,7 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
     def _numbers_of_scores(self, scores: np.ndarray) -> np.ndarray:
         """Number of the most likely class, from scores of shape (n, 1) or (n, classes)."""
         if scores.shape[1] == 1:
-            return (scores[:, 0] > 0).astype(np.intp)
+            return (scores[:, 0] > getattr(self, "threshold_", 0.0)).astype(np.intp)
         return np.asarray(scores.argmax(axis=1))
 
     def score(
@@ -123,6 +141,41 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
             return float(np.average(right, weights=weights))
         return float(super().score(X, y, sample_weight))
 
+    def measure_ranking(self, X: Any, y: Any = None) -> dict[str, float]:
+        """How well scores order own rows, whatever the threshold; nothing is spent.
+
+        Parameters
+        ----------
+        X, y : array-like or CSR matrix of shape (n_samples, n_features), array-like
+            Any rows and their labels, in memory; with a schema the table alone.
+
+        Returns
+        -------
+        dict
+            ``"auc"``, the area under the ROC curve, and ``"average_precision"``; with several
+            classes the means of each class against the rest. The numbers speak of these rows and
+            carry no noise: of people's rows they are not yours to publish.
+        """
+        from sklearn.metrics import average_precision_score, roc_auc_score
+
+        refuse_lazy_score(X, y, None)
+        if self.schema is not None:
+            scores, numbers, _ = self._own_scores_and_targets(X, y, None)
+        else:
+            scores = self._scores(X)
+            numbers = _numbers(np.asarray(y), self.classes_)
+        if scores.shape[1] == 1:
+            truth = (numbers == 1).astype(np.intp)[:, None]
+        else:
+            truth = (numbers[:, None] == np.arange(scores.shape[1])).astype(np.intp)
+        if not (truth.any(axis=0) & ~truth.all(axis=0)).all():
+            raise ValueError("a ranking needs rows of every class: some class has none here.")
+        pairs = list(zip(truth.T, scores.T))
+        return {
+            "auc": float(np.mean([roc_auc_score(*pair) for pair in pairs])),
+            "average_precision": float(np.mean([average_precision_score(*pair) for pair in pairs])),
+        }
+
     def _encode(self, y: Any) -> Any:
         """Class numbers, or -1 and 1 for two classes. Sets ``classes_``."""
         self.classes_ = _seen_labels(y) if self.classes is None else _sorted_labels(self.classes)
@@ -131,14 +184,12 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
                 f"{type(self).__name__} needs at least two classes; got 1 class. Say classes=... "
                 "if others exist but do not occur here."
             )
-        self._check_class_count(len(self.classes_))
         if isinstance(y, DaskTargets):
             return y.mapped(_codes, self.classes_)
         return _codes(y, self.classes_)
 
     def _schema_targets(self, schema: Any) -> Callable[[np.ndarray], np.ndarray]:
         self.classes_ = self._schema_classes(schema)
-        self._check_class_count(len(self.classes_))
         return signs_of_classes if len(self.classes_) == 2 else numbers_of_classes
 
     def _schema_classes(self, schema: Any) -> np.ndarray:
@@ -152,12 +203,50 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
             )
         return _sorted_labels(schema.classes)
 
+    def _around(self, solver: LinearSolver) -> LinearSolver:
+        balanced = _is_balanced(self.class_weight)
+        if self.threshold is None and not balanced:
+            return solver
+        from veilspan.solvers.linear.rare_classes.around_solver import RareClasses, check_threshold
+
+        known = self._known_classes()
+        if self.threshold is not None and known is not None and len(known) > 2:
+            raise ValueError(
+                'threshold is for two classes; with several use class_weight="balanced", which '
+                "finds rare ones."
+            )
+        return RareClasses(solver, balanced, check_threshold(self.threshold))
+
+    def _keep(self, outcome: Outcome, plan: Plan) -> None:
+        super()._keep(outcome, plan)
+        for name in ("class_weight_", "threshold_", "calibration_"):
+            self.__dict__.pop(name, None)
+        weights = getattr(outcome.result, "weights", None)
+        operating = getattr(outcome.result, "operating", None)
+        if weights is not None:
+            self.class_weight_ = np.array(weights)
+        if operating is not None:
+            self.threshold_ = operating.threshold
+            self.calibration_ = np.array([operating.slope, operating.offset])
+
+    def _log_odds(self, scores: np.ndarray) -> np.ndarray:
+        """Scores as logarithms of odds: by the calibrated line, or with balanced weights undone.
+
+        A loss with weights w_c is least at the log-odds of shares times w_c.
+        """
+        line = getattr(self, "calibration_", None)
+        if line is not None:
+            return np.asarray(line[0] * scores + line[1])
+        weights = getattr(self, "class_weight_", None)
+        if weights is None:
+            return scores
+        if scores.shape[1] == 1:
+            return np.asarray(scores - np.log(weights[1] / weights[0]))
+        return np.asarray(scores - np.log(weights))
+
     def _decode(self, coefficients: np.ndarray, constant: np.ndarray) -> None:
         self.coef_ = np.atleast_2d(coefficients.T).copy()
         self.intercept_ = np.atleast_1d(constant).astype(np.float64)
-
-    def _check_class_count(self, count: int) -> None:
-        """Refuse more classes than the method has; by default none."""
 
     @abstractmethod
     def _plain_loss(self, n_classes: int) -> LinearLoss:
@@ -165,21 +254,16 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
 
     def _loss(self) -> LinearLoss:
         """The loss of the model times public class weights, if there are any."""
-        known: Any
-        if self.schema is not None:
-            known = self._schema_classes(self.schema)
-        elif self.classes is not None:
-            known = _sorted_labels(self.classes)
-        else:
-            known = getattr(self, "classes_", None)
+        known = self._known_classes()
         # Before labels have been seen a plan takes them for two.
         loss = self._plain_loss(2 if known is None else len(known))
         if self.class_weight is None:
             return loss
+        if _is_balanced(self.class_weight):  # the weights are asked for: at most these
+            return ClassWeighted(loss, (1.0,) * max(2, loss.n_outputs))
         if not isinstance(self.class_weight, Mapping):
             raise ValueError(
-                'class_weight must be a dict from labels to public numbers. "balanced" would '
-                "count the classes, and counts are private."
+                'class_weight must be a dict from labels to public numbers, or "balanced".'
             )
         if known is None:
             raise ValueError("class_weight needs classes=... before labels have been seen.")
@@ -189,11 +273,23 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
         weights = (self.class_weight.get(label, 1.0) for label in labels)
         return ClassWeighted(loss, tuple(check_scale(w, "class_weight") for w in weights))
 
+    def _known_classes(self) -> Any:
+        """Labels, sorted; ``None`` before they have been seen."""
+        if self.schema is not None:
+            return self._schema_classes(self.schema)
+        if self.classes is not None:
+            return _sorted_labels(self.classes)
+        return getattr(self, "classes_", None)
+
     def _rests_on(self) -> tuple[str, ...]:
         if self.schema is not None:
             return super()._rests_on()
         labels = SEEN_LABELS if self.classes is None else GIVEN_LABELS
         return (*super()._rests_on(), labels)
+
+
+def _is_balanced(class_weight: Any) -> bool:
+    return isinstance(class_weight, str) and class_weight == "balanced"
 
 
 def _seen_labels(y: Any) -> np.ndarray:

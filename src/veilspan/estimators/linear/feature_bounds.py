@@ -10,6 +10,11 @@ features; b = ``intercept_scaling`` R the constant column of the intercept. So t
 of a row of at most unit length, and whatever is proven for such rows covers the intercept: it costs
 the features a factor sqrt(1 + intercept_scaling^2) of their length, and no separate release.
 
+**Ranges that were released** (:mod:`veilspan.solvers.linear.asked.private_ranges`) are used
+alike, with two differences. A column in which nothing was found becomes 0 in every row, and its
+coefficient 0. Columns of which most entries are 0 (one-hot codes, amounts that few have) are
+centred at zero, so that rows are as short as they can be; others in the middle of their range.
+
 Every number of the map is public and it looks at one row only, so neighbouring tables stay
 neighbouring (:mod:`veilspan.queries.linear.row_scaling`). A row is rounded alike, bit for bit,
 wherever it stands in the table, so that rounding is part of the map.
@@ -25,7 +30,7 @@ import numpy as np
 
 from veilspan._scales import check_location, check_scale, check_width
 from veilspan.queries.linear.row_scaling import RowScaling
-from veilspan.solvers.linear.private_ranges import ColumnRanges
+from veilspan.solvers.linear.asked.private_ranges import ColumnRanges
 
 
 @dataclass(frozen=True)
@@ -40,20 +45,25 @@ class FeatureBounds:
         Bound on the length of a row after centring and scaling.
     center : {None, "midpoint", "zero"}
         ``None`` is the midpoint for dense tables and zero for sparse ones.
-    intercept_scaling : float or None
-        Constant column over ``row_norm``; ``None`` without an intercept.
+    intercept_scaling : float
+        Constant column over ``row_norm``; 0 without an intercept.
     bounds : None or "private"
-        Whether ranges come from a release.
+        Whether ranges come from a release; they do as well where nothing else is said.
     """
 
     feature_range: Any
     row_norm: float | None
     center: str | None
-    intercept_scaling: float | None
+    intercept_scaling: float
     bounds: str | None = None
 
-    def check(self, owner: str, n_features: int) -> RowScaling | None:
-        """Refuse missing or impossible bounds, with the sentence to add.
+    @property
+    def is_private(self) -> bool:
+        """Whether ranges are to be paid for: somebody says so, or says nothing at all."""
+        return asks_ranges(self.bounds, self.feature_range, self.row_norm)
+
+    def check(self, n_features: int) -> RowScaling | None:
+        """Refuse impossible bounds, with the sentence that says what to change.
 
         Returns the map that public bounds give a dense table (or any, at ``center="zero"``).
         """
@@ -61,35 +71,56 @@ class FeatureBounds:
             raise ValueError(f'bounds must be None or "private"; got {self.bounds!r}.')
         if self.bounds is not None and self.feature_range is not None:
             raise ValueError('bounds="private" estimates feature_range: leave one of them out.')
-        if self.bounds is None and self.feature_range is None and self.row_norm is None:
-            raise ValueError(
-                f"{owner} needs bounds on the features that are known without the data: say "
-                f"{owner}(feature_range=(lo, hi)) with numbers or one entry per feature, or "
-                "row_norm=..., or bounds='private' to have ranges estimated from the budget."
-            )
         if self.center not in (None, "midpoint", "zero"):
             raise ValueError(f'center must be None, "midpoint" or "zero"; got {self.center!r}.')
-        if self.center == "midpoint" and self.feature_range is None and self.bounds is None:
+        if self.center == "midpoint" and self.feature_range is None and not self.is_private:
             raise ValueError('center="midpoint" needs a feature_range to be in the middle of.')
         # What the parameters make together is refused here, not later; any ranges do for that.
-        told = self if self.bounds is None else replace(self, feature_range=(-1.0, 1.0))
+        told = replace(self, feature_range=(-1.0, 1.0)) if self.is_private else self
         row_map = told.map_for(n_features, sparse=self.center == "zero")
-        return row_map if self.bounds is None else None
+        return None if self.is_private else row_map
 
-    def with_ranges(self, ranges: ColumnRanges) -> FeatureBounds:
-        """The same with ranges that were released."""
-        return replace(self, feature_range=(ranges.low, ranges.high))
+    def map_of_ranges(self, ranges: ColumnRanges, sparse: bool) -> RowScaling:
+        """The map by released ranges, which shortens no row unless ``row_norm`` says so."""
+        at_zero = np.full(ranges.found.shape, sparse or self.center == "zero")
+        if self.center is None:
+            at_zero |= ranges.mostly_zero
+        low = np.where(at_zero, np.minimum(ranges.low, 0.0), ranges.low)
+        high = np.where(at_zero, np.maximum(ranges.high, 0.0), ranges.high)
+        center = np.where(at_zero, 0.0, low / 2 + high / 2)
+        scale = np.where(at_zero, np.maximum(-low, high), high / 2 - low / 2)
+        length = self.row_norm
+        if length is None:
+            length = math.sqrt(max(1, int(ranges.found.sum())))
+        return self.sized(
+            RowScaling(
+                None if sparse else center,
+                np.where(ranges.found, scale, 1.0),
+                low=np.where(ranges.found, low, 0.0),
+                high=np.where(ranges.found, high, 0.0),
+            ),
+            float(length),
+        )
 
-    def map_for(self, n_features: int, sparse: bool) -> RowScaling:
-        """The map for tables of this many columns."""
+    def sized(self, row_map: RowScaling, length: float) -> RowScaling:
+        """The same map for rows of another length, longer ones shortened to it."""
+        constant = self.intercept_scaling * length
+        return replace(row_map, row_norm=math.hypot(length, constant), intercept=constant)
+
+    def refuse_midpoint(self, sparse: bool) -> None:
+        """Refuse a centre that would fill a sparse table."""
         if self.center == "midpoint" and sparse:
             raise ValueError(
                 'center="midpoint" would fill the zeros of a sparse table: say center="zero", or '
                 "pass a dense one."
             )
+
+    def map_for(self, n_features: int, sparse: bool) -> RowScaling:
+        """The map for tables of this many columns."""
+        self.refuse_midpoint(sparse)
         low = high = center = None
         scale: Any = 1.0
-        length, constant = 1.0, 0.0
+        length = 1.0
         if self.feature_range is not None:
             low, high = checked_ranges(self.feature_range, n_features)
             length = math.sqrt(n_features)
@@ -101,9 +132,13 @@ class FeatureBounds:
             scale = np.where(scale > 0, scale, 1.0)
         if self.row_norm is not None:
             length = check_scale(self.row_norm, "row_norm")
-        if self.intercept_scaling is not None:
-            constant = check_scale(self.intercept_scaling, "intercept_scaling") * length
+        constant = self.intercept_scaling * length
         return RowScaling(center, scale, math.hypot(length, constant), constant, low, high)
+
+
+def asks_ranges(bounds: Any, feature_range: Any, row_norm: Any) -> bool:
+    """Whether ranges are to be paid for: somebody says so, or says nothing at all."""
+    return bounds is not None or (feature_range is None and row_norm is None)
 
 
 def checked_ranges(feature_range: Any, n_features: int) -> tuple[np.ndarray, np.ndarray]:

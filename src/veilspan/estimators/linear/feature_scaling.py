@@ -10,14 +10,24 @@ from veilspan.curator.curator import Curator
 from veilspan.estimators.linear.budget_parts import prepare_rest
 from veilspan.estimators.linear.feature_bounds import FeatureBounds
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.events import Event, with_noise
+from veilspan.privacy.events import Event, GaussianEvent, with_noise
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.row_scaling import RowScaling
+from veilspan.queries.linear.target_scaling import TargetScaling
+from veilspan.solvers.linear.asked.private_ranges import (
+    FINER,
+    LENGTH,
+    RANGES,
+    TARGETS,
+    private_length,
+    private_ranges,
+    private_target_range,
+)
 from veilspan.solvers.linear.base import LinearPrepared
-from veilspan.solvers.linear.private_ranges import private_ranges, ranges_event
 
-#: Share of mu^2 for private ranges: their errors only make rows shorter than they need be.
-RANGES_SHARE = 0.1
+#: Shares of mu^2 for ranges of features, for the length of rows, and for the range of targets:
+#: errors of them only make rows and targets shorter than they need be.
+RANGES_SHARE, FINER_SHARE, LENGTH_SHARE, TARGETS_SHARE = 0.07, 0.02, 0.01, 0.02
 
 
 @dataclass(frozen=True)
@@ -31,7 +41,7 @@ class FeatureScaling:
     n_columns : int
         Columns of the scaled rows, the constant one of the intercept included.
     events : tuple of events
-        Releases of ranges; none with public bounds.
+        Releases of ranges, of a length, of the targets' range; none with public bounds.
     public_map : RowScaling or None
         The map of public bounds for dense tables.
     """
@@ -42,46 +52,71 @@ class FeatureScaling:
     public_map: RowScaling | None = None
 
     def find_map(self, curator: Curator) -> RowScaling:
-        """The map by public bounds, or by ranges that are asked for now."""
-        if self.events:
-            bounds = self.bounds.with_ranges(private_ranges(curator))
-            return bounds.map_for(curator.n_features, curator.is_sparse)
+        """The map by public bounds, or by what is asked for now."""
+        asked = {event.name for event in self.events}
+        row_map = self._find_features(curator, asked)
+        if TARGETS not in asked:
+            return row_map
+        low, high = private_target_range(curator)
+        shifted = self.bounds.intercept_scaling > 0
+        if not shifted:  # a range around zero, so that its width is public in units of its end
+            low, high = -max(-low, high), max(-low, high)
+        return replace(row_map, targets=TargetScaling.of_range(low, high, shifted))
+
+    def _find_features(self, curator: Curator, asked: set[str]) -> RowScaling:
+        if RANGES in asked:
+            self.bounds.refuse_midpoint(curator.is_sparse)
+            row_map = self.bounds.map_of_ranges(private_ranges(curator), curator.is_sparse)
+            if LENGTH not in asked:
+                return row_map
+            bare = replace(row_map, row_norm=row_map.features_norm, intercept=0.0)
+            return self.bounds.sized(row_map, private_length(curator, bare))
         if self.public_map is not None and not curator.is_sparse:
             return self.public_map
         return self.bounds.map_for(curator.n_features, curator.is_sparse)
 
 
-def prepare_with_ranges(
+def prepare_scaled(
     bounds: FeatureBounds,
-    n_columns: int,
+    n_features: int,
     budget: Budget,
     neighbors: Neighbors,
     prepare: Callable[[Budget], LinearPrepared],
+    targets: bool = False,
 ) -> LinearPrepared:
-    """A solver for rows scaled by private ranges, which are asked for first.
+    """A solver for scaled rows; what nobody knows of them is asked for first.
 
     Parameters
     ----------
     bounds : FeatureBounds
-        What is public about the features. Ranges are asked for with a share of 0.1 of mu^2. If all
-        releases are Gaussian the solver's part has the other 0.9; else it is searched for, by
-        accounting both parts together.
-    n_columns : int
-        Columns of the scaled rows.
+        What is public about the features. Where that is nothing, ranges are asked for with shares
+        of 0.07 and 0.02 of mu^2 and the length of rows with 0.01. If all releases are Gaussian
+        the solver's part has the rest; else it is searched for, by accounting all parts together.
+    n_features : int
+        Columns of the rows as they are.
     budget : Budget
         Of the whole fit.
     neighbors : {"replace-one", "add-remove"}
         The neighbour relation.
     prepare : callable
         The solver, prepared for a part of the budget.
+    targets : bool
+        Whether the range of the targets is to be asked for, with a share of 0.02.
     """
-    event = ranges_event()
-    if not budget.is_private:
-        stage = FeatureScaling(bounds, n_columns, (with_noise(event, 0.0),))
-        return replace(prepare(budget), stages=(stage,))
-    first = (with_noise(event, math.sqrt(event.count / RANGES_SHARE) / budget.mu),)
-    stage = FeatureScaling(bounds, n_columns, first)
-    kept = prepare_rest(first, 1 - RANGES_SHARE, budget, neighbors, prepare)
+    public_map = bounds.check(n_features)
+    parts: list[tuple[GaussianEvent, float]] = []
+    if bounds.is_private:
+        parts += [(GaussianEvent(RANGES), RANGES_SHARE), (GaussianEvent(FINER), FINER_SHARE)]
+        if bounds.row_norm is None:
+            parts.append((GaussianEvent(LENGTH), LENGTH_SHARE))
+    if targets:
+        parts.append((GaussianEvent(TARGETS, count=2), TARGETS_SHARE))
+    mu = budget.mu if budget.is_private else math.inf
+    first = tuple(with_noise(e, math.sqrt(e.count / share) / mu) for e, share in parts)
+    columns = n_features + (bounds.intercept_scaling > 0)
+    stage = FeatureScaling(bounds, columns, first, public_map)
+    rest = 1 - sum(share for _, share in parts)
+    kept = prepare_rest(first, rest, budget, neighbors, prepare) if first else prepare(budget)
     if kept is None:
         raise ValueError(
             f"epsilon = {budget.epsilon:g} is too small at delta = {budget.delta:g} for private "

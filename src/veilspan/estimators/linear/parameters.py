@@ -34,8 +34,11 @@ class LinearParameters(TableParameters):
     center : {"midpoint", "zero"}, optional
         What ranges are centred at; by default the midpoint for dense tables, zero for sparse ones.
     bounds : None or "private"
-        ``"private"`` estimates the ranges from noisy histograms of each column, for a tenth of the
-        budget (of mu^2); then no ``feature_range`` is needed.
+        ``"private"`` estimates the ranges from noisy histograms of each column, and the length of
+        rows, for a tenth of the budget (of mu^2). So does saying nothing at all: neither
+        ``feature_range`` nor ``row_norm``. Columns that show nothing above the noise are left out,
+        and predictions clip rows as the fit did
+        (:mod:`veilspan.estimators.linear.released_ranges`).
     selection : sequence, optional
         Two or more solvers (names, instances, or ``Candidate`` values with penalties of their own):
         all are fitted on parts of the budget, and a noisy count of what each gets right chooses

@@ -18,15 +18,15 @@ class PortableModel:
 
     @property
     def shapes_(self: Any) -> Any:
-        """What each column adds to the score: a :class:`~.shapes.shapes.Shapes`, by column.
+        """What each column adds to the score: a ``Shapes``, by column.
 
         For fits with ``features`` other than ``"linear"``; how each curve is centred and what has
         no curve is told by :mod:`veilspan.estimators.linear.shapes.make_shapes`.
         """
         check_is_fitted(self)
         if "feature_map_" not in vars(self):
-            told = "coef_" if self.schema is None else "coefficients_"
-            raise AttributeError(STRAIGHT.format(told))
+            instead = "coef_" if self.schema is None else "coefficients_"
+            raise AttributeError(STRAIGHT.format(instead))
         from veilspan.estimators.linear.shapes.make_shapes import make_shapes
 
         columns = None if self.schema is None else self.schema.features

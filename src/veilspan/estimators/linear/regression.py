@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +17,6 @@ from sklearn.metrics import r2_score
 
 from veilspan._scales import check_location, check_scale, check_width
 from veilspan.curator.dask.table import DaskTargets
-from veilspan.curator.row_maps import row_map
 from veilspan.estimators.by_person import also_by_person
 from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.linear.base import LinearEstimator, noise_threshold, strength_per_row
@@ -28,7 +26,11 @@ from veilspan.losses.linear import Huber, LinearLoss, Squared
 from veilspan.losses.penalties import L1, L2, NoPenalty, Penalty
 from veilspan.losses.penalties import ElasticNet as ElasticNetPenalty
 from veilspan.privacy.budget import Budget
+from veilspan.privacy.plan import Plan
+from veilspan.queries.linear.target_scaling import TargetScaling
+from veilspan.solvers.base import Outcome
 
+PRIVATE_TARGETS = "the range of targets was estimated from them by charged, noisy histograms"
 PUBLIC_TARGETS = "target_range was set without the data; targets outside are clipped to it"
 
 
@@ -38,8 +40,9 @@ class RegressorParameters:
 
     Parameters
     ----------
-    target_range : (float, float)
-        Public lowest and highest target; needed.
+    target_range : (float, float), optional
+        Public lowest and highest target; targets outside are clipped to it. ``None`` pays for a
+        range with 0.02 of the budget (of mu^2); predictions are then kept to it.
     """
 
     target_range: Any = None
@@ -49,12 +52,33 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
     """Base of the regressions: targets in and out."""
 
     _y_options: ClassVar[dict[str, Any]] = {"y_numeric": True}
-    _assumptions: ClassVar[tuple[str, ...]] = (PUBLIC_TARGETS,)
+    target_range_: np.ndarray
+
+    @property
+    def _asks_targets(self) -> bool:  # type: ignore[override]
+        """Whether nobody knows the range of targets, so that it is paid for."""
+        return self.schema is None and self.target_range is None
+
+    def _rests_on(self) -> tuple[str, ...]:
+        targets = PRIVATE_TARGETS if self._asks_targets else PUBLIC_TARGETS
+        return (targets, *super()._rests_on())
+
+    def _choose_features(self, *facts: Any) -> Any:
+        choice, layout = super()._choose_features(*facts)
+        if layout is not None and self._asks_targets:
+            raise ValueError(
+                f'features="{self.features}" needs a range of targets that is known without the '
+                f"data: say {type(self).__name__}(target_range=(lo, hi))."
+            )
+        return choice, layout
 
     def _learned_shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
         if "feature_map_" in vars(self):
             return self._check_features(n_features, 1)
-        return {"coef_": (n_features,), "intercept_": ()}
+        shapes: dict[str, tuple[int, ...]] = {"coef_": (n_features,), "intercept_": ()}
+        if self._asks_targets:
+            shapes["target_range_"] = (2,)
+        return {**shapes, **self._ranges_shapes(n_features)}
 
     @also_by_person
     @lazy_for_dask(lambda model: None)
@@ -69,7 +93,8 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
             With a schema whose units have an ``id``: an answer for each person, as a
             :class:`~veilspan.estimators.by_person.ByPerson`.
         """
-        return self._scores(X)
+        scores = self._scores(X)
+        return np.clip(scores, *self.target_range_) if self._asks_targets else scores
 
     def score(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, by_person: bool = False
@@ -93,28 +118,28 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
         return float(super().score(X, y, sample_weight))
 
     def _encode(self, y: Any) -> Any:
-        middle, half = self._target_scale()
-        low, high = self._range_of_targets()
+        scaling = None if self._asks_targets else self._target_scaling()
         if isinstance(y, DaskTargets):
-            return y.mapped(_checked_scaled, low, high, middle, half)
-        return _scaled(y, low, high, middle, half)
+            return y.mapped(_checked_scaled, scaling)
+        return np.asarray(y, dtype=np.float64) if scaling is None else scaling(y)
 
     def _schema_targets(self, schema: Any) -> Callable[[np.ndarray], np.ndarray]:
-        low, high = self._range_of_targets()
-        middle, half = self._target_scale()
-        return partial(_scaled, low=low, high=high, middle=middle, half=half)
+        return self._target_scaling()
 
     def _range_of_targets(self) -> tuple[float, float]:
-        """Lowest and highest target, as the user or the schema says."""
+        """Lowest and highest target, as the user or the schema says, or as was released."""
+        if self._asks_targets:
+            low, high = (float(end) for end in self.target_range_)
+            return low, high
         if self.schema is None:
-            return _checked_target_range(self.target_range, type(self).__name__)
+            return _checked_target_range(self.target_range)
         refuse_said_twice(self, "target_range")
         if self.schema.target_range is None:
             raise ValueError(
                 f"{type(self).__name__} predicts numbers; the schema has no target that holds "
                 'numbers. Use a classifier, or give a number the role "target".'
             )
-        return _checked_target_range(self.schema.target_range, type(self).__name__)
+        return _checked_target_range(self.schema.target_range)
 
     def _decode(self, coefficients: np.ndarray, constant: np.ndarray) -> None:
         middle, half = self._target_scale()
@@ -131,14 +156,27 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
 
     def _target_scale(self) -> tuple[float, float]:
         """Middle and half width; without an intercept zero and the larger end."""
-        low, high = self._range_of_targets()
-        if not self.fit_intercept:
-            return 0.0, max(abs(low), abs(high))
-        return low / 2 + high / 2, high / 2 - low / 2
+        scaling = self._target_scaling()
+        return scaling.middle, scaling.half
+
+    def _target_scaling(self) -> TargetScaling:
+        return TargetScaling.of_range(*self._range_of_targets(), shifted=bool(self.fit_intercept))
+
+    def _keep(self, outcome: Outcome, plan: Plan) -> None:
+        self.__dict__.pop("target_range_", None)
+        if self._asks_targets:
+            targets = outcome.maps[-1].targets
+            self.target_range_ = np.array([targets.low, targets.high])
+        super()._keep(outcome, plan)
 
     def _loss(self) -> LinearLoss:
-        self._target_scale()
+        self._check_targets()
         return Squared()
+
+    def _check_targets(self) -> None:
+        """Refuse an impossible range of targets."""
+        if not self._asks_targets:
+            self._target_scale()
 
     def _penalty(self, budget: Budget, rows: int | None, n_columns: int) -> Penalty:
         return NoPenalty()
@@ -150,12 +188,13 @@ class LinearRegression(LinearRegressor):
 
     Parameters
     ----------
-    target_range : (float, float)
-        Public lowest and highest target; needed. Targets outside are clipped.
+    target_range : (float, float), optional
+        Public lowest and highest target; targets outside are clipped. ``None`` pays for a range.
     fit_intercept, intercept_scaling, solver, clip, selection
         See :class:`~veilspan.estimators.linear.parameters.LinearParameters`.
     feature_range, row_norm, center, bounds, expected_rows
-        See there as well; one of ``feature_range``, ``row_norm`` and ``bounds`` is needed.
+        See there as well; where none of ``feature_range``, ``row_norm`` and ``bounds`` is said,
+        ranges are paid for.
     epsilon, delta, neighbors, noise, random_state
         The budget, the neighbour relation, the noise: as in all estimators.
 
@@ -163,6 +202,10 @@ class LinearRegression(LinearRegressor):
     ----------
     coef_, intercept_ : array of shape (n_features,), float
         In the units of the features and targets.
+    target_range_ : array of shape (2,)
+        Released range of the targets; only where it was paid for.
+    feature_range_, columns_used_ : array of shape (2, n_features), array of shape (n_features,)
+        Released ranges, and which columns showed anything; only where ranges were paid for.
     n_iter_, trace_, stopped_ : int, list of dict, str
         What the solver did, from noisy answers alone.
     plan_, privacy_ : Plan, PrivacyStatement
@@ -293,6 +336,13 @@ class HuberRegressor(LinearRegressor):
     alpha: float | None = None
 
     def _loss(self) -> LinearLoss:
+        if self._asks_targets:
+            if self.threshold is not None:
+                raise ValueError(
+                    "threshold is in units of y, and nobody has said how large these are: give "
+                    "target_range=(lo, hi) as well, or leave threshold=None."
+                )
+            return Huber(0.2)  # a tenth of the width, which is 2 on the scale of the loss
         low, high = self._range_of_targets()
         width = 0.1 * (high - low)
         if self.threshold is not None:
@@ -310,25 +360,14 @@ def _strength(alpha: Any) -> float | None:
     return check_scale(alpha, "alpha")
 
 
-@row_map
-def _scaled(y: Any, low: float, high: float, middle: float, half: float) -> np.ndarray:
-    """Targets clipped to their range, as numbers around 0."""
-    return (np.clip(np.asarray(y, dtype=np.float64), low, high) - middle) / half
-
-
-def _checked_scaled(y: Any, low: float, high: float, middle: float, half: float) -> np.ndarray:
-    """The same for targets that nobody has looked at yet."""
+def _checked_scaled(y: Any, scaling: TargetScaling | None) -> np.ndarray:
+    """Scaled targets that nobody has looked at yet; as they are where nothing is known."""
     if np.asarray(y).dtype.kind not in "fiub" or not np.isfinite(y).all():
         raise ValueError("y must hold finite numbers.")
-    return _scaled(y, low, high, middle, half)
+    return np.asarray(y, dtype=np.float64) if scaling is None else scaling(y)
 
 
-def _checked_target_range(target_range: Any, owner: str) -> tuple[float, float]:
-    if target_range is None:
-        raise ValueError(
-            f"{owner} needs a range of targets that is known without the data: say "
-            f"{owner}(target_range=(lo, hi))."
-        )
+def _checked_target_range(target_range: Any) -> tuple[float, float]:
     try:
         low, high = (float(end) for end in target_range)
     except (TypeError, ValueError):

@@ -119,11 +119,12 @@ class Profile(TableParameters, ReadsAnswers, PrivateEstimator):
         )
 
     def _schema_of_units(self) -> Any:
-        """The schema with one unit a person: a profile averages what her rows say."""
+        """The schema with one unit a person: a profile averages what her rows say, of so many."""
         schema = self.schema
-        if schema is None or schema.unit.combine != "none":
+        if schema is None or schema.unit.id is None:
             return schema
-        return replace(schema, unit=replace(schema.unit, combine="mean"))
+        unit = replace(schema.unit, combine="mean", max_rows=slots_of(schema))
+        return replace(schema, unit=unit)
 
     def _width_of(self, schema: Any) -> int:
         return slots_of(schema) * self._read_parameters()[1].width

@@ -114,14 +114,14 @@ def count(table: Any, schema: Any, **budget: Any) -> SimpleAnswer:
     >>> 900 < members.value < 1100
     True
     """
-    if schema.neighbors == "replace-one":
+    if getattr(schema, "neighbors", None) == "replace-one":  # fit says what is wrong with others
         raise ValueError(
             "under replace-one the number of people is public: the schema's count, or the number "
             'of rows. For a private count declare neighbors = "add-remove" in the schema\'s unit; '
             "to count people of a kind ask for a histogram."
         )
     smallest = min(
-        (column for column in schema.columns if column.role in ("use", "target")),
+        (column for column in getattr(schema, "columns", ()) if column.role in ("use", "target")),
         key=_cells_needed,
         default=None,
     )
@@ -153,7 +153,7 @@ def quantiles(
     table: Any,
     schema: Any,
     column: str,
-    levels: Sequence[float] = QUANTILES,
+    levels: float | Sequence[float] = QUANTILES,
     *,
     bins: int = 40,
     **budget: Any,
@@ -166,14 +166,14 @@ def quantiles(
         As for :func:`count`, with either neighbour relation.
     column : str
         Its name.
-    levels : sequence of float
+    levels : float or sequence of float
         Between 0 and 1; how many there are costs nothing.
     bins : int
         Most bins inside the range; a quantile is exact up to one of them.
     """
     _check_type(schema, column, ("category", "boolean"), "no quantiles: ask for its histogram.")
     release = _measure(
-        table, schema, budget, columns=[column], bins=bins, quantiles=tuple(levels), most_numbers=0
+        table, schema, budget, columns=[column], bins=bins, quantiles=levels, most_numbers=0
     )
     said = release[column]
     texts = {level: say_value(said.cells, each) for level, each in said.quantiles.items()}

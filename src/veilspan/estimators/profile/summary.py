@@ -17,8 +17,10 @@ MOST_SHOWN = 12
 def summarize(profile: Any) -> str:
     """All columns, one after the other, then correlations."""
     promise = profile.privacy_
-    people = say_number(profile.people)
-    head = f"Profile of {profile.schema.name or 'a table'}: {people} people, "
+    people = f"{say_number(profile.people)} people"
+    if not profile.people.measurable:
+        people = f"number of people {NOT_MEASURABLE}"
+    head = f"Profile of {profile.schema.name or 'a table'}: {people}, "
     head += f"epsilon {promise.epsilon:g} at delta {promise.delta:g}"
     lines = [head, "Bars hold with 95 %, by noise alone.", ""]
     if not promise.private:

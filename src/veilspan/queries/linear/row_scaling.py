@@ -12,6 +12,7 @@ known in advance or released earlier.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ import numpy as np
 from veilspan._scales import check_derived_scale, check_location
 from veilspan.curator.row_maps import row_map
 from veilspan.curator.rows import Block, row_dots, sparse_squares
+from veilspan.queries.linear.target_scaling import TargetScaling
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +39,10 @@ class RowScaling:
     intercept : float
         The constant that is appended as the last column; 0 appends none.
     low, high : array of shape (p,) or None
-        What features are clipped to first; both or neither.
+        What features are clipped to first; both or neither. A column whose range is its centre
+        alone becomes zero: it is left out.
+    targets : TargetScaling or None
+        What becomes of targets; ``None`` leaves them as they are.
     """
 
     center: np.ndarray | None = None
@@ -46,6 +51,7 @@ class RowScaling:
     intercept: float = 0.0
     low: np.ndarray | None = None
     high: np.ndarray | None = None
+    targets: TargetScaling | None = None
 
     def __post_init__(self) -> None:
         scale = np.asarray(self.scale, dtype=np.float64)
@@ -59,15 +65,20 @@ class RowScaling:
         if self.center is not None:
             check_location(self.center, "center")
 
+    @property
+    def features_norm(self) -> float:
+        """Length from which the scaled features alone are shortened."""
+        return math.sqrt(max(self.row_norm**2 - self.intercept**2, 0.0))
+
     def width(self, n_features: int) -> int:
         """Number of columns after the map, with the constant one."""
         return n_features + (self.intercept > 0)
 
     @row_map
     def __call__(self, block: Block) -> Block:
-        """Scaled rows, dense or CSR as they came; targets stay."""
+        """Scaled rows, dense or CSR as they came, and targets."""
         scaled = self._sparse(block.x) if block.is_sparse else self._dense(block.x)
-        return Block(scaled, block.y)
+        return Block(scaled, block.y if self.targets is None else self.targets(block.y))
 
     def user_coefficients(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients and intercept for raw rows, of a theta of shape (p',) or (p', k).
@@ -76,9 +87,8 @@ class RowScaling:
         <scaled row, theta> = <x, coefficients> + intercept. Columns that the map makes zero (a
         range of one point) get the coefficient 0: there is nothing but noise in theirs.
         """
-        if self.low is not None and self.high is not None:
-            middle = 0.0 if self.center is None else self.center
-            empty = (self.low == middle) & (self.high == middle)
+        empty = self.left_out()
+        if empty is not None:
             theta = theta.copy()
             theta[: empty.size][empty] = 0.0
         weights = theta[:-1] if self.intercept > 0 else theta
@@ -90,6 +100,13 @@ class RowScaling:
         if self.center is not None:
             constant = constant - self.center @ coefficients
         return coefficients, np.asarray(constant)
+
+    def left_out(self) -> np.ndarray | None:
+        """Which columns the map makes zero; ``None`` where nothing is clipped."""
+        if self.low is None or self.high is None:
+            return None
+        middle = 0.0 if self.center is None else self.center
+        return np.asarray((self.low == middle) & (self.high == middle))
 
     def _dense(self, x: np.ndarray) -> np.ndarray:
         if self.low is not None and self.high is not None:

@@ -149,9 +149,16 @@ class GradientChange(SlopeGradient):
 
 @row_map
 def unit_factors(block: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Factors 1 / max(1, |x|) that bring rows into the unit ball, and the lengths they get."""
-    lengths = np.sqrt(block.squared_lengths)
-    return 1.0 / np.maximum(1.0, lengths), np.minimum(1.0, lengths)
+    """Factors 1 / max(1, |x|) that bring rows into the unit ball, and the lengths they get.
+
+    Kept with the block, like the lengths themselves: every step of a descent asks for them.
+    """
+    found: tuple[np.ndarray, np.ndarray] | None = block.__dict__.get("unit_factors")
+    if found is None:
+        lengths = np.sqrt(block.squared_lengths)
+        found = 1.0 / np.maximum(1.0, lengths), np.minimum(1.0, lengths)
+        block.__dict__["unit_factors"] = found
+    return found
 
 
 def scores(block: Block, factors: np.ndarray, theta: np.ndarray) -> np.ndarray:
@@ -165,6 +172,15 @@ def targets(loss: LinearLoss, block: Block) -> np.ndarray:
     """Targets within their range: [-1, 1], or class numbers 0, ..., k - 1."""
     if block.y is None:
         raise ValueError("linear models need targets.")
-    if loss.margin and loss.n_outputs > 1:
-        return np.clip(np.rint(block.y), 0, loss.n_outputs - 1).astype(np.intp)
-    return np.clip(block.y, -1.0, 1.0)
+    several = loss.margin and loss.n_outputs > 1
+    kept: tuple[int, np.ndarray] | None = block.__dict__.get("targets")
+    if kept is None or kept[0] != (loss.n_outputs if several else 0):
+        kept = (loss.n_outputs if several else 0, _targets(several, loss.n_outputs, block.y))
+        block.__dict__["targets"] = kept
+    return kept[1]
+
+
+def _targets(several: bool, count: int, y: np.ndarray) -> np.ndarray:
+    if several:
+        return np.clip(np.rint(y), 0, count - 1).astype(np.intp)
+    return np.clip(y, -1.0, 1.0)

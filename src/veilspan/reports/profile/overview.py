@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from veilspan.reports.html import Html, table, tag
 from veilspan.reports.numbers import count, number
 from veilspan.reports.profile.charts import sparkline
 from veilspan.reports.profile.words import say_number, say_share, say_value
-from veilspan.solvers.profile.column_profile import ColumnProfile
+from veilspan.solvers.profile.shares import typical_bar
 
 
 def profile_hero(profile: Any, title: str) -> Html:
@@ -35,7 +33,7 @@ def profile_hero(profile: Any, title: str) -> Html:
 def _tiles(profile: Any, statement: Any) -> Html:
     people = profile.people
     columns = [profile[name] for name in profile.column_names]
-    bar = max(_typical_bar(column) for column in columns)
+    bar = max(typical_bar(column.all_shares) for column in columns)
     cells = sum(len(column.all_shares) for column in columns)
     seen = sum(int(column.all_shares.measurable.sum()) for column in columns)
     public = "public" if people.bar == 0 else "private, with noise"
@@ -54,12 +52,6 @@ def _tiles(profile: Any, statement: Any) -> Html:
         ),
         class_="tiles",
     )
-
-
-def _typical_bar(column: ColumnProfile) -> float:
-    """The bar of a share in the middle of all: those at zero are cut on one side."""
-    shares = column.all_shares
-    return float(np.max((shares.high - shares.low) / 2))
 
 
 def at_a_glance(profile: Any, keys: dict[str, str]) -> Html:

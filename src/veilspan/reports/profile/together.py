@@ -12,6 +12,7 @@ from veilspan.reports.profile.words import NOT_MEASURABLE, say_number, say_share
 from veilspan.solvers.profile.correlations import Correlations
 from veilspan.solvers.profile.estimates import LIMITS, Estimate
 from veilspan.solvers.profile.read_answers import Crosstab
+from veilspan.solvers.profile.shares import typical_bar
 
 #: A matrix of more columns than this is listed by its strongest pairs instead of drawn.
 MOST_DRAWN = 14
@@ -95,7 +96,7 @@ def crosstab_section(name: str, found: Crosstab) -> Html:
             words = say_share(share, bar=False)
             cells.append(tag("span", words, class_=f"n{level}" if level else None, title=title))
         rows.append((label, *cells))
-    bar = max((found.shares[i].bar for i in range(len(found.shares))), default=0.0)
+    bar = typical_bar(found.shares)
     head = (f"{found.rows.name} \\ {found.columns.name}", *found.columns.labels)
     words = (
         f"Shares of all people, each known to ± {100 * bar:.1f} points; · is not measurable. The "

@@ -111,6 +111,8 @@ class Clips:
 
     def with_clip(self, clip: float) -> Any:
         """The same with row gradients of at most this length."""
+        if getattr(self, "cap", None) is not None:  # a clip that is given is not chosen
+            return replace(self, clip=clip, cap=None)  # type: ignore[type-var]
         return replace(self, clip=clip)  # type: ignore[type-var]
 
 

@@ -16,6 +16,12 @@ from veilspan.privacy.events import GaussianEvent, SampledGaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.slope_gradient import SlopeGradient
 from veilspan.solvers.base import count_rows, prepare_events
+from veilspan.solvers.linear.asked.residual_cap import (
+    ResidualCap,
+    cap_place,
+    noise_of_steps,
+    with_cap,
+)
 from veilspan.solvers.linear.base import (
     Clips,
     LinearPrepared,
@@ -56,6 +62,11 @@ class GradientDescent(Clips):
     where the number of rows is known what keeps that below 100 / L for classes, whose scores may
     be long, and 4 / L for regression, whose scores must meet a target; but at least 20.
 
+    *Momentum.* With momentum b the gradient is asked for at theta + b (theta - theta_before)
+    (Nesterov 1983). Along flat directions T steps of size eta then carry theta as far as steps of
+    size eta / (1 - b) would, by signal and by noise alike, and are stable like steps of size eta:
+    so a descent of few steps filters like one of many.
+
     *Without privacy* (epsilon infinite) the defaults converge: nothing is clipped unless asked for,
     default steps of 1 / L are accelerated (Beck & Teboulle 2009) and restarted where they go uphill
     (O'Donoghue & Candes 2015), until the gradient is no longer than ``tolerance``.
@@ -73,6 +84,10 @@ class GradientDescent(Clips):
     tolerance : float, optional
         Length of the noisy gradient (of its proximal map) to stop at: a function of the answers,
         which tells nothing new, and under noise does not happen. 1e-9 without privacy, else 0.
+    momentum : float
+        b, at least 0, below 1.
+    cap : ResidualCap, optional
+        Choose the clip of later steps by a paid answer, for losses whose slopes have no bound.
     """
 
     steps: int | None = None
@@ -80,9 +95,12 @@ class GradientDescent(Clips):
     clip: float | None = None
     output: Output | None = None
     tolerance: float | None = None
+    momentum: float = 0.0
+    cap: ResidualCap | None = None
 
     def __post_init__(self) -> None:
         check_descent_settings(self.step, self.clip, self.output)
+        check_momentum(self.momentum)
         if self.steps is not None:
             check_steps(self.steps, "steps")
         if self.tolerance is not None and not self.tolerance >= 0:
@@ -101,9 +119,11 @@ class GradientDescent(Clips):
         if steps is None:
             longest = self._step(problem, budget) * clip_bound(problem.loss, budget, self.clip)
             steps = default_steps(problem, budget, neighbors, longest)
-        return prepare_events(
-            self, problem, budget, neighbors, (GaussianEvent(STEP, count=steps),), (1.0,)
-        )
+        planned = (GaussianEvent(STEP, count=steps),)
+        events, shares = planned, (1.0,)
+        if self.cap is not None:
+            events, shares = with_cap(self.cap, problem, budget, planned, shares)
+        return prepare_events(self, problem, budget, neighbors, events, shares)
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Descend from zero (or the point nearest to it that the penalty allows)."""
@@ -115,17 +135,26 @@ class GradientDescent(Clips):
         if tolerance is None:
             tolerance = 0.0 if budget.is_private else EXACT_TOLERANCE
         path = Iterates(curator, self.output or default_output(budget), steps)
-        pace = Acceleration(self.step is None and not budget.is_private)
+        pace = Acceleration(self.step is None and not budget.is_private, self.momentum)
         query = SlopeGradient(problem.loss, bound)
         theta = ahead = problem.prox(np.zeros(problem.shape), size)
         trace: list[dict[str, Any]] = []
         stopped = f"all {steps} planned steps were taken"
+        asked = cap_place(self.cap, curator, steps)
         for k in range(steps):
+            if self.cap is not None and k == asked:
+                # The inverse curvature of p directions, as far as the steps left can reach.
+                spread = min(theta.size, size * (steps - k) / 2)
+                loud = math.sqrt(theta.size * spread)
+                loud *= noise_of_steps(curator, problem, steps - k, rows)
+                bound = self.cap.choose(curator, problem.loss, theta, loud, rows, bound)
+                query = SlopeGradient(problem.loss, bound)
             answer = curator.answer(query, ahead, event=STEP)
             gradient = shorten(answer.value / rows, bound)
             moved = problem.prox(ahead - size * gradient, size)
             length = float(np.linalg.norm(ahead - moved)) / size
-            trace.append({"step": k, "noise_std": answer.noise_std / rows, "gradient": length})
+            entry = {"step": k, "noise_std": answer.noise_std / rows, "gradient": length}
+            trace.append(entry if asked is None else {**entry, "cap": bound})
             theta, ahead = moved, pace.extrapolate(theta, ahead, moved)
             path.add(theta)
             if length <= tolerance:
@@ -180,8 +209,7 @@ class StochasticGradient(Clips):
         check_descent_settings(self.step, self.clip, self.output)
         if not (self.epochs > 0 and math.isfinite(self.epochs)):
             raise ValueError(f"epochs must be positive and finite; got {self.epochs}.")
-        if not 0 <= self.momentum < 1:
-            raise ValueError(f"momentum must be at least 0 and below 1; got {self.momentum}.")
+        check_momentum(self.momentum)
 
     @property
     def name(self) -> str:
@@ -218,16 +246,16 @@ class StochasticGradient(Clips):
 
 
 class Acceleration:
-    """Extrapolation of accelerated descent, begun again where a step turns back; or none."""
+    """Extrapolation of accelerated descent, begun again where a step turns back; or a fixed one."""
 
-    def __init__(self, active: bool) -> None:
-        self.active = active
+    def __init__(self, active: bool, momentum: float = 0.0) -> None:
+        self.active, self.momentum = active, momentum
         self.age = 0
 
     def extrapolate(self, before: np.ndarray, ahead: np.ndarray, after: np.ndarray) -> np.ndarray:
         """Point to ask for the next gradient at."""
         if not self.active:
-            return after
+            return after + self.momentum * (after - before) if self.momentum else after
         self.age = 0 if float(np.sum((ahead - after) * (after - before))) > 0 else self.age + 1
         return after + self.age / (self.age + 3.0) * (after - before)
 
@@ -279,6 +307,12 @@ def default_steps(
     nu = factor * math.sqrt(math.prod(problem.shape)) / (n * budget.mu)
     walk = LONGEST_WALK["classes" if problem.loss.margin else "numbers"] / problem.loss.smoothness
     return int(min(max(walk / (longest_step * nu), FEWEST_STEPS), MOST_STEPS))
+
+
+def check_momentum(momentum: float) -> None:
+    """Refuse a momentum with which no descent comes to rest."""
+    if not 0 <= momentum < 1:
+        raise ValueError(f"momentum must be at least 0 and below 1; got {momentum}.")
 
 
 def check_descent_settings(step: float | None, clip: float | None, output: str | None) -> None:

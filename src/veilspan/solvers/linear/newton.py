@@ -9,14 +9,20 @@ from typing import Any
 import numpy as np
 
 from veilspan._scales import check_scale, check_steps
-from veilspan.curator.curator import Curator
+from veilspan.curator.curator import Answer, Curator
 from veilspan.losses.linear import LinearLoss
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.events import GaussianEvent
+from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.slope_gradient import SlopeGradient
 from veilspan.queries.moments import SecondMoment
 from veilspan.solvers.base import count_rows, prepare_events
+from veilspan.solvers.linear.asked.residual_cap import (
+    ResidualCap,
+    cap_place,
+    noise_of_steps,
+    with_cap,
+)
 from veilspan.solvers.linear.base import (
     Clips,
     LinearPrepared,
@@ -45,7 +51,8 @@ STEPS, TARGET_STEPS, EXACT_STEPS = 32, 16, 5_000
 CLIP = 0.4
 #: Floors in units of the Gram matrix's noise edge and of the length of a step's noise.
 GRAM_FLOOR, STEP_FLOOR = 0.25, 0.1
-CURVED = ("logistic", "smoothed hinge", "huber", "quantile", "squared", "multinomial")
+MARGINS = ("logistic", "smoothed hinge", "multinomial", "multiclass hinge")
+CURVED = (*MARGINS, *(f"weighted {name}" for name in MARGINS), "huber", "quantile", "squared")
 
 
 @dataclass(frozen=True)
@@ -83,12 +90,15 @@ class PrivateNewton(Clips):
     gram_share : float
         Share of the budget (of mu^2) for the matrix.
     clip : float, optional
-        Longest that a row's gradient may be.
+        Longest that a row's gradient may be; of the first steps, if there is a ``cap``.
+    cap : ResidualCap, optional
+        Choose the clip of later steps by a paid answer, for losses whose slopes have no bound.
     """
 
     steps: int | None = None
     gram_share: float = 0.1
     clip: float | None = None
+    cap: ResidualCap | None = None
 
     name = "newton"
 
@@ -109,29 +119,40 @@ class PrivateNewton(Clips):
         require(self.name, Needs(losses=CURVED), problem)
         few = STEPS if problem.loss.margin else TARGET_STEPS
         steps = self.steps or (few if budget.is_private else EXACT_STEPS)
-        events = GaussianEvent(GRAM), GaussianEvent(STEP, count=steps)
-        return prepare_events(
-            self, problem, budget, neighbors, events, (self.gram_share, 1 - self.gram_share)
-        )
+        events: tuple[Event, ...] = GaussianEvent(GRAM), GaussianEvent(STEP, count=steps)
+        shares: tuple[float, ...] = self.gram_share, 1 - self.gram_share
+        events, shares = with_cap(self.cap, problem, budget, events, shares)
+        return prepare_events(self, problem, budget, neighbors, events, shares)
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
         """Release the curvature, then step from zero."""
         private, steps = curator.plan.budget.is_private, curator.planned(STEP).count
         bound = self.bound(problem.loss, private)
         rows = count_rows(curator)
-        curvature, released = self._curvature(curator, problem, bound, rows)
+        gram = curator.answer(SecondMoment(1.0), event=GRAM)
+        curvature, released = self._curvature(curator, problem, gram, bound, rows)
         query, path = SlopeGradient(problem.loss, bound), Iterates(curator, _output(private), steps)
+        asked = cap_place(self.cap, curator, steps)
         pace, noise = Acceleration(not private), CurveNoise()
         theta = ahead = problem.prox(np.zeros(problem.shape), 1.0)
         trace: list[dict[str, Any]] = []
         stopped = f"all {steps} planned steps were taken"
         for k in range(steps):
+            if self.cap is not None and k == asked:
+                # What noise of one unit in every coordinate comes to: the trace of the inverse.
+                loud = math.sqrt(float(np.trace(np.linalg.inv(curvature))))
+                loud *= noise_of_steps(curator, problem, steps - k, rows)
+                bound = self.cap.choose(curator, problem.loss, theta, loud, rows, bound)
+                query = SlopeGradient(problem.loss, bound)
+                curvature, _ = self._curvature(curator, problem, gram, bound, rows)
+                noise.forget_bends()
             answer = curator.answer(query, ahead, event=STEP)
             gradient = _centred(shorten(answer.value / rows, bound))
             moved = minimise_quadratic(curvature, curvature @ ahead - gradient, problem, ahead)
             length = float(np.linalg.norm(ahead - moved))
             noise.add(gradient, moved - ahead, answer.noise_std / rows)
-            trace.append({"step": k, "noise_std": answer.noise_std / rows, "moved": length})
+            entry = {"step": k, "noise_std": answer.noise_std / rows, "moved": length}
+            trace.append(entry if asked is None else {**entry, "cap": bound})
             theta, ahead = moved, pace.extrapolate(theta, ahead, moved)
             path.add(theta)
             if not private and length <= EXACT_TOLERANCE:
@@ -151,10 +172,9 @@ class PrivateNewton(Clips):
         return min(clip, loss.slope_bound)
 
     def _curvature(
-        self, curator: Curator, problem: LinearProblem, bound: float, rows: float
+        self, curator: Curator, problem: LinearProblem, gram: Answer, bound: float, rows: float
     ) -> tuple[np.ndarray, np.ndarray]:
         """Released bound on the Hessian of the mean loss: lifted out of the noise, and as it is."""
-        gram = curator.answer(SecondMoment(1.0), event=GRAM)
         size, largest = problem.n_features, problem.loss.smoothness
         step_std = curator.planned(STEP).noise_multiplier * SlopeGradient(
             problem.loss, bound

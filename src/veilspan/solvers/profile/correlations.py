@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from veilspan.solvers.profile.estimates import LIMITS, Z95, Estimate
-from veilspan.solvers.profile.means import FIRM
 from veilspan.solvers.profile.moments import Moments
+from veilspan.solvers.profile.ratios import FIRM
 
 #: Least variance of a number of [-1, 1]: below it a column is as good as constant.
 LEAST_VARIANCE = 1e-6

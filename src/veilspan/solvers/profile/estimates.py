@@ -7,7 +7,8 @@ the table, or of what a sample says about others.
 **Not measurable.** A number is given only where noise leaves it readable, by a rule on released
 numbers (``LIMITS``): a share if its bar is at most half of it; a mean if its bar is at most a tenth
 of the range; a quantile if its bar is at most a quarter of the range on either side; a correlation
-if its bar is at most 0.25. Elsewhere ``measurable`` is false and texts say "not measurable", with
+if its bar is at most 0.25; and none of them where the number of people behind it is not firm
+(``ratios.is_firm``). Elsewhere ``measurable`` is false and texts say "not measurable", with
 the interval, which holds all the same.
 """
 
@@ -57,8 +58,12 @@ class Estimate:
 
     @property
     def bar(self) -> float:
-        """Half of the interval's width."""
-        return (self.high - self.low) / 2
+        """How far the interval reaches from the value: ``value ± bar`` holds all of it.
+
+        Intervals are cut at the ends of a range, and values are made consistent inside them, so
+        half of the width would not reach the farther end.
+        """
+        return max(self.high - self.value, self.value - self.low)
 
     def __float__(self) -> float:
         return float(self.value)

@@ -1,16 +1,8 @@
 r"""Means of numbers, over all people and within groups, as ratios of noisy sums.
 
 A mean is Z / M: the sum of the numbers that are not missing over how many there are. Both are noisy
-and their noises are independent: Z has std a, M has std b. For the noiseless mean t the number
-Z - t M is Gaussian around 0 with variance a^2 + t^2 b^2, so
-
-    {t : (Z - t M)^2 <= z^2 (a^2 + t^2 b^2)},     z the normal quantile of 97.5 %,
-
-holds it with probability 95 % exactly (Fieller 1954). With g = z^2 b^2 / M^2 < 1 it is the interval
-
-    (Z / M -+ z sqrt(a^2 + (Z/M)^2 b^2 - g a^2) / M) / (1 - g).
-
-Numbers lie in [-1, 1], so cutting the interval there loses nothing. Where M is below 4 b, or the
+and their noises are independent, so its interval is that of :mod:`veilspan.solvers.profile.ratios`.
+Numbers lie in [-1, 1], so cutting the interval there loses nothing. Where M is not firm, or the
 interval wider than the rule of :mod:`veilspan.solvers.profile.estimates` allows, nothing is
 measurable.
 
@@ -23,11 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veilspan.solvers.profile.estimates import LIMITS, Z95, Estimate
+from veilspan.solvers.profile.estimates import LIMITS, Estimate
+from veilspan.solvers.profile.ratios import bound_ratio, is_firm
 from veilspan.tables.profiling.column_cells import ColumnCells
-
-#: A denominator is worth dividing by from this many standard deviations on.
-FIRM = 4.0
 
 
 @dataclass(frozen=True)
@@ -50,11 +40,9 @@ def find_mean(cells: ColumnCells, ratio: Ratio) -> Estimate:
 
 def divide(ratio: Ratio) -> tuple[float, float, float, bool]:
     """Z / M, its interval, and whether M is firm; all of [-1, 1] where it is not."""
-    z, a, m, b = ratio.total, ratio.total_std, ratio.count, ratio.count_std
-    if not (m > 0 and m >= FIRM * b and m >= 1):
+    if not is_firm(ratio.count, ratio.count_std):
         return 0.0, -1.0, 1.0, False
-    mean, g = z / m, (Z95 * b / m) ** 2
-    spread = Z95 * np.sqrt(a * a + (mean * b) ** 2 - g * a * a) / m
-    low, high = (mean - spread) / (1 - g), (mean + spread) / (1 - g)
-    low, high = min(max(low, -1.0), 1.0), min(max(high, -1.0), 1.0)
-    return float(min(max(mean, low), high)), float(low), float(high), True
+    mean = ratio.total / ratio.count
+    ends = bound_ratio(ratio.total, ratio.total_std, ratio.count, ratio.count_std)
+    low, high = (min(max(float(end), -1.0), 1.0) for end in ends)
+    return min(max(mean, low), high), low, high, True

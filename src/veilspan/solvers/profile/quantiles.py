@@ -14,6 +14,9 @@ negative, and not positive just below t*. So with z the normal quantile of 97.5 
 are each on the right side of t* with probability 97.5 %: the interval holds t* with at least 95 %,
 whatever the shape of the table. Nothing is approximated but t, which is rounded outwards to a grid
 of ``STEPS`` points a bin.
+
+*Whole numbers* reach half a step to both sides, so t* is rounded to the nearest, and is exact where
+bins hold one number each. Rounding keeps order: the rounded interval holds the rounded t*.
 """
 
 from __future__ import annotations
@@ -31,7 +34,13 @@ STEPS = 16
 
 
 def find_quantiles(
-    cells: ColumnCells, counts: np.ndarray, std: float, shares: Shares, levels: Sequence[float]
+    cells: ColumnCells,
+    counts: np.ndarray,
+    std: float,
+    shares: Shares,
+    levels: Sequence[float],
+    *,
+    firm: bool = True,
 ) -> dict[float, Estimate]:
     """Quantiles of a column with a range, each with its interval.
 
@@ -47,6 +56,8 @@ def find_quantiles(
         The consistent shares that the values are read from.
     levels : sequence of float
         Between 0 and 1.
+    firm : bool
+        Whether noise is small beside the number of values; otherwise nothing is measurable.
     """
     grid = _grid(cells)
     below = _below(cells)
@@ -58,7 +69,7 @@ def find_quantiles(
     for level in levels:
         low, high = _interval(grid, below, known, std, level)
         value = (low + high) / 2 if inner is None else _first(grid, inner, level)
-        found[float(level)] = _judge(cells, min(max(value, low), high), low, high)
+        found[float(level)] = _judge(cells, min(max(value, low), high), low, high, firm)
     return found
 
 
@@ -119,8 +130,10 @@ def _first(grid: np.ndarray, inner: np.ndarray, level: float) -> float:
     return float(grid[place - 1] + part * (grid[place] - grid[place - 1]))
 
 
-def _judge(cells: ColumnCells, value: float, low: float, high: float) -> Estimate:
+def _judge(cells: ColumnCells, value: float, low: float, high: float, firm: bool) -> Estimate:
     ends = np.array([*cells.range, low, high])
     bottom, top, a, b = np.log(ends) if cells.is_log else ends
-    fits = bool((b - a) / 2 <= LIMITS.quantile * (top - bottom))
+    fits = firm and bool((b - a) / 2 <= LIMITS.quantile * (top - bottom))
+    if cells.is_whole:  # k reaches to k + 1/2, that included
+        value, low, high = (float(np.ceil(end - 0.5)) for end in (value, low, high))
     return Estimate(value, low, high, fits)

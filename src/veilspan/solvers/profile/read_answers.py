@@ -14,7 +14,14 @@ from veilspan.solvers.profile.estimates import Estimate
 from veilspan.solvers.profile.means import Ratio, find_mean
 from veilspan.solvers.profile.moments import Moments, split_moments
 from veilspan.solvers.profile.quantiles import find_quantiles
-from veilspan.solvers.profile.shares import People, Shares, count_people, find_shares
+from veilspan.solvers.profile.ratios import is_firm
+from veilspan.solvers.profile.shares import (
+    People,
+    Shares,
+    count_known,
+    count_people,
+    find_shares,
+)
 from veilspan.tables.profiling.column_cells import ColumnCells
 from veilspan.tables.profiling.layout import Layout
 
@@ -93,27 +100,23 @@ class Answers:
         quantiles = {}
         if cells.has_range:
             counts = self.counts[self.layout.cells_at(place)]
-            quantiles = find_quantiles(cells, counts, self.count_std, shares, levels)
+            firm = is_firm(*self._known(name))
+            quantiles = find_quantiles(cells, counts, self.count_std, shares, levels, firm=firm)
         return ColumnProfile(cells, shares, quantiles, self.mean(name))
 
     def mean(self, name: str) -> Estimate | None:
-        """The mean of a column, if its moments were taken.
-
-        People who have a value are those in its cells but the missing one: all of them less the
-        missing where the number of all is public, which is less noisy than a sum of cells.
-        """
+        """The mean of a column, if its moments were taken."""
         moments = self._moments
         if moments is None or name not in moments.names:
             return None
-        counts = self.counts[self.layout.cells_at(self.layout.place(name))]
-        missing, people = float(counts[-1]), self.people
-        std = float(np.hypot(self.count_std, people.std))
-        if people.std > 0:  # the total and the missing share noise: add up the cells themselves
-            cells = len(counts) - 1
-            missing, std = people.value - float(counts[:-1].sum()), self.count_std * cells**0.5
         i = moments.names.index(name)
-        ratio = Ratio(float(moments.sums[i]), moments.sum_std, people.value - missing, std)
+        ratio = Ratio(float(moments.sums[i]), moments.sum_std, *self._known(name))
         return find_mean(self.layout.by_name[name], ratio)
+
+    def _known(self, name: str) -> tuple[float, float]:
+        """How many people have a value of a column, and the noise of that number."""
+        counts = self.counts[self.layout.cells_at(self.layout.place(name))]
+        return count_known(counts, self.count_std, self.people)
 
     def means_within(self, number: str, group: str) -> dict[str, Estimate]:
         """The mean of a number in every cell of a group."""

@@ -8,12 +8,11 @@ best estimate is the mean of the columns' totals by their precision,
 
 Given N, the best estimates of counts with the right sum are c'_b = c_b + (N - T) / B, and of shares
 p_b = c'_b / N. A deviation d_b = c_b - T / B is independent of all totals and has variance
-s^2 (1 - 1/B), and c'_b = d_b + N / B, so up to terms of second order in noise over N
-
-    var p_b = (s^2 (1 - 1/B) + var(N) (1/B - p_b)^2) / N^2.
-
-The interval is p_b -+ 1.96 std, with p_b moved into [0, 1] first and the ends after: the noiseless
-share lies there, so that neither loses coverage, and no bar becomes shorter than noise is.
+s^2 (1 - 1/B), and c'_b = d_b + N / B. So p_b - 1/B = d_b / N is a ratio of independent numbers, and
+its interval is exact however few people there are (:mod:`veilspan.solvers.profile.ratios`). It is
+moved with p_b into [0, 1] and cut there: the noiseless share lies there, so that neither loses
+coverage, and no bar becomes shorter than noise is. Where N itself is not firm the interval is all
+of [0, 1].
 
 *The value* is made consistent: not negative, summing to one, inside its interval. It is
 clip(p_b - t, low_b, high_b) with t such that the sum is one, the nearest such point. Intervals, and
@@ -22,11 +21,13 @@ with them coverage, stay what they are.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from veilspan.solvers.profile.estimates import LIMITS, Z95, Estimate
+from veilspan.solvers.profile.ratios import bound_ratio, is_firm
 from veilspan.tables.profiling.layout import Layout
 
 #: Halvings of the interval in which the shift t lies: more would not change a float.
@@ -43,7 +44,7 @@ class People:
     @property
     def measurable(self) -> bool:
         """Whether noise is small beside it, so that something can be divided by it."""
-        return self.value >= 4 * self.std and self.value >= 1
+        return is_firm(self.value, self.std)
 
     def estimate(self) -> Estimate:
         """With its error bar; a public number has none."""
@@ -59,6 +60,17 @@ def count_people(layout: Layout, counts: np.ndarray, std: float, n_rows: int | N
     totals = np.add.reduceat(counts, layout.starts[:-1])
     precision = float(np.sum(1 / sizes))
     return People(float(np.sum(totals / sizes)) / precision, std / np.sqrt(precision))
+
+
+def count_known(counts: np.ndarray, std: float, people: People) -> tuple[float, float]:
+    """People whose cell is not the last, the missing one, and the noise of their number.
+
+    They are N - c'_b = N (1 - 1/B) - d_b of the missing cell: two independent numbers, and less
+    noise than in a sum of the other cells.
+    """
+    kept = 1 - 1 / len(counts)
+    apart = float(counts[-1] - counts.sum() / len(counts))
+    return people.value * kept - apart, math.hypot(people.std * kept, std * math.sqrt(kept))
 
 
 @dataclass(frozen=True)
@@ -95,6 +107,11 @@ class Shares:
         )
 
 
+def typical_bar(shares: Shares) -> float:
+    """The bar of a share in the middle of all: those at zero are cut on one side."""
+    return float(np.max((shares.high - shares.low) / 2))
+
+
 def find_shares(counts: np.ndarray, std: float, people: People) -> Shares:
     """Shares of cells that hold all people, with intervals.
 
@@ -110,12 +127,15 @@ def find_shares(counts: np.ndarray, std: float, people: People) -> Shares:
     size = len(counts)
     n = max(people.value, 1.0)
     raw = (counts + (people.value - counts.sum()) / size) / n
-    variance = std**2 * (1 - 1 / size) + people.std**2 * (1 / size - raw) ** 2
-    bar = Z95 * np.sqrt(variance) / n
-    inside = np.clip(raw, 0.0, 1.0)
-    low, high = np.maximum(inside - bar, 0.0), np.minimum(inside + bar, 1.0)
+    if not people.measurable:
+        low, high = np.zeros(size), np.ones(size)
+        return Shares(make_consistent(raw, low, high), low, high, raw, np.zeros(size, dtype=bool))
+    apart = counts - counts.sum() / size
+    ends = bound_ratio(apart, std * math.sqrt(1 - 1 / size), people.value, people.std)
+    moved = np.clip(raw, 0.0, 1.0) - raw
+    low, high = (np.clip(end + 1 / size + moved, 0.0, 1.0) for end in ends)
     value = make_consistent(raw, low, high)
-    measurable = (bar <= LIMITS.share * raw) & people.measurable
+    measurable = (ends[1] - ends[0]) / 2 <= LIMITS.share * raw
     return Shares(value, low, high, raw, measurable)
 
 

@@ -45,18 +45,22 @@ def say_value(cells: ColumnCells, estimate: Estimate, *, bar: bool = True) -> st
     if cells.column.type == "date":
         day = show_day(estimate.value)
         return f"{day} ± {math.ceil(estimate.bar)} days" if bar and estimate.bar > 0 else day
-    places = _decimals(estimate.bar)
-    said = f"{estimate.value:z,.{places}f}"
-    return f"{said} ± {_up(estimate.bar, places)}" if bar and estimate.bar > 0 else said
+    return _say(estimate, bar)
 
 
 def say_number(estimate: Estimate, *, bar: bool = True) -> str:
     """A plain number, such as a correlation or a number of people."""
     if not estimate.measurable:
         return NOT_MEASURABLE
+    return _say(estimate, bar)
+
+
+def _say(estimate: Estimate, bar: bool) -> str:
+    if not estimate.bar > 0:  # all its digits are known: a border of a range, a whole number
+        return f"{estimate.value:z,.12g}"
     places = _decimals(estimate.bar)
     said = f"{estimate.value:z,.{places}f}"
-    return f"{said} ± {_up(estimate.bar, places)}" if bar and estimate.bar > 0 else said
+    return f"{said} ± {_up(estimate.bar, places)}" if bar else said
 
 
 def _decimals(bar: float) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from veilspan.tables.cell_rules import CellReader, as_float, as_plain, label_of
@@ -64,4 +65,6 @@ def _name_of(plain: Any) -> str:
         return "true" if plain else "false"
     if isinstance(plain, datetime.date):
         return str(plain)
+    if isinstance(plain, Decimal) and plain.is_finite() and plain == plain.to_integral_value():
+        return str(int(plain))  # with all its digits
     return label_of(plain) if math.isfinite(as_float(plain)) else ""

@@ -74,6 +74,11 @@ class ColumnCells:
         return isinstance(self.column, NumberColumn) and self.column.scale == "log"
 
     @property
+    def is_whole(self) -> bool:
+        """Whether it holds whole numbers, each of which reaches half a step to both sides."""
+        return isinstance(self.column, NumberColumn) and self.column.integer
+
+    @property
     def unit(self) -> str:
         """What it is measured in, for people."""
         return self.column.unit if isinstance(self.column, NumberColumn) else ""
@@ -93,7 +98,7 @@ class ColumnCells:
             codes = np.where(np.isnan(values), float(self.missing), np.rint(values))
             return np.clip(codes, 0.0, float(self.missing))
         low, high = self.range
-        if isinstance(self.column, NumberColumn) and self.column.integer:
+        if self.is_whole:
             values = np.rint(values)
         codes = 1.0 + np.searchsorted(self.edges[1:-1], values, side="right")
         codes = np.where(values <= low, 0.0, np.where(values >= high, self.size - 2.0, codes))

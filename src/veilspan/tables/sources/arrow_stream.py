@@ -13,6 +13,7 @@ from veilspan.tables.cells import (
     DateCells,
     NumberCells,
     ValueCells,
+    encode_values,
     missing_cells,
 )
 from veilspan.tables.columns import Column
@@ -30,6 +31,7 @@ class ArrowTable(TableSource):
     """An Arrow table in memory, in as many pieces as it has."""
 
     label = "the table"
+    in_memory = True
 
     def __init__(self, table: pa.Table, label: str = "the table") -> None:
         self.label = label
@@ -52,7 +54,16 @@ class ArrowTable(TableSource):
 
 def batch_cells(batch: pa.RecordBatch, columns: Sequence[Column]) -> dict[str, Cells]:
     """The cells of a batch whose columns are those named."""
-    return {c.name: arrow_cells(array) for c, array in zip(columns, batch.columns, strict=True)}
+    return {c.name: _cells_of(c, array) for c, array in zip(columns, batch.columns, strict=True)}
+
+
+def _cells_of(column: Column, array: pa.Array) -> Cells:
+    """The cells of a column; ids are told apart by digits that no float has."""
+    import pyarrow as pa
+
+    if column.role == "id" and pa.types.is_decimal(array.type):
+        return encode_values(array.to_pylist())
+    return arrow_cells(array)
 
 
 def read_stream(table: Any) -> ArrowTable:
@@ -89,7 +100,8 @@ def kind_of(kind: pa.DataType) -> str:
     if t.is_date(kind) or t.is_timestamp(kind):
         return "date"
     texts = t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind)
-    return "text" if texts else "other"
+    # A column of nothing but gaps has no type of its own, so its type must say nothing either.
+    return "text" if texts or t.is_null(kind) else "other"
 
 
 def arrow_cells(array: Any) -> Cells:
@@ -103,12 +115,12 @@ def arrow_cells(array: Any) -> Cells:
     kind = kind_of(array.type)
     if pa.types.is_dictionary(array.type):
         return _dictionary_cells(array)
+    if kind == "other" or pa.types.is_null(array.type):
+        return missing_cells(len(array))
     if kind == "text":
         return _text_cells(array)
     if kind == "date":
         return DateCells(_days(array))
-    if kind == "other":
-        return missing_cells(len(array))
     missing = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
     if kind == "boolean":
         filled = array.fill_null(False) if array.null_count else array

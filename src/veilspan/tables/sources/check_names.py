@@ -36,7 +36,8 @@ def check_names(
     Raises
     ------
     SchemaError
-        With every name that is wrong. Names are public: they are those of a header.
+        With every name that is wrong, and ids that are stored as no id can be. Names and stored
+        types are public: they are those of a header.
     """
     names = source.names
     known = [column.name for column in schema.columns]
@@ -59,7 +60,22 @@ def check_names(
         problems.append(Problem("", f"{what}for a column that is not used.{hint}"))
     if problems:
         problems.append(Problem("", f"Its columns are {_list(names)}."))
+    problems += _find_unread_ids(source, schema)
+    if problems:
         raise SchemaError(problems, origin=source.label)
+
+
+def _find_unread_ids(source: TableSource, schema: Schema) -> list[Problem]:
+    """Ids of a stored type that is never read: every row would be nobody's, and left out."""
+    unit = getattr(schema, "unit", None)  # a schema with problems may have none
+    if unit is None or getattr(source, "kinds", {}).get(unit.id) != "other":
+        return []
+    what = (
+        f"Its column of ids, {show(unit.id)}, is stored in a way that is not read (raw bytes, "
+        "lists and the like), so that no row would belong to anybody: store ids as texts or whole "
+        "numbers."
+    )
+    return [Problem("", what)]
 
 
 def _check_is_header(source: TableSource, known: Sequence[str]) -> None:

@@ -130,10 +130,14 @@ def split_lines(block: bytes) -> list[bytes]:
     return [line[:-1] if line.endswith(b"\r") else line for line in lines]
 
 
+def count_breaks(block: Any) -> int:
+    """How many line breaks are in some bytes; NumPy is quicker at it than ``bytes.count``."""
+    return int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == _LINE_BREAK))
+
+
 def count_lines(block: bytes) -> int:
     """How many rows a block is."""
-    breaks = int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == _LINE_BREAK))
-    return breaks + (not block.endswith(b"\n") and bool(block))
+    return count_breaks(block) + (not block.endswith(b"\n") and bool(block))
 
 
 @row_map
@@ -158,10 +162,24 @@ def convert_values(cells: ValueCells, convert: Callable[[str], Any]) -> ValueCel
     return ValueCells(cells.codes, [convert(text) for text in cells.values])
 
 
-def read_blocks(stream: IO[bytes], size: int) -> Iterator[bytes]:
+def read_blocks(stream: IO[bytes], size: int) -> Iterator[bytearray]:
     """Yield a stream in blocks of about ``size`` bytes that end where a line ends.
 
-    A line that is longer than a block makes a longer one.
+    A line that is longer than a block makes a longer one. Each block is read into its own memory
+    and what is behind its last line break goes to the next one: nothing else is copied.
     """
-    while chunk := stream.read(size):
-        yield chunk if chunk.endswith(b"\n") else chunk + stream.readline()
+    rest = b""
+    while True:
+        block = bytearray(len(rest) + max(size, len(rest)))  # twice as much of a long line
+        block[: len(rest)] = rest
+        with memoryview(block) as whole, whole[len(rest) :] as room:
+            n = len(rest) + stream.readinto(room)  # type: ignore[attr-defined]
+        if n == len(rest):
+            if rest:
+                yield bytearray(rest)
+            return
+        end = block.rfind(b"\n", 0, n) + 1
+        rest = bytes(memoryview(block)[end:n])
+        if end:
+            del block[end:]
+            yield block

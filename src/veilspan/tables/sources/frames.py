@@ -34,6 +34,7 @@ class ArrayColumns(TableSource):
     """Columns of arrays by name: a dict, or a structured array."""
 
     label = "the table"
+    in_memory = True
 
     def __init__(self, columns: Mapping[Any, Any]) -> None:
         self.names = check_header([str(name) for name in columns], self.label)
@@ -89,6 +90,7 @@ class PandasFrame(TableSource):
     """A pandas data frame; its index is no column."""
 
     label = "the table"
+    in_memory = True
 
     def __init__(self, frame: Any) -> None:
         self.names = check_header([str(name) for name in frame.columns], self.label)

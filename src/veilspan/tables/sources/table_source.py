@@ -46,11 +46,14 @@ class TableSource:
     kinds : dict of str to str
         By name the type that the storage declares: integer, number, boolean, date, category,
         ``text``, or ``other`` for what cannot be read (and is missing in every row).
+    in_memory : bool
+        Whether its cells are in memory anyway, so that keeping them takes nothing.
     """
 
     label: str
     names: tuple[str, ...]
     kinds: dict[str, str]
+    in_memory = False
 
     def count_rows(self) -> int:
         """The number of rows, without a look at cells."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from veilspan.queries.linear.column_scales import cell_scale_of, line_of
 from veilspan.queries.linear.table_layout import TableLayout
-from veilspan.tables.cell_rules import EPOCH, Scale
+from veilspan.tables.cell_rules import Scale
 from veilspan.tables.columns import Column, DateColumn, NumberColumn
 
 #: Values of a curve: even on the column's scale, and even on the cell scale. The latter is a
@@ -46,7 +46,7 @@ class NumberGrid:
 
     @property
     def is_date(self) -> bool:
-        """Whether values are days, not numbers."""
+        """Whether the values of the column are days."""
         return isinstance(self.column, DateColumn)
 
     @property
@@ -117,7 +117,7 @@ class NumberGrid:
     def _scale(self) -> Scale:
         column = self.column
         if isinstance(column, DateColumn):
-            low, high = (day.toordinal() - EPOCH for day in column.range)
+            low, high = (float(np.datetime64(day).astype(np.int64)) for day in column.range)
             return Scale(low, high)
         assert isinstance(column, NumberColumn)
         return Scale(*column.range, log=column.scale == "log")

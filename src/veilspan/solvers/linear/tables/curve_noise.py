@@ -39,12 +39,18 @@ class CurveNoise:
     moves: list[np.ndarray] = field(default_factory=list)
     gradients: list[np.ndarray] = field(default_factory=list)
     stds: list[float] = field(default_factory=list)
+    #: The first step by which the curvature that is left is measured.
+    first: int = 0
 
     def add(self, gradient: np.ndarray, move: np.ndarray, std: float) -> None:
         """One step: the noisy gradient, where it led, and the noise in each of its entries."""
         self.gradients.append(gradient)
         self.moves.append(move)
         self.stds.append(std)
+
+    def forget_bends(self) -> None:
+        """Measure by later steps alone what curvature is left: a new cap leaves another part."""
+        self.first = len(self.stds)
 
     def covariance(self, lifted: np.ndarray, released: np.ndarray, averaged: int) -> np.ndarray:
         """Covariance of the noise in the mean of the last ``averaged`` iterates.
@@ -68,10 +74,11 @@ class CurveNoise:
 
     def _kept_curvature(self, values: np.ndarray, vectors: np.ndarray, bare: np.ndarray) -> float:
         """The part k of the released curvature that the loss has where the steps went."""
-        moves, stds = np.array(self.moves[:-1]) @ vectors, np.array(self.stds[:-1])
-        if not len(moves):
-            return 1.0
-        turned = np.sum(moves * (np.diff(np.array(self.gradients), axis=0) @ vectors))
+        stds = np.array(self.stds[self.first : -1])
+        if not len(stds):
+            return LEAST
+        moves = np.array(self.moves[self.first : -1]) @ vectors
+        turned = np.sum(moves * (np.diff(self.gradients[self.first :], axis=0) @ vectors))
         bent = float(np.sum(np.maximum(bare, 0.0) * moves**2))
         own = float(np.sum(stds**2))
         found = turned - own * float(np.sum(1.0 / values))

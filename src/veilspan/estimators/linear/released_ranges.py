@@ -1,0 +1,98 @@
+r"""What a model keeps of ranges that were released, and how it scores rows by them.
+
+A model that was fitted to rows clipped to released ranges clips the rows that it predicts alike:
+
+    score(x) = <min(max(x, low), high), coef_> + intercept_.
+
+So ``coef_`` is in the units of the features and means what it means in every linear model, **for
+entries inside the ranges**; beyond an end a column says no more than at the end. Where all rows lie
+inside, this is X @ coef_.T + intercept_. Columns that were left out have the coefficient 0.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from veilspan.estimators.linear.feature_bounds import asks_ranges
+from veilspan.privacy.errors import LoudNoiseWarning
+from veilspan.privacy.plan import Plan
+from veilspan.queries.linear.row_scaling import RowScaling
+from veilspan.solvers.linear.asked.private_ranges import RANGES
+
+
+class ReleasedRanges:
+    """What gives a linear model its released ranges, and scores that keep to them.
+
+    Attributes
+    ----------
+    feature_range_ : array of shape (2, n_features)
+        Released lowest and highest value of each column; only where they were paid for.
+    columns_used_ : bool array of shape (n_features,)
+        Columns that showed something above the noise; the others were left out.
+    """
+
+    #: Whether a range of targets is paid for.
+    _asks_targets = False
+
+    feature_range_: np.ndarray
+    columns_used_: np.ndarray
+    coef_: np.ndarray
+    intercept_: Any
+
+    @property
+    def _asks_ranges(self: Any) -> bool:
+        """Whether ranges of the features are paid for."""
+        if self.schema is not None:
+            return False
+        return asks_ranges(self.bounds, self.feature_range, self.row_norm)
+
+    def _keep_ranges(self, row_map: RowScaling, plan: Plan) -> None:
+        self._forget_ranges()
+        left_out = row_map.left_out()
+        if left_out is None or all(event.name != RANGES for event in plan.events):
+            return
+        self.feature_range_ = np.array([row_map.low, row_map.high])
+        self.columns_used_ = ~left_out
+
+    def _forget_ranges(self) -> None:
+        """Remove what an earlier fit has left."""
+        for name in ("feature_range_", "columns_used_"):
+            self.__dict__.pop(name, None)
+
+    def _warn_of_columns(self) -> None:
+        """Say how many columns were left out, which the released ranges tell."""
+        used = vars(self).get("columns_used_")
+        if used is None or used.all():
+            return
+        warnings.warn(
+            f"{int((~used).sum())} of {used.size} columns showed nothing but zeros above the noise "
+            "and were left out (columns_used_ tells which). If you know their ranges without the "
+            "data, say feature_range=(lo, hi); more rows, fewer columns or a larger epsilon "
+            "help as well.",
+            LoudNoiseWarning,
+            stacklevel=3,
+        )
+
+    def _linear_scores(self, table: Any) -> np.ndarray:
+        """Scores of own rows, clipped to the released ranges if there are any."""
+        ends = vars(self).get("feature_range_")
+        if ends is None:
+            return np.asarray(table @ self.coef_.T + self.intercept_)
+        low, high = ends
+        if isinstance(table, np.ndarray):
+            return np.asarray(np.clip(table, low, high) @ self.coef_.T + self.intercept_)
+        # Entries that are not stored are zeros, and a range need not hold zero.
+        zero = np.clip(0.0, low, high)
+        rows = table.astype(np.float64)
+        rows.sum_duplicates()
+        rows.data = np.clip(rows.data, low[rows.indices], high[rows.indices]) - zero[rows.indices]
+        return np.asarray(rows @ self.coef_.T + (zero @ self.coef_.T + self.intercept_))
+
+    def _ranges_shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
+        """Shapes of what a saved release holds of ranges."""
+        if "feature_range_" not in vars(self):
+            return {}
+        return {"feature_range_": (2, n_features), "columns_used_": (n_features,)}

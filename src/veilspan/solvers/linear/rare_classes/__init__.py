@@ -1,0 +1,1 @@
+"""Balanced class weights and decision thresholds, from charged answers."""
