@@ -37,13 +37,13 @@ class ColumnMass:
         Share of each column's rows below each border of the cells, from 0 to 1.
     shown : bool array of shape (m,)
         Whether anything of the column stood above the noise.
-    noise : array of shape (m,)
+    noise : array of shape (m,) or None
         Standard deviation of the noise in the share of one cell; 0 where nothing was shown.
     """
 
     below: np.ndarray
     shown: np.ndarray
-    noise: np.ndarray
+    noise: np.ndarray | None = None
 
 
 def count_cells(n_rows: float | None, n_numbers: int, mu: float, neighbors: str) -> int:
