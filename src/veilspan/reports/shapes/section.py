@@ -33,6 +33,8 @@ def shapes_part(shapes: Any) -> Html:
     )
     if any(shape.share_below is not None for shape in drawn):
         words += " Grey: where rows lie, by a released histogram."
+    if shapes.has_errors:
+        words += " Bands and whiskers: two standard deviations of the noise to each side."
     if len(drawn) < len(shapes):
         words += f" The first {len(drawn)} of {count(len(shapes), 'column')}."
     notes = " ".join(f"{note[0].upper()}{note[1:]}." for note in shapes.notes)
