@@ -9,8 +9,9 @@ import pytest
 
 from veilspan import LogisticRegression, Ridge, RobustPCA
 from veilspan.curator.dask import table as dask_table
-from veilspan.curator.dask.rows import DaskRows, Look, Part
+from veilspan.curator.dask.rows import DaskRows, Look, MapAfterMap, Part
 from veilspan.curator.dask.tasks import Call, run_guarded
+from veilspan.curator.rows import Block
 from veilspan.solvers.linear.gradient_descent import GradientDescent
 
 from .tables import parts, rows
@@ -80,10 +81,28 @@ def test_parts_know_their_length():
     assert Part(x, x[:, 0]).look_through(Look().of_part(0, 10)).n_rows == 10
 
 
-def test_rows_are_mapped_or_paired_once(client):
+def test_rows_are_paired_once_and_not_mapped_before(client):
     seen = DaskRows(dask_table.dask_table(parts(rows())))
-    for again in (seen.mapped(abs, 6), seen.paired(np.random.default_rng(0))):
+    mapped, pairs = seen.mapped(abs, 6), seen.paired(np.random.default_rng(0))
+    for again in (
+        lambda: pairs.mapped(abs, 6),
+        lambda: pairs.paired(np.random.default_rng(0)),
+        lambda: mapped.paired(np.random.default_rng(0)),
+    ):
         with pytest.raises(TypeError, match="not mapped or paired again"):
-            again.mapped(abs, 6)
-        with pytest.raises(TypeError, match="not mapped or paired again"):
-            again.paired(np.random.default_rng(0))
+            again()
+
+
+def test_a_map_after_a_map_is_one():
+    twice = MapAfterMap(double, add_one)
+    block = Block(rows(5), present=np.array([True, False, True, True, False]))
+    assert np.array_equal(twice(block).x, 2 * block.x + 1)
+
+
+def double(block):
+    return Block(2 * block.x, block.y)
+
+
+def add_one(block):
+    assert block.present is not None  # whether a row takes part is not lost in between
+    return Block(block.x + 1, block.y)

@@ -79,8 +79,9 @@ def test_a_model_from_a_disk_has_the_bits_of_one_from_memory(request, relation, 
 
     def make():
         return LogisticRegression(
-            schema=schema, solver=solver, neighbors=relation, random_state=0, epsilon=5.0
-        )
+            schema=schema, solver=solver, neighbors=relation, random_state=0, epsilon=5.0,
+            features="linear",
+        )  # fmt: skip
 
     memory = fit(make, WARD.columns)
     seen = request.getfixturevalue("on_disk")

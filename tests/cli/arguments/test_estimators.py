@@ -90,7 +90,7 @@ def test_a_line_in_the_catalogue_is_all_that_the_commands_need(tmp_path):
     )  # fmt: skip
     assert result.stdout.count("exit code 0") == len(commands), result.stdout + result.stderr
     for shown in (
-        "elastic-net, huber, twin.",  # the help of fit and of audit
+        "elastic-net, huber, profile, twin.",  # the help of fit and of audit
         "fit: pca, robust-pca, twin (-p n_components=2)",
         "Plan for Twin: 60 rows x 3 columns",
         "largest angle to the true subspace",

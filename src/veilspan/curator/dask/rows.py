@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -78,10 +79,16 @@ class DaskRows:
         return DaskExecutor(self)
 
     def mapped(self, row_map: Callable[[Block], Block], n_features: int) -> DaskRows:
-        """Return the rows after a public map of each, which is applied where the rows are."""
-        self._refuse_second_look()
+        """Return the rows after a public map of each, which is applied where the rows are.
+
+        The rows may be mapped ones: a map of each row after a map of each row is one.
+        """
+        if self._look.pairs is not None:
+            self._refuse_second_look()
         most = getattr(row_map, "kept_bytes", KEPT_BYTES)
         keep = self._is_kept and 8 * self.n_rows * n_features <= most
+        if self._look.row_map is not None:
+            row_map = MapAfterMap(self._look.row_map, row_map)
         look = Look(row_map, n_features, None, keep)
         return self._look_through(look, self.n_rows, n_features)
 
@@ -206,6 +213,21 @@ class Look:
                 return rows.map_now(self.row_map)
             return MappedRows(rows, self.row_map, self.n_features)
         return rows
+
+
+@dataclass(frozen=True)
+class MapAfterMap:
+    """One row map after another, as one; a task can carry it."""
+
+    first: Callable[[Block], Block]
+    second: Callable[[Block], Block]
+
+    def __call__(self, block: Block) -> Block:
+        """Map the rows of a block twice; whether a row takes part stays with it."""
+        between = self.first(block)
+        if block.present is not None:
+            between = replace(between, present=block.present)
+        return self.second(between)
 
 
 class OfInputs:
