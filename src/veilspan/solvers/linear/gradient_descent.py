@@ -12,7 +12,7 @@ from veilspan._scales import check_rate, check_scale, check_steps
 from veilspan.curator.curator import Curator
 from veilspan.losses.linear import LinearLoss
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.events import GaussianEvent, SampledGaussianEvent
+from veilspan.privacy.events import Event, GaussianEvent, SampledGaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.slope_gradient import SlopeGradient
 from veilspan.solvers.base import count_rows, prepare_events
@@ -119,10 +119,10 @@ class GradientDescent(Clips):
         if steps is None:
             longest = self._step(problem, budget) * clip_bound(problem.loss, budget, self.clip)
             steps = default_steps(problem, budget, neighbors, longest)
-        planned = (GaussianEvent(STEP, count=steps),)
-        events, shares = planned, (1.0,)
+        events: tuple[Event, ...] = (GaussianEvent(STEP, count=steps),)
+        shares: tuple[float, ...] = (1.0,)
         if self.cap is not None:
-            events, shares = with_cap(self.cap, problem, budget, planned, shares)
+            events, shares = with_cap(self.cap, problem, budget, events, shares)
         return prepare_events(self, problem, budget, neighbors, events, shares)
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
