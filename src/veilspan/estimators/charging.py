@@ -19,6 +19,9 @@ from veilspan.privacy.noise import NoiseSource
 from veilspan.privacy.plan import Plan
 from veilspan.privacy.schema_record import SchemaRecord, names_rows
 
+#: Parameters that estimators got after requests had been stored; None says nothing.
+CAME_LATER = ("features", "threshold")
+
 
 class LedgerParameter:
     """What a parameter ``ledger`` brings to an estimator.
@@ -84,12 +87,16 @@ def _protected_by(estimator: Any, schema: Any) -> str:
 def asked_parameters(estimator: Any) -> dict[str, Any]:
     """The parameters by which a fit is known again under its idempotency key.
 
-    Whose account it charges is no part of what it asks. A schema is known by its digest, and left
-    out if there is none: fits from before there were schemas have the digests that they had.
+    Whose account it charges is no part of what it asks. A schema is known by its digest. It and
+    what else came later are left out where nothing is said: fits from before have the digests that
+    they had.
     """
     parameters = estimator.get_params(deep=False)
     schema = parameters.pop("schema", None)
     parameters.pop("ledger", None)
+    for name in CAME_LATER:
+        if parameters.get(name, "") is None:
+            del parameters[name]
     return (
         parameters if schema is None else {**parameters, "schema": SchemaRecord.of(schema).digest}
     )
