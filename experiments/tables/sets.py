@@ -1,14 +1,15 @@
 """The tables, each with a schema that is known without its rows.
 
 Below the folder of ``--data`` these are read: ``adult/adult.parquet``,
-``census-income-kdd/census-income.{data,test}.gz``, ``covertype/covtype.npz``. Others come with
-scikit-learn or are generated. Ranges are those of the documentation, rounded outwards; lists of
-categories count as public (they are printed there) and are read off the files only because that is
-shorter.
+``census-income-kdd/census-income.{data,test}.gz``, ``covertype/covtype.npz`` and
+``movielens-1m/{ml1m.npz,movies.dat,users.dat}``. Others come with scikit-learn or are generated.
+Ranges are those of the documentation, rounded outwards; lists of categories count as public (they
+are printed there) and are read off the files only because that is shorter.
 
 **Splits.** ``tuning`` draws were looked at while constants were chosen; ``fresh`` ones were not:
 other rows of covertype and of the generators, another random part of adult, and of census the
-published test file for testing.
+published test file for testing. Nothing was ever chosen on films, viewers, breast cancer and
+digits.
 """
 
 import io
@@ -21,6 +22,7 @@ from veilspan import Schema
 from veilspan.tables.columns import CategoryColumn, NumberColumn
 
 from ..erm.sets import parquet_as_csv
+from . import films
 
 SOURCE = "documentation of the set"
 TEST_ROWS = 20_000
@@ -179,6 +181,14 @@ def covertype(folder, target="kind"):
     return Table(columns, COVERTYPE, target)
 
 
+def liked_films(folder):
+    return Table(films.read_ratings(folder), films.RATING_RANGES, "liked")
+
+
+def viewers(folder):
+    return Table(films.read_viewers(folder), films.VIEWER_RANGES, "sex")
+
+
 def cancer(folder):
     """Ranges are printed in the description of the set."""
     from sklearn.datasets import load_breast_cancer
@@ -251,6 +261,8 @@ REAL = {
     "adult": (adult, 36_000),
     "covertype": (covertype, 40_000),
     "census": (census, 40_000),
+    "films": (liked_films, 40_000),
+    "viewers": (viewers, 4_530),
     "breast cancer": (cancer, 426),
     "digits": (digits, 1_347),
     "covertype -> elevation": (partial(covertype, target="elevation"), 40_000),
