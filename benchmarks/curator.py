@@ -21,14 +21,14 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-import veilspan.curator.memory as executor
+import veilspan.curator.query as questions
 import veilspan.curator.weighted_gram as gram
 from _limits import Limits
 from _limits import measure as measure_limits
 from _report import best_times, met, note, ratio, save, say, seconds, show
 from veilspan import Budget, GaussianEvent, Plan
 from veilspan.curator.curator import Curator
-from veilspan.curator.memory import clip_weights
+from veilspan.curator.memory import clip_weights, find_block_rows
 from veilspan.curator.rows import Rows
 from veilspan.privacy.noise import SecureNoise
 from veilspan.queries.moments import SecondMoment
@@ -75,12 +75,12 @@ def with_blocks(megabytes: int, ask: Callable[[], Any]) -> Callable[[], Any]:
     """The same question under another size of blocks."""
 
     def call() -> Any:
-        default = executor.BLOCK_BYTES
-        executor.BLOCK_BYTES = megabytes * MEGABYTE
+        default = questions.BLOCK_BYTES
+        questions.BLOCK_BYTES = megabytes * MEGABYTE
         try:
             return ask()
         finally:
-            executor.BLOCK_BYTES = default
+            questions.BLOCK_BYTES = default
 
     return call
 
@@ -97,7 +97,7 @@ def part_times(x: Any, repeats: int) -> dict[str, float]:
     """CPU seconds of each part of one answer at the default size, summed over the blocks."""
     query = SecondMoment(1.0)
     rows = Rows(x)
-    step = executor.MemoryExecutor(rows).block_rows(query, None)
+    step = find_block_rows(query, rows, None)
     blocks = list(rows.blocks(step))
     ready = [query.prepare(block, None) for block in blocks]
     norms = [query.norms(block, None) for block in ready]
@@ -215,7 +215,7 @@ def print_answers(n: int, d: int, answers: dict[str, dict[str, float]]) -> None:
         ** (1 / len(answers))
         for size in sizes
     }
-    default = executor.BLOCK_BYTES // MEGABYTE
+    default = questions.BLOCK_BYTES // MEGABYTE
     listed = ", ".join(f"{size} {ratio:.2f}" for size, ratio in overall.items())
     note(f"Geometric means: {listed}. The default is {default} MB.\n")
 
@@ -255,7 +255,7 @@ def print_thin(n: int, found: dict[str, dict[str, float]]) -> None:
 
 def ratios(answers: dict[str, dict[str, float]], shape: tuple[int, int], limits: Limits) -> list:
     """An answer at the default size of blocks beside the product, and beside what BLAS could do."""
-    default, found = f"{executor.BLOCK_BYTES // MEGABYTE} MB", []
+    default, found = f"{questions.BLOCK_BYTES // MEGABYTE} MB", []
     for name, times in answers.items():
         case = f"one answer, {name}"
         found.append(ratio(case, times[default], times[PLAIN], "X.T @ X", "peer"))

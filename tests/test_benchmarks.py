@@ -1,6 +1,7 @@
 """The runner of the speed suites: what counts as slower, what is stored. No times are tested."""
 
 import ast
+import importlib
 import importlib.util
 import json
 import subprocess
@@ -340,3 +341,25 @@ def test_a_reader_changes_files_no_more_often_than_this(name, most):
     switches = load("file_switches")
     calls = switches.trace_calls(switches.make_fits()[name])
     assert switches.count_switches(calls) <= most
+
+
+def names_used(tree):
+    """(module, name) of everything of the library that a suite names, through aliases too."""
+    aliases = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            aliases |= {a.asname: a.name for a in node.names if a.asname and "veilspan" in a.name}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("veilspan"):
+            yield from ((node.module, name.name) for name in node.names)
+    for node in ast.walk(tree):
+        value = getattr(node, "value", None)
+        if isinstance(node, ast.Attribute) and getattr(value, "id", None) in aliases:
+            yield aliases[value.id], node.attr
+
+
+@pytest.mark.parametrize("suite", sorted(FOLDER.rglob("*.py")), ids=lambda path: path.stem)
+def test_what_a_suite_names_exists(suite):
+    for module, name in names_used(ast.parse(suite.read_text(encoding="utf-8"))):
+        found = importlib.import_module(module)
+        if not hasattr(found, name):
+            importlib.import_module(f"{module}.{name}")  # a module of the package

@@ -12,7 +12,6 @@ another class.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
@@ -87,6 +86,8 @@ class Kind(NamedTuple):
         settings = self.small_settings()
         relation = budget.get("neighbors")
         if "schema" in settings and relation is not None:  # both mean the same promise
+            from dataclasses import replace  # late: half of what `import veilspan` would cost
+
             unit = replace(settings["schema"].unit, neighbors=relation)
             settings["schema"] = replace(settings["schema"], unit=unit)
         return self.load_class()(**settings, **budget)
