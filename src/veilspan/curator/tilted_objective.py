@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 WIDEST_HESSIAN = 2000  # columns: beyond, H is only multiplied by vectors
 CAUTION = 1 - 1e-9  # rows and slopes stay this much inside their bounds, for rounding
-EXACT_STEPS = 1000  # of a minimisation without privacy
+EXACT_STEPS = 100  # of a minimisation without privacy
 SHORTEST = 40.0  # a Newton step is shortened to |g| / (40 K) at most
 ENOUGH = 8.0  # a step that shortens the gradient by this much keeps its H for the next one
 
@@ -96,6 +96,17 @@ class TiltedObjective:
             h = self._sum(lambda block, shrink, cap: self._hessian(block, shrink, cap, theta))
             self._factor = shifted_factor(h, self.event.lam)
         return -np.asarray(cho_solve(self._factor, gradient))
+
+    def curvature_bound(self) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Divide by L sum_i x_i x_i^T + lam I, which no H exceeds; None where that is too wide."""
+        if self.shape[0] > WIDEST_HESSIAN:
+            return None
+        from scipy.linalg import cho_solve
+
+        h = self._sum(lambda block, shrink, cap: weighted_gram(block.x, shrink))
+        h *= self.event.smoothness
+        factor = shifted_factor(h, self.event.lam)
+        return lambda gradient: np.asarray(cho_solve(factor, gradient, check_finite=False))
 
     def _sum(self, part: Callable[[Block, np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
         """Sum over blocks, in groups, as ``tolerance_of`` counts on."""
@@ -243,7 +254,8 @@ def shifted_factor(h: np.ndarray, lam: float) -> Any:
 
 def minimise(objective: TiltedObjective, tilt: np.ndarray, bounds: Tolerance) -> np.ndarray:
     """Find theta with |grad J| <= tau, or any theta if the minimum is certainly beyond 2 R."""
-    if objective.event.std == 0 and len(objective.shape) > 1:
+    wide = len(objective.shape) > 1 or objective.shape[0] > WIDEST_HESSIAN
+    if objective.event.std == 0 and wide:
         return minimise_exactly(objective)
     theta = np.zeros(objective.shape)
     gradient = objective.row_gradient(theta) + tilt

@@ -37,7 +37,7 @@ class ResidualFeatures:
     theta: np.ndarray
     width_of_rest: float
 
-    kept_bytes = KEPT_BYTES
+    kept_bytes, on_grid = KEPT_BYTES, True
 
     @property
     def width(self) -> int:
@@ -49,7 +49,7 @@ class ResidualFeatures:
         """Features, and targets less what was predicted."""
         x = block.dense()
         rest = block.y - first_predictions(self.line, self.theta, x)
-        return Block(self.features.rows_of(x), np.clip(rest / self.width_of_rest, -1.0, 1.0))
+        return Block(self.features.grid_of(x), np.clip(rest / self.width_of_rest, -1.0, 1.0))
 
 
 @dataclass(frozen=True, eq=False)

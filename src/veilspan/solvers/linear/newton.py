@@ -39,7 +39,7 @@ from veilspan.solvers.linear.gradient_descent import (
     Iterates,
     Output,
 )
-from veilspan.solvers.linear.quadratic import eigenvalues_mapped, minimise_quadratic
+from veilspan.solvers.linear.quadratic import Quadratic, eigenvalues_mapped
 from veilspan.solvers.linear.tables.curve_noise import CurveNoise
 from veilspan.solvers.spectral import noise_edge
 from veilspan.solvers.steps import STEP
@@ -131,6 +131,7 @@ class PrivateNewton(Clips):
         rows = count_rows(curator)
         gram = curator.answer(SecondMoment(1.0), event=GRAM)
         curvature, released = self._curvature(curator, problem, gram, bound, rows)
+        upper, tells = Quadratic(curvature, problem), private and _is_least_squares(problem)
         query, path = SlopeGradient(problem.loss, bound), Iterates(curator, _output(private), steps)
         asked = cap_place(self.cap, curator, steps)
         pace, noise = Acceleration(not private), CurveNoise()
@@ -145,12 +146,14 @@ class PrivateNewton(Clips):
                 bound = self.cap.choose(curator, problem.loss, theta, loud, rows, bound)
                 query = SlopeGradient(problem.loss, bound)
                 curvature, _ = self._curvature(curator, problem, gram, bound, rows)
+                upper = Quadratic(curvature, problem)
                 noise.forget_bends()
             answer = curator.answer(query, ahead, event=STEP)
             gradient = _centred(shorten(answer.value / rows, bound))
-            moved = minimise_quadratic(curvature, curvature @ ahead - gradient, problem, ahead)
+            moved = upper.minimise(curvature @ ahead - gradient, ahead)
             length = float(np.linalg.norm(ahead - moved))
-            noise.add(gradient, moved - ahead, answer.noise_std / rows)
+            if tells:
+                noise.add(gradient, moved - ahead, answer.noise_std / rows)
             entry = {"step": k, "noise_std": answer.noise_std / rows, "moved": length}
             trace.append(entry if asked is None else {**entry, "cap": bound})
             theta, ahead = moved, pace.extrapolate(theta, ahead, moved)
@@ -159,7 +162,7 @@ class PrivateNewton(Clips):
                 stopped = f"a step is no longer than {EXACT_TOLERANCE:g}"
                 break
         known = None
-        if private and _is_least_squares(problem):
+        if tells:
             known = noise.covariance(curvature, released, path.averaged)
         return LinearResult(path.output, stopped=stopped, trace=trace, noise=known)
 
