@@ -405,7 +405,9 @@ def encoded_rows(rng):
 
 def on_grid(x):
     """Rows of the unit ball, half of them on its surface, rounded."""
-    return onto_grid(x / np.maximum(1.0, row_lengths(x))[:, None])
+    with np.errstate(all="ignore"):
+        rows = x / np.maximum(1.0, row_lengths(x))[:, None]
+    return onto_grid(rows)
 
 
 def features_of_all_kinds():
@@ -611,12 +613,12 @@ MAPS = {
         lambda norms: clip_weights(norms, 1e-50),
     ),
     "targets, numbers": Map(
-        QUERIES + "linear.slope_gradient.targets",
+        QUERIES + "linear.slope_gradient.bounded_targets",
         labelled(hard(3), [0.0, 5e-324, -1e139, 0.3]),
         as_block(lambda b: targets(Logistic(), b)),
     ),
     "targets, classes": Map(
-        QUERIES + "linear.slope_gradient.targets",
+        QUERIES + "linear.slope_gradient.bounded_targets",
         labelled(hard(3), [0.0, 5e-324, -1e139, 2.0]),
         as_block(lambda b: targets(Multinomial(3), b)),
     ),

@@ -71,6 +71,8 @@ class GridRows(MappedRows):
             block.x.flags.writeable = True  # floats made of the kept numbers for this block alone
             np.multiply(block.x, STEP, out=block.x)
             block.x.flags.writeable = False
+            # Exact in any order, so the quickest one will do.
+            block.__dict__["squared_lengths"] = np.vecdot(block.x, block.x)
             yield block
 
     def _keep(self) -> Rows | None:

@@ -215,6 +215,17 @@ def rows_of(table: Any, targets: Any = None) -> Any:
     return Rows(table, targets)
 
 
+def scores_of(x: Any, theta: np.ndarray) -> np.ndarray:
+    """<x_i, theta> of each row, in memory score by score where there are several.
+
+    What is done next for each row (its largest score, the sum of them) then runs over all rows at
+    once, not over a few numbers of one row at a time.
+    """
+    if theta.ndim == 1 or not isinstance(x, np.ndarray):
+        return np.asarray(x @ theta)
+    return np.asarray((theta.T @ x.T).T)
+
+
 @row_map
 def row_dots(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Inner product of each row of ``x`` with the same row of ``y``.

@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veilspan.curator.plain_minimum import minimise_exactly
-from veilspan.curator.rows import Block
+from veilspan.curator.rows import Block, scores_of
 from veilspan.curator.weighted_gram import weighted_gram
 from veilspan.privacy.events import ObjectiveEvent
 from veilspan.privacy.grid import UNIT_ROUNDOFF
@@ -101,12 +101,13 @@ class TiltedObjective:
         """Divide by L sum_i x_i x_i^T + lam I, which no H exceeds; None where that is too wide."""
         if self.shape[0] > WIDEST_HESSIAN:
             return None
-        from scipy.linalg import cho_solve
+        from scipy.linalg.lapack import dpotrs
 
         h = self._sum(lambda block, shrink, cap: weighted_gram(block.x, shrink))
         h *= self.event.smoothness
-        factor = shifted_factor(h, self.event.lam)
-        return lambda gradient: np.asarray(cho_solve(factor, gradient, check_finite=False))
+        factor, lower = shifted_factor(h, self.event.lam)
+        # ``cho_solve`` is this, after more checks than a small system takes to be solved.
+        return lambda gradient: np.asarray(dpotrs(factor, gradient, lower=lower)[0])
 
     def _sum(self, part: Callable[[Block, np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
         """Sum over blocks, in groups, as ``tolerance_of`` counts on."""
@@ -153,7 +154,7 @@ class TiltedObjective:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Scores, targets, slopes as the loss has them, and slopes as they are kept."""
         y = self._targets(block)
-        scores = block.x @ theta
+        scores = scores_of(block.x, theta)
         scores *= shrink if scores.ndim == 1 else shrink[:, None]
         raw = self.loss.slope(scores, y)
         if self.event.shape == "softmax":
