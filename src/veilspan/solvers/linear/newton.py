@@ -46,7 +46,10 @@ from veilspan.solvers.steps import STEP
 
 GRAM = "gram"
 #: Steps of a private fit to classes and to numbers, and at most without privacy.
-STEPS, TARGET_STEPS, EXACT_STEPS = 32, 16, 5_000
+STEPS, TARGET_STEPS, EXACT_STEPS = 32, 16, 1_000
+#: Without privacy: <d, H d> of a step d, twice what it can still gain, that is as good as nothing.
+#: Where columns are nearly alike, rounding alone makes steps that are long and gain less.
+EXACT_GAIN = 1e-18
 #: Clip as a fraction of the slope bound (or of 1, the range of targets, without one).
 CLIP = 0.4
 #: Floors in units of the Gram matrix's noise edge and of the length of a step's noise.
@@ -156,10 +159,12 @@ class PrivateNewton(Clips):
                 noise.add(gradient, moved - ahead, answer.noise_std / rows)
             entry = {"step": k, "noise_std": answer.noise_std / rows, "moved": length}
             trace.append(entry if asked is None else {**entry, "cap": bound})
-            theta, ahead = moved, pace.extrapolate(theta, ahead, moved)
+            before, theta, ahead = ahead, moved, pace.extrapolate(theta, ahead, moved)
             path.add(theta)
-            if not private and length <= EXACT_TOLERANCE:
-                stopped = f"a step is no longer than {EXACT_TOLERANCE:g}"
+            if not private and (
+                length <= EXACT_TOLERANCE or _gain(curvature, moved - before) <= EXACT_GAIN
+            ):
+                stopped = "a step gains nothing any more"
                 break
         known = None
         if tells:
@@ -197,6 +202,11 @@ def _output(private: bool) -> Output:
 def _is_least_squares(problem: LinearProblem) -> bool:
     """Whether the released matrix is the curvature itself, not only more than it."""
     return problem.loss.name == "squared" and problem.penalty.name == "none"
+
+
+def _gain(curvature: np.ndarray, step: np.ndarray) -> float:
+    """<d, H d> of a step d, for one score or several."""
+    return float(np.vdot(step, curvature @ step))
 
 
 def _centred(gradient: np.ndarray) -> np.ndarray:
