@@ -12,7 +12,12 @@ import numpy as np
 
 from veilspan.curator.row_maps import row_map
 from veilspan.curator.rows import Block
-from veilspan.queries.linear.table_features import KEPT_BYTES, TableFeatures, TableLine
+from veilspan.queries.linear.table_features import (
+    KEPT_BYTES,
+    KEPT_ON_WORKERS,
+    TableFeatures,
+    TableLine,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +42,7 @@ class ResidualFeatures:
     theta: np.ndarray
     width_of_rest: float
 
-    kept_bytes, on_grid = KEPT_BYTES, True
+    kept_bytes, kept_on_workers, on_grid = KEPT_BYTES, KEPT_ON_WORKERS, True
 
     @property
     def width(self) -> int:

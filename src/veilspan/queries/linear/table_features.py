@@ -42,6 +42,8 @@ from veilspan.queries.linear.table_layout import TableLayout
 #: A mapped table of at most so many bytes is kept as it is; a larger one on the grid, in a quarter
 #: of the room, which takes a little longer in each walk.
 KEPT_BYTES = 100_000_000
+#: The same for all workers of a cluster together, which keep rows as they are.
+KEPT_ON_WORKERS = 512_000_000
 #: Numbers that are made in one go: what a core's own cache holds.
 PIECE_NUMBERS = 100_000
 
@@ -69,7 +71,7 @@ class TableLine:
     center: np.ndarray | float = 0.5
     spread: np.ndarray | float = 0.5
 
-    kept_bytes, on_grid = KEPT_BYTES, True
+    kept_bytes, kept_on_workers, on_grid = KEPT_BYTES, KEPT_ON_WORKERS, True
 
     @property
     def width(self) -> int:
@@ -157,7 +159,7 @@ class TableFeatures:
     phases: np.ndarray | None = None
     fourier_weight: float = 0.0
 
-    kept_bytes, on_grid = KEPT_BYTES, True
+    kept_bytes, kept_on_workers, on_grid = KEPT_BYTES, KEPT_ON_WORKERS, True
 
     @property
     def n_scores(self) -> int:
