@@ -9,8 +9,8 @@ from scipy import sparse
 
 from contracts.rounding_cells import BIAS, HISTORY, ITEMS, RULE, rating_rows, systems
 from tables.hostile import NAMES, SCHEMA, layout_of, random_lines, usual_lines
-from veilspan.curator.memory import clip_weights
 from veilspan.curator.grid_rows import onto_grid
+from veilspan.curator.memory import clip_weights
 from veilspan.curator.rows import LARGEST_VALUE, Block, _join_parts, row_dots, row_lengths
 from veilspan.estimators.linear.classifier import _codes
 from veilspan.estimators.linear.feature_bounds import FeatureBounds

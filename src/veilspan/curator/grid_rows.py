@@ -47,7 +47,8 @@ def onto_grid(rows: np.ndarray) -> np.ndarray:
     if long.any():
         codes[long] = np.clip(np.trunc(rows[long]), -LARGEST, LARGEST)
     codes += 0.0  # -0 becomes 0, as whole numbers have it
-    return np.multiply(codes, STEP, out=rows)
+    np.multiply(codes, STEP, out=rows)
+    return rows
 
 
 class GridRows(MappedRows):

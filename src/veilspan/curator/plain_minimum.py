@@ -28,6 +28,7 @@ Metric = Callable[[np.ndarray], np.ndarray]
 #: on the curvature would have had.
 Pair = tuple[np.ndarray, np.ndarray, float, float]
 
+
 class Gradients(Protocol):
     """A function that is known by its gradients, and by a bound on its curvature."""
 

@@ -62,7 +62,7 @@ class _WhileSilent:
 _FILTER: Any = ("ignore", _WhileSilent(), Warning, None, 0)
 
 
-class quiet(AbstractContextManager[None]):  # noqa: N801 (used like a function)
+class quiet(AbstractContextManager[None]):
     """Keep floating-point errors and warnings of this thread silent inside the block."""
 
     def __enter__(self) -> None:

@@ -69,7 +69,7 @@ def _passes_at_sight(X: Any, **options: Any) -> bool:
 
     They take half a millisecond to find out what kind of table an array is, a fifth of a small fit.
     """
-    if not (_USUAL >= options.keys() and options.get("dtype") == "numeric"):
+    if not (options.keys() <= _USUAL and options.get("dtype") == "numeric"):
         return False
     if not (type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2):
         return False

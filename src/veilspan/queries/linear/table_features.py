@@ -278,9 +278,7 @@ def wave_weights(waves: int, square: float) -> np.ndarray:
     return np.asarray(weights * np.sqrt(square / np.sum(weights**2)))
 
 
-def _in_pieces(
-    row_map: TableLine | TableFeatures, x: np.ndarray, *, rounded: bool
-) -> np.ndarray:
+def _in_pieces(row_map: TableLine | TableFeatures, x: np.ndarray, *, rounded: bool) -> np.ndarray:
     """Mapped rows, made a few at a time: a hundred passes over them stay in the cache."""
     rows = np.empty((len(x), row_map.width))
     step = max(1, PIECE_NUMBERS // max(1, row_map.width))
@@ -292,9 +290,7 @@ def _in_pieces(
     return rows
 
 
-def into_ball(
-    parts: list[np.ndarray], row_map: TableLine | TableFeatures, out: np.ndarray
-) -> None:
+def into_ball(parts: list[np.ndarray], row_map: TableLine | TableFeatures, out: np.ndarray) -> None:
     """Columns side by side, a constant behind them, rows of at most unit length."""
     stop = 0
     for part in parts:
