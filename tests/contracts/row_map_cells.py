@@ -9,6 +9,7 @@ from scipy import sparse
 
 from contracts.rounding_cells import BIAS, HISTORY, ITEMS, RULE, rating_rows, systems
 from tables.hostile import NAMES, SCHEMA, layout_of, random_lines, usual_lines
+from veilspan.curator.grid_rows import onto_grid
 from veilspan.curator.memory import clip_weights
 from veilspan.curator.rows import LARGEST_VALUE, Block, _join_parts, row_dots, row_lengths
 from veilspan.estimators.linear.classifier import _codes
@@ -402,6 +403,13 @@ def encoded_rows(rng):
     return np.concatenate([mixed, hard(ROW_WIDTH, 20)(rng)])
 
 
+def on_grid(x):
+    """Rows of the unit ball, half of them on its surface, rounded."""
+    with np.errstate(all="ignore"):
+        rows = x / np.maximum(1.0, row_lengths(x))[:, None]
+    return onto_grid(rows)
+
+
 def features_of_all_kinds():
     rng, layout = np.random.default_rng(3), LAYOUT_OF_ROWS
     m, entries = layout.n_numbers, layout.n_numbers + layout.n_flags
@@ -529,6 +537,8 @@ MAPS = {
     "row lengths": Map("veilspan.curator.rows.row_lengths", hard(7), row_lengths),
     **wide("veilspan.curator.rows.row_dots", lambda d: lambda x: row_dots(x, x)),
     **wide("veilspan.curator.rows.row_lengths", lambda d: row_lengths),
+    "rows on a grid": Map("veilspan.curator.grid_rows.onto_grid", hard(7), on_grid),
+    **wide("veilspan.curator.grid_rows.onto_grid", lambda d: on_grid),
     "squared norms": Map(QUERIES + "moments.squared_norms", hard(7), squared_norms),
     "squared norms, sparse": Map(QUERIES + "moments.squared_norms", thin(hard(7)), squared_norms),
     "squared lengths": Map(None, hard(7), as_block(lambda block: block.squared_lengths)),
@@ -603,12 +613,12 @@ MAPS = {
         lambda norms: clip_weights(norms, 1e-50),
     ),
     "targets, numbers": Map(
-        QUERIES + "linear.slope_gradient.targets",
+        QUERIES + "linear.slope_gradient.bounded_targets",
         labelled(hard(3), [0.0, 5e-324, -1e139, 0.3]),
         as_block(lambda b: targets(Logistic(), b)),
     ),
     "targets, classes": Map(
-        QUERIES + "linear.slope_gradient.targets",
+        QUERIES + "linear.slope_gradient.bounded_targets",
         labelled(hard(3), [0.0, 5e-324, -1e139, 2.0]),
         as_block(lambda b: targets(Multinomial(3), b)),
     ),

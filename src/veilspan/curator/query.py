@@ -127,7 +127,7 @@ class RowQuery(ABC):
         least = self.least_block_rows(n_features, point, sparse)
         roundoff = self.roundoff(n_features, point)
         floats = max(1, self.row_floats(n_features, point))
-        rows = int(np.clip(BLOCK_BYTES // (8 * floats), 1, MOST_BLOCK_ROWS))
+        rows = min(max(int(BLOCK_BYTES // (8 * floats)), 1), MOST_BLOCK_ROWS)
         space = self.space(n_features, point)
         return PublicFacts(sensitivity, max(rows, least), roundoff, space, space.coordinates)
 

@@ -126,20 +126,26 @@ class Rows:
         row_map : callable
             From a block to a block with the same rows in the same order, targets included: a row
             and its target are one person's, and may both be mapped. A map that takes long says in
-            ``kept_bytes`` up to what size its table is kept.
+            ``kept_bytes`` up to what size its table is kept as it is, and by ``on_grid`` that its
+            rows can be kept in less room (:mod:`veilspan.curator.grid_rows`).
         n_features : int
             Columns after the map.
 
         Returns
         -------
         Rows
-            Mapped once if the mapped table is small; block by block, each time, if not.
+            Mapped once if the mapped table is small or on a grid; block by block, each time, if
+            not.
         """
         from veilspan.curator import mapped_rows
 
-        if self._size_with(n_features) > getattr(row_map, "kept_bytes", mapped_rows.KEPT_BYTES):
-            return mapped_rows.MappedRows(self, row_map, n_features)
-        return self.map_now(row_map)
+        if self._size_with(n_features) <= getattr(row_map, "kept_bytes", mapped_rows.KEPT_BYTES):
+            return self.map_now(row_map)
+        if getattr(row_map, "on_grid", False):
+            from veilspan.curator.grid_rows import GridRows
+
+            return GridRows(self, row_map, n_features)
+        return mapped_rows.MappedRows(self, row_map, n_features)
 
     def _size_with(self, n_features: int) -> float:
         """Bytes of the table if it had so many columns; no end of them if it is not in memory."""
@@ -151,13 +157,23 @@ class Rows:
         """Map all rows now, and return the mapped table as ordinary rows."""
         parts: list[Any] = []
         targets: list[Any] = []
-        kept = True
+        whole: np.ndarray | None = None
+        kept, done = True, 0
         for block in self.blocks(MAPPED_AT_ONCE):
             mapped = row_map(block)
-            parts.append(mapped.x)
+            if done == 0 and isinstance(mapped.x, np.ndarray) and mapped.x.flags.c_contiguous:
+                # Blocks go where they stay; in a list of parts they would be in memory twice.
+                whole = np.empty((self.n_rows, mapped.x.shape[1]))
+            if whole is None:
+                parts.append(mapped.x)
+            else:
+                whole[done : done + block.n_rows] = mapped.x
             targets.append(mapped.y)
             kept = kept and mapped.y is block.y  # of the map's kind, not of rows
+            done += block.n_rows
         y = self._y if kept else np.concatenate(targets)
+        if whole is not None:
+            return Rows.checked_before(whole, y, self._present)
         if isinstance(parts[0], np.ndarray):
             return Rows.checked_before(np.concatenate(parts), y, self._present)
         from scipy import sparse
@@ -197,6 +213,17 @@ def rows_of(table: Any, targets: Any = None) -> Any:
 
         return DaskRows(table, targets)
     return Rows(table, targets)
+
+
+def scores_of(x: Any, theta: np.ndarray) -> np.ndarray:
+    """<x_i, theta> of each row, in memory score by score where there are several.
+
+    What is done next for each row (its largest score, the sum of them) then runs over all rows at
+    once, not over a few numbers of one row at a time.
+    """
+    if theta.ndim == 1 or not isinstance(x, np.ndarray):
+        return np.asarray(x @ theta)
+    return np.asarray((theta.T @ x.T).T)
 
 
 @row_map

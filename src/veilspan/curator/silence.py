@@ -25,8 +25,7 @@ form is public.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any
@@ -63,18 +62,20 @@ class _WhileSilent:
 _FILTER: Any = ("ignore", _WhileSilent(), Warning, None, 0)
 
 
-@contextmanager
-def quiet() -> Iterator[None]:
+class quiet(AbstractContextManager[None]):
     """Keep floating-point errors and warnings of this thread silent inside the block."""
-    # Somebody may have put filters before it since; it stays, and does nothing outside.
-    if not warnings.filters or warnings.filters[0] is not _FILTER:
-        warnings.filters.insert(0, _FILTER)  # type: ignore[attr-defined]
-    token = _silent.set(True)
-    try:
-        with np.errstate(all="ignore"):
-            yield
-    finally:
-        _silent.reset(token)
+
+    def __enter__(self) -> None:
+        # Somebody may have put filters before it since; it stays, and does nothing outside.
+        if not warnings.filters or warnings.filters[0] is not _FILTER:
+            warnings.filters.insert(0, _FILTER)  # type: ignore[attr-defined]
+        self._token = _silent.set(True)
+        self._ignored = np.errstate(all="ignore")
+        self._ignored.__enter__()
+
+    def __exit__(self, *_: object) -> None:
+        self._ignored.__exit__(None, None, None)
+        _silent.reset(self._token)
 
 
 class Silence:

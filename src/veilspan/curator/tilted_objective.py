@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veilspan.curator.plain_minimum import minimise_exactly
-from veilspan.curator.rows import Block
+from veilspan.curator.rows import Block, scores_of
 from veilspan.curator.weighted_gram import weighted_gram
 from veilspan.privacy.events import ObjectiveEvent
 from veilspan.privacy.grid import UNIT_ROUNDOFF
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 WIDEST_HESSIAN = 2000  # columns: beyond, H is only multiplied by vectors
 CAUTION = 1 - 1e-9  # rows and slopes stay this much inside their bounds, for rounding
-EXACT_STEPS = 1000  # of a minimisation without privacy
+EXACT_STEPS = 100  # of a minimisation without privacy
 SHORTEST = 40.0  # a Newton step is shortened to |g| / (40 K) at most
 ENOUGH = 8.0  # a step that shortens the gradient by this much keeps its H for the next one
 
@@ -97,6 +97,18 @@ class TiltedObjective:
             self._factor = shifted_factor(h, self.event.lam)
         return -np.asarray(cho_solve(self._factor, gradient))
 
+    def curvature_bound(self) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Divide by L sum_i x_i x_i^T + lam I, which no H exceeds; None where that is too wide."""
+        if self.shape[0] > WIDEST_HESSIAN:
+            return None
+        from scipy.linalg.lapack import dpotrs
+
+        h = self._sum(lambda block, shrink, cap: weighted_gram(block.x, shrink))
+        h *= self.event.smoothness
+        factor, lower = shifted_factor(h, self.event.lam)
+        # ``cho_solve`` is this, after more checks than a small system takes to be solved.
+        return lambda gradient: np.asarray(dpotrs(factor, gradient, lower=lower)[0])
+
     def _sum(self, part: Callable[[Block, np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
         """Sum over blocks, in groups, as ``tolerance_of`` counts on."""
         return self._total(lambda block: part(block, *self._limits(block)))
@@ -142,7 +154,7 @@ class TiltedObjective:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Scores, targets, slopes as the loss has them, and slopes as they are kept."""
         y = self._targets(block)
-        scores = block.x @ theta
+        scores = scores_of(block.x, theta)
         scores *= shrink if scores.ndim == 1 else shrink[:, None]
         raw = self.loss.slope(scores, y)
         if self.event.shape == "softmax":
@@ -243,7 +255,8 @@ def shifted_factor(h: np.ndarray, lam: float) -> Any:
 
 def minimise(objective: TiltedObjective, tilt: np.ndarray, bounds: Tolerance) -> np.ndarray:
     """Find theta with |grad J| <= tau, or any theta if the minimum is certainly beyond 2 R."""
-    if objective.event.std == 0 and len(objective.shape) > 1:
+    wide = len(objective.shape) > 1 or objective.shape[0] > WIDEST_HESSIAN
+    if objective.event.std == 0 and wide:
         return minimise_exactly(objective)
     theta = np.zeros(objective.shape)
     gradient = objective.row_gradient(theta) + tilt

@@ -46,6 +46,10 @@ def validate_table(estimator: Any, X: Any, *, lazy: bool = False, **options: Any
     table = None
     try:
         with np.errstate(all="ignore"):
+            if _passes_at_sight(X, **options):
+                y = options.get("y", "no_validation")
+                reset = options.get("reset", True)
+                return validate_data(estimator, X, y, reset=reset, skip_check_array=True)
             table = validate_data(estimator, X, **options)
     except (ValueError, TypeError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
@@ -54,6 +58,32 @@ def validate_table(estimator: Any, X: Any, *, lazy: bool = False, **options: Any
         # Raised out here so that the original, which may quote a row, is not kept as __context__.
         raise failure[0](failure[1])
     return table
+
+
+#: What is asked of tables in most fits; a table is looked at by scikit-learn if anything else is.
+_USUAL = {"accept_sparse", "dtype", "ensure_min_samples", "y_numeric", "y", "reset"}
+
+
+def _passes_at_sight(X: Any, **options: Any) -> bool:
+    """Whether scikit-learn's checks of the entries would let rows, and targets, pass as they are.
+
+    They take half a millisecond to find out what kind of table an array is, a fifth of a small fit.
+    """
+    if not (options.keys() <= _USUAL and options.get("dtype") == "numeric"):
+        return False
+    if not (type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2):
+        return False
+    y, least = options.get("y", "no_validation"), options.get("ensure_min_samples", 1)
+    if isinstance(y, str):
+        fits = y == "no_validation"
+    else:
+        fits = is_plain(y) and y.shape == X.shape[:1] and _is_finite(y)
+    return fits and X.shape[0] >= max(1, least) and X.shape[1] >= 1 and _is_finite(X)
+
+
+def _is_finite(array: np.ndarray) -> bool:
+    """Whether a sum says that all entries are finite; not if it overflows, which is no matter."""
+    return array.dtype.kind != "f" or bool(np.isfinite(array.sum()))
 
 
 def readable(X: Any, name: str = "X", *, missing: bool = False) -> Any:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal, Union
 
 #: What a loss is known to do: see :class:`ObjectiveEvent`.
@@ -128,6 +129,7 @@ def with_noise(event: Event, noise_multiplier: float) -> Event:
     return replace(event, noise_multiplier=float(noise_multiplier))
 
 
+@lru_cache(maxsize=256, typed=True)  # every answer asks for it; events are public values
 def with_count(event: Event, count: int) -> Event:
     """Return the same event repeated ``count`` times."""
     return replace(event, count=count)

@@ -117,6 +117,10 @@ class EncodedRows(Rows):
             return self._cut(rows_per_block)
         return self._keep().blocks(rows_per_block)
 
+    def _size_with(self, n_features: int) -> float:
+        """Bytes of the table if it had so many columns; none of them is encoded for that."""
+        return 8 * self.n_rows * n_features
+
     def _cut(self, rows_per_block: int) -> Iterator[Block]:
         for start, columns in self._encode(min(rows_per_block, self.n_rows)):
             part = slice(start, start + rows_per_block)

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from estimators.linear.cases import QUICK
 from veilspan import Budget, LinearRegression, LogisticRegression, load
+from veilspan.curator.memory import MemoryExecutor
 from veilspan.datasets import make_ward
 from veilspan.estimators.linear.feature_choice import FeatureChoice, choose_features
 from veilspan.estimators.linear.regression import ElasticNet, HuberRegressor, Lasso, Ridge
@@ -192,3 +193,59 @@ def test_without_numbers_there_is_nothing_to_bend():
     assert chosen(10_000, layout=layout) == FeatureChoice("linear", "no column holds numbers")
     assert chosen(None).waves > 0  # no number of rows may be used
     assert chosen(100, epsilon=math.inf).waves == 12
+
+
+@pytest.fixture
+def walks(monkeypatch):
+    """Counts how often all rows are read."""
+    seen = []
+    for name in ("total", "clipped_sum"):
+        real = getattr(MemoryExecutor, name)
+
+        def counted(self, *said, real=real, **more):
+            seen.append(1)
+            return real(self, *said, **more)
+
+        monkeypatch.setattr(MemoryExecutor, name, counted)
+    return seen
+
+
+def test_several_classes_without_noise_end_at_their_minimum(walks):
+    """Waves and bins of one column are nearly alike: plain steps would be thousands."""
+    from sklearn.linear_model import LogisticRegression as Plain
+    from sklearn.metrics import log_loss
+
+    spread = np.random.default_rng(1).standard_normal(600)
+    rows, classes = ROWS[:600], np.digitize(CURVE[:600] + spread, [-0.5, 0.5])
+    model = LogisticRegression(feature_range=(-1, 1), features="waves", epsilon=math.inf)
+    model.fit(rows, classes)
+    assert len(walks) < 600
+    features = model.feature_map_.features.grid_of(rows)
+    best = Plain(C=1e6, fit_intercept=False, max_iter=3000, tol=1e-8).fit(features, classes)
+    least = log_loss(classes, best.predict_proba(features))
+    assert log_loss(classes, model.predict_proba(rows)) < least + 1e-3
+
+
+def test_numbers_without_noise_are_least_squares(walks):
+    """In a few walks, where steps of one size for all features took thousands."""
+    model = LinearRegression(
+        feature_range=(-1, 1), features="bins", epsilon=math.inf, target_range=(-3, 4)
+    )
+    model.fit(ROWS, CURVE)
+    assert len(walks) < 20
+    features = model.feature_map_.features.rows_of(ROWS)
+    best = features @ np.linalg.lstsq(features, CURVE, rcond=None)[0]
+    np.testing.assert_allclose(model.predict(ROWS), best, atol=1e-3)
+
+
+def test_a_penalty_without_noise_spares_the_intercept(walks):
+    """Steps by the Gram matrix end where the gradient vanishes."""
+    model = LogisticRegression(feature_range=(-1, 1), features="waves", epsilon=math.inf, C=5.0)
+    model.fit(ROWS, LABELS)
+    assert len(walks) < 300
+    features, theta = model.feature_map_.features.grid_of(ROWS), model.feature_map_.theta
+    signs = np.where(LABELS, 1.0, -1.0)
+    slopes = -signs / (1.0 + np.exp(signs * (features @ theta)))
+    gradient = features.T @ slopes + np.append(theta[:-1] / 5.0, 0.0)
+    assert np.abs(gradient).max() < 1e-5
+    assert np.abs(features.T @ slopes).max() > 1.0  # the penalty counts

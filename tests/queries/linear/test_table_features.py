@@ -152,7 +152,7 @@ def test_targets_lose_what_the_first_fit_says():
     line = TableLine(LAYOUT, 3.0, 0.5)
     theta = np.linspace(-3, 3, line.width)
     y = np.array([-1.0, 1.0, 0.2, 0.0])
-    predicted = np.clip(line(Block(X)).x @ theta, -1, 1)
+    predicted = np.clip(line.rows_of(X) @ theta, -1, 1)
     rest = RestColumn(line, theta)(Block(X, y))
     np.testing.assert_allclose(rest.x[:, 0], y - predicted, atol=1e-12)
     mapped = ResidualFeatures(features(), line, theta, 0.25)(Block(X, y))

@@ -85,7 +85,7 @@ class DaskRows:
         """
         if self._look.pairs is not None:
             self._refuse_second_look()
-        most = getattr(row_map, "kept_bytes", KEPT_BYTES)
+        most = getattr(row_map, "kept_on_workers", KEPT_BYTES)
         keep = self._is_kept and 8 * self.n_rows * n_features <= most
         if self._look.row_map is not None:
             row_map = MapAfterMap(self._look.row_map, row_map)

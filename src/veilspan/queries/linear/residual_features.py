@@ -12,7 +12,12 @@ import numpy as np
 
 from veilspan.curator.row_maps import row_map
 from veilspan.curator.rows import Block
-from veilspan.queries.linear.table_features import KEPT_BYTES, TableFeatures, TableLine
+from veilspan.queries.linear.table_features import (
+    KEPT_BYTES,
+    KEPT_ON_WORKERS,
+    TableFeatures,
+    TableLine,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +42,7 @@ class ResidualFeatures:
     theta: np.ndarray
     width_of_rest: float
 
-    kept_bytes = KEPT_BYTES
+    kept_bytes, kept_on_workers, on_grid = KEPT_BYTES, KEPT_ON_WORKERS, True
 
     @property
     def width(self) -> int:
@@ -49,7 +54,7 @@ class ResidualFeatures:
         """Features, and targets less what was predicted."""
         x = block.dense()
         rest = block.y - first_predictions(self.line, self.theta, x)
-        return Block(self.features.rows_of(x), np.clip(rest / self.width_of_rest, -1.0, 1.0))
+        return Block(self.features.grid_of(x), np.clip(rest / self.width_of_rest, -1.0, 1.0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,8 @@ Then come, if wanted, the score s of an earlier fit as sqrt(a g / k) clip(s_c / 
 scores, of length^2 at most a g; J random waves sqrt(f g / J) cos(<w_j, z> + b_j) of all numbers and
 categories z together (Rahimi & Recht 2007), with public w_j and b_j, of length^2 at most f g; and
 the constant c of the intercept. The row is divided by max(R, its length), so that it lies in the
-unit ball whatever R is.
+unit ball whatever R is. What solvers learn from is then rounded to a grid, so that it can be kept
+(:mod:`veilspan.curator.grid_rows`); scores of new rows need no such thing.
 
 The map looks at one row; its numbers are public or were released before. So whoever changes (adds,
 removes) one row before it changes (adds, removes) one row after it, and it costs no privacy.
@@ -26,6 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from veilspan.curator.grid_rows import onto_grid
 from veilspan.curator.row_maps import row_map
 from veilspan.curator.rows import Block, row_dots
 from veilspan.queries.linear.column_scales import (
@@ -37,8 +39,13 @@ from veilspan.queries.linear.column_scales import (
 )
 from veilspan.queries.linear.table_layout import TableLayout
 
-#: A mapped table of at most so many bytes is kept: waves take longer to make than to read.
-KEPT_BYTES = 512_000_000
+#: A mapped table of at most so many bytes is kept as it is; a larger one on the grid, in a quarter
+#: of the room, which takes a little longer in each walk.
+KEPT_BYTES = 100_000_000
+#: The same for all workers of a cluster together, which keep rows as they are.
+KEPT_ON_WORKERS = 512_000_000
+#: Numbers that are made in one go: what a core's own cache holds.
+PIECE_NUMBERS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +71,7 @@ class TableLine:
     center: np.ndarray | float = 0.5
     spread: np.ndarray | float = 0.5
 
-    kept_bytes = KEPT_BYTES
+    kept_bytes, kept_on_workers, on_grid = KEPT_BYTES, KEPT_ON_WORKERS, True
 
     @property
     def width(self) -> int:
@@ -74,11 +81,15 @@ class TableLine:
     @row_map
     def __call__(self, block: Block) -> Block:
         """Straight rows in the unit ball; targets stay."""
-        return Block(self.rows_of(block.dense()), block.y)
+        return Block(self.grid_of(block.dense()), block.y)
+
+    def grid_of(self, x: np.ndarray) -> np.ndarray:
+        """The same for encoded rows without targets."""
+        return _in_pieces(self, x, rounded=True)
 
     def rows_of(self, x: np.ndarray) -> np.ndarray:
-        """The same for encoded rows without targets."""
-        return into_ball(self.parts_of(x), self.row_norm, self.intercept)
+        """The same as they were before they were rounded to the grid."""
+        return _in_pieces(self, x, rounded=False)
 
     def parts_of(self, x: np.ndarray) -> list[np.ndarray]:
         """Numbers and categories, before the constant and before rows are shortened."""
@@ -148,7 +159,7 @@ class TableFeatures:
     phases: np.ndarray | None = None
     fourier_weight: float = 0.0
 
-    kept_bytes = KEPT_BYTES
+    kept_bytes, kept_on_workers, on_grid = KEPT_BYTES, KEPT_ON_WORKERS, True
 
     @property
     def n_scores(self) -> int:
@@ -166,11 +177,15 @@ class TableFeatures:
     @row_map
     def __call__(self, block: Block) -> Block:
         """Features of rows; targets stay."""
-        return Block(self.rows_of(block.dense()), block.y)
+        return Block(self.grid_of(block.dense()), block.y)
+
+    def grid_of(self, x: np.ndarray) -> np.ndarray:
+        """The same for encoded rows without targets."""
+        return _in_pieces(self, x, rounded=True)
 
     def rows_of(self, x: np.ndarray) -> np.ndarray:
-        """The same for encoded rows without targets."""
-        return into_ball(self.parts_of(x), self.row_norm, self.intercept)
+        """The same as they were before they were rounded to the grid."""
+        return _in_pieces(self, x, rounded=False)
 
     @property
     def columns(self) -> np.ndarray:
@@ -241,14 +256,20 @@ class TableFeatures:
         return parts
 
     def _random_waves(self, numbers: np.ndarray, flags: np.ndarray) -> np.ndarray:
-        """Waves of all columns together, entry by entry: a BLAS product would mix rows' bits."""
+        """Waves of all columns together.
+
+        The entries of a row that are not 0, a third of them or less, are added one after the other:
+        a BLAS product would mix rows' bits.
+        """
         assert self.frequencies is not None
         assert self.phases is not None
-        angle = np.tile(self.phases, (len(numbers), 1))
-        for column, frequency in zip(np.hstack([numbers, flags]).T, self.frequencies):
-            angle += column[:, None] * frequency
-        size = self.fourier_weight * self.layout.groups / len(self.phases)
-        return np.asarray(np.sqrt(size) * np.cos(angle))
+        from scipy import sparse
+
+        angle = sparse.csr_array(np.hstack([numbers, flags])) @ self.frequencies
+        angle += self.phases
+        np.cos(angle, out=angle)
+        angle *= np.sqrt(self.fourier_weight * self.layout.groups / len(self.phases))
+        return np.asarray(angle)
 
 
 def wave_weights(waves: int, square: float) -> np.ndarray:
@@ -257,10 +278,24 @@ def wave_weights(waves: int, square: float) -> np.ndarray:
     return np.asarray(weights * np.sqrt(square / np.sum(weights**2)))
 
 
-def into_ball(parts: list[np.ndarray], row_norm: float, intercept: float) -> np.ndarray:
-    """Columns side by side, a constant behind them, rows of at most unit length."""
-    if intercept > 0:
-        parts = [*parts, np.full((len(parts[0]), 1), intercept)]
-    rows = np.hstack(parts)
-    rows *= (1.0 / np.maximum(np.sqrt(row_dots(rows, rows)), row_norm))[:, None]
+def _in_pieces(row_map: TableLine | TableFeatures, x: np.ndarray, *, rounded: bool) -> np.ndarray:
+    """Mapped rows, made a few at a time: a hundred passes over them stay in the cache."""
+    rows = np.empty((len(x), row_map.width))
+    step = max(1, PIECE_NUMBERS // max(1, row_map.width))
+    for first in range(0, len(x), step):
+        piece = rows[first : first + step]
+        into_ball(row_map.parts_of(x[first : first + step]), row_map, piece)
+        if rounded:
+            onto_grid(piece)
     return rows
+
+
+def into_ball(parts: list[np.ndarray], row_map: TableLine | TableFeatures, out: np.ndarray) -> None:
+    """Columns side by side, a constant behind them, rows of at most unit length."""
+    stop = 0
+    for part in parts:
+        start, stop = stop, stop + part.shape[1]
+        out[:, start:stop] = part
+    if row_map.intercept > 0:
+        out[:, stop:] = row_map.intercept
+    out *= (1.0 / np.maximum(np.sqrt(row_dots(out, out)), row_map.row_norm))[:, None]

@@ -123,7 +123,7 @@ class AutoLinear(Clips):
             # Hundreds of times faster than descent. (A penalty would hold the intercept as well.)
             return LinearChoice(_exact_minimum(problem), "without noise: the minimum itself", nu)
         if not budget.is_private:
-            return LinearChoice(_plain_descent(), "without noise: descend to the minimum", nu)
+            return LinearChoice(_plain_steps(problem), "without noise: steps to the minimum", nu)
         if not problem.loss.margin:
             return self._regression(problem, nu)
         # Its cost is computed numerically, which resolves no smaller delta or larger epsilon.
@@ -227,6 +227,14 @@ def _plain_descent(clip: float | None = None, cap: ResidualCap | None = None) ->
     from veilspan.solvers.linear.gradient_descent import GradientDescent
 
     return GradientDescent(clip=clip, cap=cap)
+
+
+def _plain_steps(problem: LinearProblem) -> LinearSolver:
+    """Steps by the Gram matrix where there is one: columns may be of any scale, and alike."""
+    from veilspan.solvers.linear.newton import CURVED
+
+    fits = problem.loss.name in CURVED and problem.n_features <= MOST_GRAM
+    return _newton(None) if fits else _plain_descent()
 
 
 def _descent(problem: LinearProblem, nu: float) -> LinearSolver:

@@ -21,6 +21,7 @@ from veilspan.losses.linear import LinearLoss
 from veilspan.losses.penalties import NoPenalty, Penalty
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.neighbors import Neighbors
+from veilspan.queries.linear.slope_gradient import length_of
 from veilspan.solvers.base import Prepared, Result, Solver
 
 
@@ -182,8 +183,7 @@ def moved_lengths(neighbors: Neighbors) -> float:
 
 def shorten(vector: np.ndarray, longest: float) -> np.ndarray:
     """A vector, or as much of it as is not longer than ``longest``."""
-    with np.errstate(over="ignore"):
-        length = float(np.linalg.norm(vector))
+    length = length_of(vector)
     if length <= longest:
         return vector
     # Where even the norm overflows nothing is known but that it is all noise.

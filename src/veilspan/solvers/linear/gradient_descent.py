@@ -14,7 +14,7 @@ from veilspan.losses.linear import LinearLoss
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import Event, GaussianEvent, SampledGaussianEvent
 from veilspan.privacy.neighbors import Neighbors
-from veilspan.queries.linear.slope_gradient import SlopeGradient
+from veilspan.queries.linear.slope_gradient import SlopeGradient, length_of
 from veilspan.solvers.base import count_rows, prepare_events
 from veilspan.solvers.linear.asked.residual_cap import (
     ResidualCap,
@@ -152,7 +152,7 @@ class GradientDescent(Clips):
             answer = curator.answer(query, ahead, event=STEP)
             gradient = shorten(answer.value / rows, bound)
             moved = problem.prox(ahead - size * gradient, size)
-            length = float(np.linalg.norm(ahead - moved)) / size
+            length = length_of(ahead - moved) / size
             entry = {"step": k, "noise_std": answer.noise_std / rows, "gradient": length}
             trace.append(entry if asked is None else {**entry, "cap": bound})
             theta, ahead = moved, pace.extrapolate(theta, ahead, moved)

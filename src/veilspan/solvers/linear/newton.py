@@ -39,14 +39,17 @@ from veilspan.solvers.linear.gradient_descent import (
     Iterates,
     Output,
 )
-from veilspan.solvers.linear.quadratic import eigenvalues_mapped, minimise_quadratic
+from veilspan.solvers.linear.quadratic import Quadratic, eigenvalues_mapped
 from veilspan.solvers.linear.tables.curve_noise import CurveNoise
 from veilspan.solvers.spectral import noise_edge
 from veilspan.solvers.steps import STEP
 
 GRAM = "gram"
 #: Steps of a private fit to classes and to numbers, and at most without privacy.
-STEPS, TARGET_STEPS, EXACT_STEPS = 32, 16, 5_000
+STEPS, TARGET_STEPS, EXACT_STEPS = 32, 16, 1_000
+#: Without privacy: <d, H d> of a step d, twice what it can still gain, that is as good as nothing.
+#: Where columns are nearly alike, rounding alone makes steps that are long and gain less.
+EXACT_GAIN = 1e-18
 #: Clip as a fraction of the slope bound (or of 1, the range of targets, without one).
 CLIP = 0.4
 #: Floors in units of the Gram matrix's noise edge and of the length of a step's noise.
@@ -131,6 +134,7 @@ class PrivateNewton(Clips):
         rows = count_rows(curator)
         gram = curator.answer(SecondMoment(1.0), event=GRAM)
         curvature, released = self._curvature(curator, problem, gram, bound, rows)
+        upper, tells = Quadratic(curvature, problem), private and _is_least_squares(problem)
         query, path = SlopeGradient(problem.loss, bound), Iterates(curator, _output(private), steps)
         asked = cap_place(self.cap, curator, steps)
         pace, noise = Acceleration(not private), CurveNoise()
@@ -145,21 +149,25 @@ class PrivateNewton(Clips):
                 bound = self.cap.choose(curator, problem.loss, theta, loud, rows, bound)
                 query = SlopeGradient(problem.loss, bound)
                 curvature, _ = self._curvature(curator, problem, gram, bound, rows)
+                upper = Quadratic(curvature, problem)
                 noise.forget_bends()
             answer = curator.answer(query, ahead, event=STEP)
             gradient = _centred(shorten(answer.value / rows, bound))
-            moved = minimise_quadratic(curvature, curvature @ ahead - gradient, problem, ahead)
+            moved = upper.minimise(curvature @ ahead - gradient, ahead)
             length = float(np.linalg.norm(ahead - moved))
-            noise.add(gradient, moved - ahead, answer.noise_std / rows)
+            if tells:
+                noise.add(gradient, moved - ahead, answer.noise_std / rows)
             entry = {"step": k, "noise_std": answer.noise_std / rows, "moved": length}
             trace.append(entry if asked is None else {**entry, "cap": bound})
-            theta, ahead = moved, pace.extrapolate(theta, ahead, moved)
+            before, theta, ahead = ahead, moved, pace.extrapolate(theta, ahead, moved)
             path.add(theta)
-            if not private and length <= EXACT_TOLERANCE:
-                stopped = f"a step is no longer than {EXACT_TOLERANCE:g}"
+            if not private and (
+                length <= EXACT_TOLERANCE or _gain(curvature, moved - before) <= EXACT_GAIN
+            ):
+                stopped = "a step gains nothing any more"
                 break
         known = None
-        if private and _is_least_squares(problem):
+        if tells:
             known = noise.covariance(curvature, released, path.averaged)
         return LinearResult(path.output, stopped=stopped, trace=trace, noise=known)
 
@@ -194,6 +202,11 @@ def _output(private: bool) -> Output:
 def _is_least_squares(problem: LinearProblem) -> bool:
     """Whether the released matrix is the curvature itself, not only more than it."""
     return problem.loss.name == "squared" and problem.penalty.name == "none"
+
+
+def _gain(curvature: np.ndarray, step: np.ndarray) -> float:
+    """<d, H d> of a step d, for one score or several."""
+    return float(np.vdot(step, curvature @ step))
 
 
 def _centred(gradient: np.ndarray) -> np.ndarray:

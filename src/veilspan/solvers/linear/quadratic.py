@@ -37,14 +37,38 @@ def minimise_quadratic(
     step moves theta by less than 1e-12 of its length: numbers and stops depend on released values
     only.
     """
-    penalty = problem.penalty
-    with threads_for(len(matrix)):
+    return Quadratic(matrix, problem).minimise(linear, start)
+
+
+class Quadratic:
+    """The same quadratic again and again with other b: what can be factorised is, once.
+
+    Parameters
+    ----------
+    matrix, problem : array of shape (p, p), LinearProblem
+        As in :func:`minimise_quadratic`.
+    """
+
+    def __init__(self, matrix: np.ndarray, problem: LinearProblem) -> None:
+        from scipy.linalg import lu_factor
+
+        self.matrix, self._problem, self._factor = matrix, problem, None
+        penalty = problem.penalty
         if isinstance(penalty, (NoPenalty, L2)):
             ridge = np.full(len(matrix), penalty.strong_convexity)
             if problem.intercept:
                 ridge[-1] = 0.0
-            return np.asarray(np.linalg.solve(matrix + np.diag(ridge), linear))
-        return _accelerated(matrix, linear, problem, start)
+            with threads_for(len(matrix)):
+                self._factor = lu_factor(matrix + np.diag(ridge))
+
+    def minimise(self, linear: np.ndarray, start: np.ndarray | None = None) -> np.ndarray:
+        """Minimum for one b, or one a column."""
+        with threads_for(len(self.matrix)):
+            if self._factor is None:
+                return _accelerated(self.matrix, linear, self._problem, start)
+            from scipy.linalg import lu_solve
+
+            return np.asarray(lu_solve(self._factor, linear))
 
 
 def _accelerated(
