@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 from veilspan.privacy.accounting import epsilon_spent
 from veilspan.privacy.budget import LEAST_EPSILON, Budget
 from veilspan.privacy.events import Event
 from veilspan.privacy.neighbors import Neighbors
+from veilspan.solvers.base import After
+from veilspan.solvers.linear.asked.curvature import AskCurvature
 from veilspan.solvers.linear.base import LinearPrepared
 
 #: Most rounds of the search for the solver's part: each brings it several digits nearer.
@@ -62,3 +65,32 @@ def prepare_rest(
         if epsilon < LEAST_EPSILON:
             break
     return kept
+
+
+def prepare_with_afters(
+    before: tuple[Event, ...],
+    share: float,
+    afters: tuple[tuple[After, float], ...],
+    budget: Budget,
+    neighbors: Neighbors,
+    prepare: Callable[[Budget], LinearPrepared],
+) -> LinearPrepared | None:
+    """The same with what is asked after the solver, each question with its share of mu^2.
+
+    Bars are asked for only where the solver that is chosen needs it for them.
+    """
+    events = tuple(event for after, _ in afters for event in after.events)
+    left = share - sum(part for _, part in afters)
+    kept: LinearPrepared | None
+    if before or events:
+        kept = prepare_rest((*before, *events), left, budget, neighbors, prepare)
+    else:
+        kept = prepare(budget)
+    if kept is None:
+        return None
+    fewer = afters
+    if not getattr(kept.solver, "needs_diagonal", False):
+        fewer = tuple(pair for pair in afters if not isinstance(pair[0], AskCurvature))
+    if len(fewer) < len(afters):
+        return prepare_with_afters(before, share, fewer, budget, neighbors, prepare)
+    return replace(kept, afters=tuple(after for after, _ in afters))

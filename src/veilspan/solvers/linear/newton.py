@@ -40,7 +40,8 @@ from veilspan.solvers.linear.gradient_descent import (
     Output,
 )
 from veilspan.solvers.linear.quadratic import eigenvalues_mapped, minimise_quadratic
-from veilspan.solvers.linear.tables.curve_noise import CurveNoise
+from veilspan.solvers.linear.tables.curve_noise import CurveNoise, NewtonNoise
+from veilspan.solvers.linear.tables.noise_response import tells_noise
 from veilspan.solvers.spectral import noise_edge
 from veilspan.solvers.steps import STEP
 
@@ -158,10 +159,11 @@ class PrivateNewton(Clips):
             if not private and length <= EXACT_TOLERANCE:
                 stopped = f"a step is no longer than {EXACT_TOLERANCE:g}"
                 break
-        known = None
-        if private and _is_least_squares(problem):
-            known = noise.covariance(curvature, released, path.averaged)
-        return LinearResult(path.output, stopped=stopped, trace=trace, noise=known)
+        told = None
+        if private and tells_noise(problem):
+            std = problem.loss.smoothness * gram.noise_std / rows
+            told = NewtonNoise(noise, curvature, released, std, path.averaged, bound)
+        return LinearResult(path.output, stopped=stopped, trace=trace, noise=told)
 
     def bound(self, loss: LinearLoss, private: bool) -> float:
         """Longest gradient of a row: the clip, or the slope bound where that is shorter."""
@@ -189,11 +191,6 @@ class PrivateNewton(Clips):
 
 def _output(private: bool) -> Output:
     return "average" if private else "last"
-
-
-def _is_least_squares(problem: LinearProblem) -> bool:
-    """Whether the released matrix is the curvature itself, not only more than it."""
-    return problem.loss.name == "squared" and problem.penalty.name == "none"
 
 
 def _centred(gradient: np.ndarray) -> np.ndarray:
