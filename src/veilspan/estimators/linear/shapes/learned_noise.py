@@ -29,6 +29,9 @@ from veilspan.solvers.linear.tables.made_up_rows import model_moment
 
 #: Places of a number's range at which a straight score is written in the column's features.
 PLACES = 129
+#: What the noise of a first fit's score adds to that of the last fit, which undoes the rest of it:
+#: measured on generated tables, 3,000 to 20,000 rows at epsilon 0.5 to 3.
+FIRST_FIT = 1.2
 
 
 def learned_noise(
@@ -72,7 +75,8 @@ def _covariance(
         return share_of_curvature(loss, u, y, np.linalg.norm(rows, axis=1), noise.clip)
 
     moment = model_moment(features, result.diagonal.value, result.diagonal.noise_std, weigh)
-    return np.asarray(noise.covariance(loss.smoothness * moment))
+    room = FIRST_FIT**2 if features.score_line is not None else 1.0
+    return np.asarray(room * noise.covariance(loss.smoothness * moment))
 
 
 def _with_scores(

@@ -37,6 +37,8 @@ from veilspan._threads import threads_for
 
 #: Least k that is believed: below it steps have hardly begun to settle.
 LEAST = 0.1
+#: Stds of its noise below which an entry of the diagonal tells nothing.
+SURE = 3.0
 
 
 @dataclass
@@ -136,10 +138,13 @@ def shrunk(released: np.ndarray, std: float, model: np.ndarray) -> np.ndarray:
 
     ``std`` is that of the noise in every orthonormal direction of symmetric matrices.
     """
-    away, size = released - model, len(model)
-    square = float(np.sum(away**2))
+    away = released - model
+    hidden = np.diag(released) < SURE * std  # categories that few rows have, if any
+    away[hidden] = 0.0
+    away[:, hidden] = 0.0
+    square, size = float(np.sum(away**2)), len(model) - int(hidden.sum())
     noise = std**2 * size * (size + 1) / 2
-    share = max(0.0, 1.0 - noise / square) if square > 0 else 1.0
+    share = max(0.0, 1.0 - noise / square) if square > 0 else 0.0
     return np.asarray(model + share * away)
 
 

@@ -27,9 +27,11 @@ from veilspan.solvers.linear.tables.expected_length import GRID, see_numbers
 ROWS_PER_FEATURE, FEWEST_ROWS = 20, 2000
 #: Coins are public: the same for everybody.
 SEED = 4_711
-#: How far the made-up diagonal is believed, relative to itself; and the part of its noise's std
-#: that a released entry is taken to be at least.
-BELIEVED, LEAST = 0.3, 0.3
+#: How far the made-up diagonal is believed, relative to itself.
+BELIEVED = 0.3
+#: Stds of its noise below which an entry is taken for one less, and the part of a std that it is
+#: taken to be at least: of categories that few rows or none have, bars should be long.
+SURE, LEAST = 3.0, 0.05
 
 
 def model_moment(
@@ -58,6 +60,8 @@ def model_moment(
     made *= total / max(float(weights.sum()), 1e-300)
     own = np.diag(made)
     sizes = _blend(diagonal, std, own)
+    flags = _flag_places(features)
+    sizes[flags] = own[flags]  # their shares were read off the diagonal
     roots = np.sqrt(sizes / np.where(own > 0, own, 1.0))
     return np.asarray(roots[:, None] * made * roots)
 
@@ -91,8 +95,8 @@ def made_up_rows(
 def _shares(features: TableFeatures, diagonal: np.ndarray, std: float) -> tuple[float, np.ndarray]:
     """Sum of the weights c, and the share of rows that has each flag."""
     layout = features.layout
-    first = layout.n_numbers * (features.waves + features.bins + (features.line_weight > 0))
-    votes = np.maximum(diagonal[first : first + layout.n_flags], LEAST * std)
+    votes = diagonal[_flag_places(features)]
+    votes = np.maximum(np.where(votes < SURE * std, votes - std, votes), LEAST * std)
     votes = votes * features.row_norm**2
     if features.intercept > 0:
         total = float(diagonal[-1]) * (features.row_norm / features.intercept) ** 2
@@ -105,6 +109,13 @@ def _shares(features: TableFeatures, diagonal: np.ndarray, std: float) -> tuple[
         if 1.0 < shares[own].sum() < 1.2:
             shares[own] /= shares[own].sum()
     return total, shares
+
+
+def _flag_places(features: TableFeatures) -> slice:
+    """Where the categories are among the features."""
+    each = features.waves + features.bins + (features.line_weight > 0)
+    first = features.layout.n_numbers * each
+    return slice(first, first + features.layout.n_flags)
 
 
 def _blend(diagonal: np.ndarray, std: float, made: np.ndarray) -> np.ndarray:
