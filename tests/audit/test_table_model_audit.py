@@ -16,7 +16,7 @@ from veilspan.estimators import base as every_base
 from veilspan.estimators.linear import base, feature_choice, feature_stage, table_model
 from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.column_scales import CellScale
-from veilspan.queries.linear.curvature_diagonal import CurvatureDiagonal
+from veilspan.queries.linear.asked.curvature_diagonal import CurvatureDiagonal
 from veilspan.solvers.linear.asked import class_shares, curvature
 from veilspan.solvers.linear.gradient_descent import GradientDescent
 from veilspan.solvers.linear.tables import column_mass, rest_width
@@ -131,7 +131,7 @@ def test_a_curvature_of_too_small_a_sensitivity_is_caught(monkeypatch):
 
     class OfOneRow(CurvatureDiagonal):
         def sensitivity(self, neighbors):
-            return super().sensitivity(neighbors) / 4
+            return super().sensitivity(neighbors) / 40
 
     monkeypatch.setattr(curvature, "CurvatureDiagonal", OfOneRow)
     assert any("times the declared sensitivity" in text for text in findings())

@@ -12,7 +12,7 @@ from veilspan.curator.memory import clipped_block_sum
 from veilspan.curator.rows import Block
 from veilspan.losses.class_weights import ClassWeighted
 from veilspan.losses.linear import Huber, Logistic, SmoothedHinge, Squared
-from veilspan.queries.linear.curvature_diagonal import CurvatureDiagonal
+from veilspan.queries.linear.asked.curvature_diagonal import CurvatureDiagonal
 
 THETA = np.array([2.0, -1.0, 0.5])
 

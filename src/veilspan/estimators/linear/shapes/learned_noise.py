@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from veilspan.losses.linear import LinearLoss
-from veilspan.queries.linear.curvature_diagonal import share_of_curvature
+from veilspan.queries.linear.asked.curvature_diagonal import share_of_curvature
 from veilspan.queries.linear.learned_features import LearnedFeatures
 from veilspan.queries.linear.residual_features import ResidualFeatures
 from veilspan.queries.linear.table_features import TableFeatures

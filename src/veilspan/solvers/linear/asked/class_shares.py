@@ -28,7 +28,7 @@ class AskShares:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """The one question."""
+        """The one question that it asks."""
         return (self.event,)
 
     def ask(self, curator: Curator, problem: LinearProblem, result: LinearResult) -> LinearResult:

@@ -8,7 +8,7 @@ from veilspan.curator.curator import Curator
 from veilspan.losses.class_weights import ClassWeighted
 from veilspan.losses.linear import LinearLoss
 from veilspan.privacy.events import Event, GaussianEvent
-from veilspan.queries.linear.curvature_diagonal import CurvatureDiagonal
+from veilspan.queries.linear.asked.curvature_diagonal import CurvatureDiagonal
 from veilspan.solvers.linear.base import LinearProblem, LinearResult
 
 CURVATURE = "curvature"
@@ -36,7 +36,7 @@ class AskCurvature:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """The one question."""
+        """The one question that it asks."""
         return (self.event,)
 
     def ask(self, curator: Curator, problem: LinearProblem, result: LinearResult) -> LinearResult:

@@ -12,7 +12,7 @@ Then theta is theta* plus a linear function of the noise, whose size is public:
   and the mean of the last j of T iterates by c_t, the mean of those h that belong to them: the
   variance is sum_t (c_t s_t)^2.
 
-K comes from answers that were paid for (:mod:`veilspan.queries.linear.curvature_diagonal` and
+K comes from answers that were paid for (:mod:`veilspan.queries.linear.asked.curvature_diagonal` and
 :mod:`veilspan.solvers.linear.tables.made_up_rows`); all of this is post-processing. What is *not*
 in it: sampling (that other people might have been in the table), bias of caps, of few waves and of
 stopping early.
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from veilspan._threads import threads_for
-from veilspan.queries.linear.curvature_diagonal import STEEP
+from veilspan.queries.linear.asked.curvature_diagonal import STEEP
 
 if TYPE_CHECKING:
     from veilspan.solvers.linear.base import LinearProblem
