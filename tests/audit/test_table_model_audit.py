@@ -16,6 +16,8 @@ from veilspan.estimators import base as every_base
 from veilspan.estimators.linear import base, feature_choice, feature_stage, table_model
 from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.column_scales import CellScale
+from veilspan.queries.linear.asked.curvature_diagonal import CurvatureDiagonal
+from veilspan.solvers.linear.asked import class_shares, curvature
 from veilspan.solvers.linear.gradient_descent import GradientDescent
 from veilspan.solvers.linear.tables import column_mass, rest_width
 from veilspan.solvers.linear.tables.column_mass import ColumnMass
@@ -122,6 +124,45 @@ def test_an_exact_width_is_caught(monkeypatch):
 
     monkeypatch.setattr(feature_stage, "ask_width", peeking)
     assert any("function of the answers" in text for text in findings(numbers=True))
+
+
+def test_a_curvature_of_too_small_a_sensitivity_is_caught(monkeypatch):
+    """As if an exchange of rows moved one contribution, and rows were no longer than groups."""
+
+    class OfOneRow(CurvatureDiagonal):
+        def sensitivity(self, neighbors):
+            return super().sensitivity(neighbors) / 40
+
+    monkeypatch.setattr(curvature, "CurvatureDiagonal", OfOneRow)
+    assert any("times the declared sensitivity" in text for text in findings())
+
+
+def test_bars_of_the_exact_curvature_are_caught(monkeypatch):
+    """The diagonal is asked and paid for; the bars are made of another, exact one."""
+    shipped = curvature.AskCurvature.ask
+
+    def peeking(self, curator, problem, result):
+        told = shipped(self, curator, problem, result)
+        (block,) = curator._rows.blocks(1000)
+        exact = np.square(block.x).sum(axis=0)
+        return replace(told, diagonal=replace(told.diagonal, value=exact))
+
+    monkeypatch.setattr(curvature.AskCurvature, "ask", peeking)
+    assert any("function of the answers" in text for text in findings())
+
+
+def test_shares_of_exact_counts_are_caught(monkeypatch):
+    """A broken copy: shares of classes that tell how many rows each has."""
+    shipped = class_shares.AskShares.ask
+
+    def peeking(self, curator, problem, result):
+        told = shipped(self, curator, problem, result)
+        (block,) = curator._rows.blocks(1000)
+        exact = np.array([(block.y <= 0).sum(), (block.y > 0).sum()], dtype=float)
+        return replace(told, class_counts=replace(told.class_counts, value=exact))
+
+    monkeypatch.setattr(class_shares.AskShares, "ask", peeking)
+    assert any("function of the answers" in text for text in findings())
 
 
 class QuietCells(Curator):

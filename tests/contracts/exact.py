@@ -217,6 +217,38 @@ def logistic_change(x, y, point):
     return (here - there) * x, None
 
 
+def softmax_slope(classes, width=None):
+    """Of the multinomial loss; with a width, of the hinge of several classes."""
+
+    def contribution(x, y, theta):
+        x, (u,) = scores(x, theta)
+        own = int(min(max(mp.nint(mp.mpf(y)), 0), classes - 1))
+        if width is not None:
+            u = [(score - (1 if j == own else 0)) / mp.mpf(width) for j, score in enumerate(u)]
+        top = max(u)
+        likely = [mp.exp(score - top) for score in u]
+        slope = np.array([q / mp.fsum(likely) for q in likely])
+        slope[own] -= 1
+        return np.outer(x, slope).ravel(), None
+
+    return contribution
+
+
+def curvature_diagonal(clip=None):
+    """Of the logistic loss."""
+
+    def contribution(x, y, theta):
+        x, (u,) = scores(x, theta)
+        likely = 1 / (1 + mp.exp(-u))
+        share = 4 * likely * (1 - likely)
+        if clip is not None:
+            pull = length(x) / (1 + mp.exp(y * u))
+            share *= min(max((mp.mpf(1.1) - pull / mp.mpf(clip)) / mp.mpf(0.2), 0), 1)
+        return share * x * x, None
+
+    return contribution
+
+
 def gains(x, y, thetas):
     _, us = scores(x, *thetas)
     each = [min(max((1 + y * u / mp.mpf(0.01)) / 2, mp.mpf(0)), mp.mpf(1)) for u in us]

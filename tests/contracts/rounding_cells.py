@@ -12,7 +12,7 @@ from veilspan import FrechetLoss, LeadingSubspace
 from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import LARGEST_VALUE, Block
 from veilspan.geometry import SPD, Grassmann, Lorentz, Sphere
-from veilspan.losses.linear import Logistic, Squared
+from veilspan.losses.linear import Logistic, MulticlassHinge, Multinomial, Squared
 from veilspan.queries.completion.item_systems import ItemPoint, ItemSystems
 from veilspan.queries.completion.rating_moments import ItemStatistics, RatingCovariance
 from veilspan.queries.completion.rating_rows import RatingRule
@@ -20,6 +20,7 @@ from veilspan.queries.completion.residual_moment import History, ResidualMoment
 from veilspan.queries.linear.candidate_gains import CandidateGains
 from veilspan.queries.linear.class_votes import ClassCounts, ScoreHistogram
 from veilspan.queries.linear.column_histograms import ColumnHistograms
+from veilspan.queries.linear.asked.curvature_diagonal import CurvatureDiagonal
 from veilspan.queries.linear.regression_moments import RegressionMoments
 from veilspan.queries.linear.residual_histogram import ResidualHistogram
 from veilspan.queries.linear.slope_gradient import GradientChange, SlopeGradient
@@ -336,6 +337,26 @@ def labelled(query, contribution, point, width=4):
     )
 
 
+def of_classes(loss, contribution, scale=1.0):
+    """Rows of three classes."""
+
+    def classed(make):
+        def rows(rng, *count):
+            block = make(rng, *count)
+            return Block(block.x, rng.integers(3, size=block.n_rows).astype(float))
+
+        return rows
+
+    return Cell(
+        lambda relation: SlopeGradient(loss, 0.1),
+        contribution,
+        4,
+        scale * np.array(THETAS).T,
+        classed(odd_rows(4)),
+        classed(usual_rows(4)),
+    )
+
+
 def ratings(query, point):
     make = query if callable(query) else lambda relation: query
     return Cell(make, None, ITEMS, point, *rating_rows(ITEMS), rows=300)
@@ -463,6 +484,19 @@ CELLS = {
     "slope gradient": labelled(SlopeGradient(Logistic(), 0.1), exact.logistic_slope, THETAS[0]),
     "slope gradient, long theta": labelled(
         SlopeGradient(Logistic(), 0.1), exact.logistic_slope, 1e6 * THETAS[0]
+    ),
+    "slope gradient, several classes": of_classes(Multinomial(3), exact.softmax_slope(3)),
+    **{
+        f"slope gradient, hinge of several classes, width {width:g}{more}": of_classes(
+            MulticlassHinge(3, width), exact.softmax_slope(3, width), scale
+        )
+        for width, scale, more in ((0.5, 1.0, ""), (0.5, 1e6, ", long theta"), (1e-3, 1.0, ""))
+    },
+    "curvature diagonal": labelled(
+        CurvatureDiagonal(Logistic(), 0.3), exact.curvature_diagonal(), THETAS[0]
+    ),
+    "curvature diagonal, clipped, long theta": labelled(
+        CurvatureDiagonal(Logistic(), 0.3, 0.2), exact.curvature_diagonal(0.2), 1e3 * THETAS[0]
     ),
     "gradient change": labelled(
         GradientChange(Logistic(), 1e-3),

@@ -17,6 +17,7 @@ from veilspan.estimators.linear.feature_bounds import FeatureBounds
 from veilspan.estimators.manifold.points import flat_on_manifold
 from veilspan.estimators.schema_input import signs_of_classes
 from veilspan.features.covariance import covariance_descriptors
+from veilspan.features.oriented_gradients import hog
 from veilspan.geometry import (
     SPD,
     Ball,
@@ -710,6 +711,11 @@ MAPS = {
         None,
         lambda rng: np.concatenate([np.zeros((1, 6, 6)), rng.random((66, 6, 6))]),
         covariance_descriptors,
+    ),
+    "oriented gradients": Map(
+        None,
+        lambda rng: np.concatenate([np.zeros((1, 8, 8)), rng.random((66, 8, 8))]),
+        hog,
     ),
     "orthonormal frames": Map(
         None, lambda rng: np.linalg.qr(rng.standard_normal((70, 4, 2)))[0], stiefel

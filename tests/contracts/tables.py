@@ -19,6 +19,7 @@ from veilspan.losses.linear import Logistic, Squared
 from veilspan.queries.completion.rating_moments import NORM_STEPS, ItemStatistics, RatingCovariance
 from veilspan.queries.completion.rating_rows import LEVELS, RatingRule
 from veilspan.queries.linear.column_histograms import ColumnHistograms
+from veilspan.queries.linear.asked.curvature_diagonal import CurvatureDiagonal
 from veilspan.queries.linear.residual_histogram import ResidualHistogram
 from veilspan.queries.linear.slope_gradient import SlopeGradient
 from veilspan.queries.manifold.tangent_gradient import (
@@ -148,6 +149,18 @@ class SignedResiduals(ResidualHistogram):
         return super().prepare(Block(block.x, np.where(block.x[:, 0] < 0, -1.0, 1.0)), point)
 
 
+class SignedCurvature(CurvatureDiagonal):
+    __doc__ = CurvatureDiagonal.__doc__
+
+    def prepare(self, block, point):  # targets for rows that come without
+        return super().prepare(Block(block.x, np.where(block.x[:, 0] < 0, -1.0, 1.0)), point)
+
+
+def slow_curvature(row, theta):
+    x = row.x[0] / max(1.0, np.linalg.norm(row.x[0]))
+    return x**2 / np.cosh(x @ theta / 2) ** 2
+
+
 def slow_slope(row, theta):
     x = row.x[0] / max(1.0, np.linalg.norm(row.x[0]))
     y = -1.0 if row.x[0, 0] < 0 else 1.0
@@ -254,6 +267,12 @@ QUERIES = {
         4,
         (np.zeros(4), np.array([1.0, -2.0, 0.5, 3.0])),
         slow_slope,
+    ),
+    "curvature diagonal": (
+        SignedCurvature(Logistic(), 0.6),
+        4,
+        (np.zeros(4), np.array([1.0, -2.0, 0.5, 3.0])),
+        slow_curvature,
     ),
     "row gradient": (RowGradient(squares, 0.7), 4, (np.ones(4), np.zeros(4)), slow_squares),
 }

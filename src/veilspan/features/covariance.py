@@ -15,6 +15,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from veilspan.features.pixels import check_images, unit_range
+
 #: Kernels are products of a smoothing and a difference. The divisors are the paper's: weights of
 #: one sign add up to 1, so that pixels in [0, 1] have derivatives in [-1, 1].
 _SMOOTH, _DIFFERENCE = (1, 2, 1), (1, 0, -1)
@@ -74,14 +76,14 @@ def covariance_descriptors(images: ArrayLike, ridge: float = 1e-6) -> np.ndarray
     (2, 11, 11)
     """
     _check_ridge(ridge)
-    pixels = _check_images(images)
+    pixels = check_images(images, _SMALLEST, "the size of the second derivative's kernel")
     n, height, width = pixels.shape[:3]
     k = _FEATURES_BESIDES_CHANNELS + (3 if pixels.ndim == 4 else 1)
     out = np.empty((n, k, k))
     step = max(1, _BLOCK // (k * height * width))
     for start in range(0, n, step):
         rows = slice(start, start + step)
-        out[rows] = _covariances(_features(_unit_range(pixels[rows])))
+        out[rows] = _covariances(_features(unit_range(pixels[rows])))
     diagonal = np.arange(k)
     out[:, diagonal, diagonal] += ridge
     return out
@@ -139,42 +141,6 @@ def descriptor_bounds(ridge: float = 1e-6, *, channels: int = 3) -> tuple[float,
 def _check_ridge(ridge: float) -> None:
     if not 0 < ridge < math.inf:
         raise ValueError(f"ridge must be positive and finite; got {ridge}.")
-
-
-def _check_images(images: ArrayLike) -> np.ndarray:
-    """Return the images as an array, not copied; messages hold shapes and dtypes only."""
-    pixels = np.asarray(images)
-    if pixels.dtype.kind not in "buif":
-        raise TypeError(f"images must hold real numbers; got dtype {pixels.dtype}.")
-    shape = pixels.shape
-    if pixels.ndim not in (3, 4):
-        raise ValueError(
-            f"images must have shape (n, h, w, 3) or (n, h, w); got {shape}. "
-            "A single image is image[None]."
-        )
-    if pixels.ndim == 4 and shape[3] != 3:
-        raise ValueError(
-            f"colour images must have 3 channels; got shape {shape}. Drop an alpha channel with "
-            "images[..., :3], and pass grey images as (n, h, w)."
-        )
-    if shape[0] == 0:
-        raise ValueError(f"at least one image is needed; got shape {shape}.")
-    if min(shape[1:3]) < _SMALLEST:
-        raise ValueError(
-            f"images must have at least {_SMALLEST} x {_SMALLEST} pixels, the size of the second "
-            f"derivative's kernel; got shape {shape}. A single colour image is image[None]."
-        )
-    return pixels
-
-
-def _unit_range(block: np.ndarray) -> np.ndarray:
-    """Float64 pixels; unsigned integers scaled to [0, 1]."""
-    pixels = block.astype(np.float64)
-    if block.dtype.kind == "u":
-        pixels /= np.iinfo(block.dtype).max
-    elif not np.isfinite(pixels).all():
-        raise ValueError("images contain NaN or infinity: fill or drop such pixels first.")
-    return pixels
 
 
 def _features(pixels: np.ndarray) -> np.ndarray:

@@ -58,3 +58,7 @@ class LoudNoiseWarning(UserWarning):
 
 class PeopleCountWarning(UserWarning):
     """A paid, noisy number of people is far from the one that the schema says."""
+
+
+class RareClassWarning(UserWarning):
+    """A paid, noisy count says that a class is so rare that a plain model predicts it never."""

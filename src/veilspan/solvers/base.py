@@ -77,6 +77,17 @@ class Stage(Protocol):
         """Ask, and return the map: of answers and public numbers, one row at a time."""
 
 
+class After(Protocol):
+    """What is asked once the solver is done, of the same rows, at what it found."""
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What it asks, with its noise."""
+
+    def ask(self, curator: Curator, problem: Any, result: Any) -> Any:
+        """Ask, and return the result with what was told."""
+
+
 class Outcome(NamedTuple):
     """What a fit has learned: the solver's result, and the maps its rows were taken through."""
 
@@ -102,8 +113,8 @@ class Prepared(Generic[P, R]):
         Public choices worth showing in the plan.
     adaptive : bool
         Whether the solver spends the rest of the budget as it goes, by earlier answers.
-    stages : tuple of stages
-        What comes before the solver.
+    stages, afters : tuple of stages, tuple of afters
+        What comes before the solver, and what after it.
     stated : Budget or None
         What the plan states in place of the budget that was given, where somebody gave the noise of
         the steps instead: what that comes to.
@@ -126,22 +137,28 @@ class Prepared(Generic[P, R]):
     paired: bool = False
     asked: str | None = None
     warning: str | None = None
+    afters: tuple[After, ...] = ()
 
     @property
     def all_events(self) -> tuple[Event, ...]:
-        """Everything that stages and solver ask, those of the first stage first."""
+        """Everything that is asked: by stages, by the solver, after it."""
         events = self.events
+        for after in self.afters:
+            events = (*events, *after.events)
         for stage in reversed(self.stages):
             events = (*stage.events, *events)
         return events
 
     def run(self, curator: Curator) -> Outcome:
-        """Pass the stages, then run the solver on what they leave."""
+        """Pass the stages, run the solver on what they leave, ask what comes after it."""
         maps: list[Any] = []
         for stage in self.stages:
             maps.append(stage.find_map(curator))
             curator = curator.mapped(maps[-1], stage.n_columns, self.budget, self.events)
-        return Outcome(self.solver.run(curator, self.problem), tuple(maps))
+        result: Any = self.solver.run(curator, self.problem)
+        for after in self.afters:
+            result = after.ask(curator, self.problem, result)
+        return Outcome(result, tuple(maps))
 
 
 @dataclass(frozen=True)

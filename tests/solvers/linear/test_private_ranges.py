@@ -248,8 +248,8 @@ def test_replay_of_lengths_and_targets(neighbors, question):
 def test_columns_of_which_nothing_is_seen_are_not_found(count):
     """Noise alone, 40 tables of 30 empty columns: at most a few of 1,200 are taken for codes.
 
-    Each is with probability 0.00135 by the test for codes and less than 0.05 / 30 by the others;
-    more than 20 of 1,200 happens with probability below 1e-9.
+    Each is with probability 0.023 by the test for codes and less than 0.05 / 30 by the others;
+    more than 75 of 1,200 happens with probability below 1e-9.
     """
     found = 0
     for seed in range(40):
@@ -257,4 +257,4 @@ def test_columns_of_which_nothing_is_seen_are_not_found(count):
         found += ranges.found.sum()
         assert not ranges.low[~ranges.found].any()
         assert not ranges.high[~ranges.found].any()
-    assert found <= 20
+    assert found <= 75

@@ -20,7 +20,10 @@ from veilspan.solvers.linear.rare_classes.around_solver import HISTOGRAM, SHARES
 from veilspan.solvers.linear.rare_classes.operating_point import find_operating_point
 
 RELATIONS = pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
-SIMULATED = pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPrivateWarning")
+SIMULATED = pytest.mark.filterwarnings(
+    "ignore::veilspan.privacy.errors.NotPrivateWarning",
+    "ignore::veilspan.privacy.errors.RareClassWarning",  # tests/estimators/linear/test_class_shares
+)
 DESCENT = GradientDescent(steps=3)
 
 

@@ -24,11 +24,11 @@ from veilspan.estimators.linear.feature_scaling import prepare_scaled
 from veilspan.estimators.linear.parameters import LinearParameters
 from veilspan.estimators.linear.portable import PortableModel
 from veilspan.estimators.linear.released_ranges import ReleasedRanges
+from veilspan.estimators.linear.shapes.learned_noise import learned_noise
 from veilspan.estimators.linear.table_model import (
     NO_COEFFICIENTS,
     TableModel,
     as_dense,
-    learned_noise,
     prepare_features,
     shown_decisions,
 )
@@ -48,7 +48,7 @@ from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.plan import Plan
 from veilspan.queries.linear.learned_features import LearnedFeatures
 from veilspan.queries.linear.row_scaling import RowScaling
-from veilspan.solvers.base import Outcome
+from veilspan.solvers.base import After, Outcome
 from veilspan.solvers.linear.base import (
     LinearPrepared,
     LinearProblem,
@@ -115,11 +115,12 @@ class LinearEstimator(
         before = vars(self).get("classes_")
         try:
             if schema is not None:
-                return self._learn(self._open_labelled(schema, X, y))
-            encoded = self._encode(targets)
-            if isinstance(X, DaskTable):
-                X.check(encoded)
-            self._learn(X, encoded)
+                self._learn(self._open_labelled(schema, X, y))
+            else:
+                encoded = self._encode(targets)
+                if isinstance(X, DaskTable):
+                    X.check(encoded)
+                self._learn(X, encoded)
         except BaseException:
             # Labels that no statement speaks of are not kept, nor new ones beside an old fit.
             self.__dict__.pop("classes_", None)
@@ -127,6 +128,7 @@ class LinearEstimator(
                 self.classes_ = before
             raise
         self._warn_of_columns()
+        self._warn_of_classes()
         return self
 
     def _open_labelled(self, schema: Any, X: Any, y: Any) -> SchemaTable:
@@ -169,7 +171,7 @@ class LinearEstimator(
             return solver.prepare(self._problem(part, n_rows, columns), part, neighbors)
 
         prepared = prepare_scaled(
-            bounds, n_features, budget, neighbors, prepare, self._asks_targets
+            bounds, n_features, budget, neighbors, prepare, self._asks_targets, self._afters(budget)
         )
         asked = prepared.asked or prepared.solver.name
         return replace(prepared, decisions=shown_decisions(prepared, choice), asked=asked)
@@ -182,6 +184,13 @@ class LinearEstimator(
         if self.clip is not None:
             solver = solver.with_clip(check_scale(self.clip, "clip"))
         return self._around(solver)
+
+    def _warn_of_classes(self) -> None:
+        """Say what a classifier's released counts tell of rare classes."""
+
+    def _afters(self, budget: Budget) -> tuple[tuple[After, float], ...]:
+        """What else is asked once the solver is done, with its share of mu^2; by default nothing."""
+        return ()
 
     def _constant(self) -> float:
         """The constant column over the length of a row; 0 without an intercept."""
@@ -223,7 +232,7 @@ class LinearEstimator(
             self._forget_coefficients()
             self._forget_ranges()
             self.feature_map_ = LearnedFeatures(
-                row_map, result.theta, learned_noise(row_map, result)
+                row_map, result.theta, learned_noise(row_map, result, self._loss())
             )
         self.n_iter_ = max(1, len(result.trace))
         self.trace_ = list(result.trace)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 from veilspan.privacy.accounting import epsilon_spent
 from veilspan.privacy.budget import LEAST_EPSILON, Budget
-from veilspan.privacy.events import Event
+from veilspan.privacy.events import Event, with_noise
 from veilspan.privacy.neighbors import Neighbors
+from veilspan.solvers.base import After
+from veilspan.solvers.linear.asked.curvature import AskCurvature
 from veilspan.solvers.linear.base import LinearPrepared
 
-#: Most rounds of the search for the solver's part: each brings it several digits nearer.
-MOST_ROUNDS = 8
+#: Most rounds of the search for the solver's noise: each brings it several digits nearer.
+MOST_ROUNDS = 12
+#: How near, relative to epsilon, what is spent must come from below; how its logarithm follows that
+#: of the noise at first, before two rounds have told; and most noise over that of the first round.
+CLOSE, FIRST_SLOPE, MOST_FACTOR = 1e-3, -0.78, 1e6
 
 
 def part_of(budget: Budget, share: float) -> Budget:
@@ -31,8 +37,9 @@ def prepare_rest(
 ) -> LinearPrepared | None:
     """A solver prepared for what earlier events leave of a budget; None if nothing is found.
 
-    If all releases are Gaussian its part is the share that is left, exactly; else it is searched
-    for, by accounting all events together.
+    If all releases are Gaussian its part is the share that is left, exactly. Else all events are
+    accounted together, and the solver's noise is scaled by a factor near 1 until they fit: its
+    settings stay those of the share, and the costly calibration is done once.
 
     Parameters
     ----------
@@ -49,16 +56,51 @@ def prepare_rest(
     """
     if not budget.is_private:
         return prepare(budget)
-    epsilon = part_of(budget, share).epsilon
-    kept: LinearPrepared | None = None
+    part = part_of(budget, share)
+    if part.epsilon < LEAST_EPSILON:
+        return None
+    prepared = prepare(part)
+    factor, slope = 1.0, FIRST_SLOPE
+    last: tuple[float, float] | None = None
     for _ in range(MOST_ROUNDS):
-        prepared = prepare(Budget(epsilon, budget.delta))
-        spent = epsilon_spent((*before, *prepared.events), budget.delta, neighbors=neighbors)
-        if spent <= budget.epsilon:
-            kept = prepared
-            if spent > budget.epsilon * (1 - 1e-4) or spent == 0:
-                break
-        epsilon *= budget.epsilon / spent * (1 - 2e-5)
-        if epsilon < LEAST_EPSILON:
-            break
-    return kept
+        events = tuple(with_noise(e, e.noise_multiplier * factor) for e in prepared.events)
+        spent = epsilon_spent((*before, *events), budget.delta, neighbors=neighbors)
+        if budget.epsilon * (1 - CLOSE) < spent <= budget.epsilon or spent == 0:
+            return prepared if factor == 1.0 else replace(prepared, events=events)
+        point = math.log(factor), math.log(spent)
+        if last is not None and point[0] != last[0]:
+            slope = min(max((point[1] - last[1]) / (point[0] - last[0]), -2.0), -0.2)
+        last = point
+        factor *= (budget.epsilon * (1 - CLOSE / 2) / spent) ** (1 / slope)
+        if not 1 / MOST_FACTOR < factor < MOST_FACTOR:
+            return None
+    return None
+
+
+def prepare_with_afters(
+    before: tuple[Event, ...],
+    share: float,
+    afters: tuple[tuple[After, float], ...],
+    budget: Budget,
+    neighbors: Neighbors,
+    prepare: Callable[[Budget], LinearPrepared],
+) -> LinearPrepared | None:
+    """The same with what is asked after the solver, each question with its share of mu^2.
+
+    Bars are asked for only where the solver that is chosen needs it for them.
+    """
+    events = tuple(event for after, _ in afters for event in after.events)
+    left = share - sum(part for _, part in afters)
+    kept: LinearPrepared | None
+    if before or events:
+        kept = prepare_rest((*before, *events), left, budget, neighbors, prepare)
+    else:
+        kept = prepare(budget)
+    if kept is None:
+        return None
+    fewer = afters
+    if not getattr(kept.solver, "needs_diagonal", False):
+        fewer = tuple(pair for pair in afters if not isinstance(pair[0], AskCurvature))
+    if len(fewer) < len(afters):
+        return prepare_with_afters(before, share, fewer, budget, neighbors, prepare)
+    return replace(kept, afters=tuple(after for after, _ in afters))

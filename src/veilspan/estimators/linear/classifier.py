@@ -15,6 +15,7 @@ from veilspan.curator.dask.table import DaskTargets
 from veilspan.estimators.by_person import also_by_person
 from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.linear.base import LinearEstimator
+from veilspan.estimators.linear.class_shares import ReleasedShares
 from veilspan.estimators.schema_input import (
     numbers_of_classes,
     refuse_said_twice,
@@ -61,7 +62,7 @@ class ClassifierParameters:
     threshold: str | None = None
 
 
-class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
+class LinearClassifier(ReleasedShares, ClassifierParameters, ClassifierMixin, LinearEstimator):
     """Base of the classifiers: labels in and out."""
 
     classes_: np.ndarray
@@ -219,6 +220,7 @@ class LinearClassifier(ClassifierParameters, ClassifierMixin, LinearEstimator):
 
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         super()._keep(outcome, plan)
+        self._keep_shares(outcome)
         for name in ("class_weight_", "threshold_", "calibration_"):
             self.__dict__.pop(name, None)
         weights = getattr(outcome.result, "weights", None)

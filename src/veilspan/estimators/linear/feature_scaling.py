@@ -7,13 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from veilspan.curator.curator import Curator
-from veilspan.estimators.linear.budget_parts import prepare_rest
+from veilspan.estimators.linear.budget_parts import prepare_with_afters
 from veilspan.estimators.linear.feature_bounds import FeatureBounds
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import Event, GaussianEvent, with_noise
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.row_scaling import RowScaling
 from veilspan.queries.linear.target_scaling import TargetScaling
+from veilspan.solvers.base import After
 from veilspan.solvers.linear.asked.private_ranges import (
     FINER,
     LENGTH,
@@ -83,6 +84,7 @@ def prepare_scaled(
     neighbors: Neighbors,
     prepare: Callable[[Budget], LinearPrepared],
     targets: bool = False,
+    afters: tuple[tuple[After, float], ...] = (),
 ) -> LinearPrepared:
     """A solver for scaled rows; what nobody knows of them is asked for first.
 
@@ -102,6 +104,8 @@ def prepare_scaled(
         The solver, prepared for a part of the budget.
     targets : bool
         Whether the range of the targets is to be asked for, with a share of 0.02.
+    afters : tuple of (after, share)
+        What is asked once the solver is done, with its share of mu^2.
     """
     public_map = bounds.check(n_features)
     parts: list[tuple[GaussianEvent, float]] = []
@@ -116,7 +120,7 @@ def prepare_scaled(
     columns = n_features + (bounds.intercept_scaling > 0)
     stage = FeatureScaling(bounds, columns, first, public_map)
     rest = 1 - sum(share for _, share in parts)
-    kept = prepare_rest(first, rest, budget, neighbors, prepare) if first else prepare(budget)
+    kept = prepare_with_afters(first, rest, afters, budget, neighbors, prepare)
     if kept is None:
         raise ValueError(
             f"epsilon = {budget.epsilon:g} is too small at delta = {budget.delta:g} for private "

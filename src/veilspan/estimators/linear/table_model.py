@@ -10,7 +10,7 @@ import numpy as np
 
 from veilspan._scales import check_scale
 from veilspan.curator.dask.table import DaskTable
-from veilspan.estimators.linear.budget_parts import part_of, prepare_rest
+from veilspan.estimators.linear.budget_parts import part_of, prepare_with_afters
 from veilspan.estimators.linear.feature_bounds import checked_ranges
 from veilspan.estimators.linear.feature_choice import FeatureChoice, check_kind, choose_features
 from veilspan.estimators.linear.feature_stage import (
@@ -25,12 +25,17 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import Event
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.learned_features import LearnedFeatures
-from veilspan.queries.linear.residual_features import ResidualFeatures
 from veilspan.queries.linear.table_layout import TableLayout, layout_of_ranges, layout_of_schema
+from veilspan.solvers.linear.asked.curvature import (
+    CURVATURE,
+    CURVATURE_SHARE,
+    ROOM,
+    AskCurvature,
+)
 from veilspan.solvers.linear.auto import AutoLinear
-from veilspan.solvers.linear.base import LinearPrepared, LinearResult
+from veilspan.solvers.linear.base import LinearPrepared
 from veilspan.solvers.linear.tables.column_mass import count_cells
-from veilspan.solvers.linear.tables.curve_noise import column_blocks
+from veilspan.solvers.linear.tables.noise_response import tells_noise
 
 NO_COEFFICIENTS = (
     "{0} does not exist: the model learned a curve of each column, not one number. shapes_ tells "
@@ -39,6 +44,10 @@ NO_COEFFICIENTS = (
 #: Caps of the slopes of least squares on residuals: 0.5, less from such noise on. A cap halves the
 #: noise and biases skewed residuals, which must not outlive the noise.
 CAPS = ((0.03, 0.2), (0.01, 0.3), (0.003, 0.4), (0.0, 0.5))
+
+
+#: Features from which on bars of curves would take longer than they are worth.
+MOST_TOLD = 1000
 
 
 class OneNumberAColumn:
@@ -138,14 +147,6 @@ def as_dense(table: Any) -> np.ndarray:
     return np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=np.float64)
 
 
-def learned_noise(row_map: Any, result: LinearResult) -> tuple[np.ndarray, ...] | None:
-    """Noise in the coefficients of each column's features, where the solver's answers tell it."""
-    if result.noise is None:
-        return None
-    features = row_map.features if isinstance(row_map, ResidualFeatures) else row_map
-    return column_blocks(result.noise, features.columns, len(features.layout.columns))
-
-
 def shown_decisions(prepared: LinearPrepared, choice: FeatureChoice) -> dict[str, Any]:
     """Public choices worth showing in the plan."""
     problem = prepared.problem
@@ -200,7 +201,13 @@ def prepare_features(
     def prepare(part: Budget) -> LinearPrepared:
         return solver.prepare(model._problem(part, n_rows, columns), part, neighbors)
 
-    prepared = prepare_rest(events, choice.rest_share, budget, neighbors, prepare)
+    afters = model._afters(budget)
+    if budget.is_private and columns <= MOST_TOLD and tells_noise(model._problem(budget, n_rows, 1)):
+        asked = AskCurvature(
+            single_event(CURVATURE, CURVATURE_SHARE, mu), min(1.0, ROOM / math.sqrt(layout.groups))
+        )
+        afters = (*afters, (asked, CURVATURE_SHARE))
+    prepared = prepare_with_afters(events, choice.rest_share, afters, budget, neighbors, prepare)
     if prepared is None:
         raise ValueError(
             f"epsilon = {budget.epsilon:g} is too small at delta = {budget.delta:g} for curves and "

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from veilspan.curator.curator import Answer
 from veilspan.losses.linear import LinearLoss
 from veilspan.losses.penalties import NoPenalty, Penalty
 from veilspan.privacy.budget import Budget
@@ -90,11 +91,15 @@ class LinearProblem:
 class LinearResult(Result):
     """Coefficients theta of the scaled rows, and how the solver came to them.
 
-    ``noise`` is the covariance of the noise in theta, where released answers tell it.
+    ``noise`` says how the noise of the answers comes out in theta, where a solver knows it;
+    ``diagonal`` is how much each feature bends the objective there, ``class_counts`` how many rows
+    each class has: where these were asked for.
     """
 
     theta: np.ndarray
-    noise: np.ndarray | None = field(default=None, kw_only=True)
+    noise: Any = field(default=None, kw_only=True, repr=False)
+    diagonal: Answer | None = field(default=None, kw_only=True, repr=False)
+    class_counts: Answer | None = field(default=None, kw_only=True, repr=False)
 
 
 class LinearSolver(Solver[LinearProblem, LinearResult], Protocol):

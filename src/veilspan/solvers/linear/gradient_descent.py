@@ -29,6 +29,7 @@ from veilspan.solvers.linear.base import (
     LinearResult,
     shorten,
 )
+from veilspan.solvers.linear.tables.noise_response import DescentNoise, tells_noise
 from veilspan.solvers.steps import STEP
 
 Output = Literal["average", "last", "random"]
@@ -98,6 +99,9 @@ class GradientDescent(Clips):
     momentum: float = 0.0
     cap: ResidualCap | None = None
 
+    #: Whether error bars need the curvature where it ended.
+    needs_diagonal = True
+
     def __post_init__(self) -> None:
         check_descent_settings(self.step, self.clip, self.output)
         check_momentum(self.momentum)
@@ -160,7 +164,11 @@ class GradientDescent(Clips):
             if length <= tolerance:
                 stopped = f"the gradient is no longer than {tolerance:g}"
                 break
-        return LinearResult(path.output, stopped=stopped, trace=trace)
+        told = None
+        if budget.is_private and path.kind == "average" and tells_noise(problem):
+            stds = tuple(entry["noise_std"] for entry in trace)
+            told = DescentNoise(size, self.momentum, stds, path.averaged, rows, bound)
+        return LinearResult(path.output, stopped=stopped, trace=trace, noise=told)
 
     def _step(self, problem: LinearProblem, budget: Budget) -> float:
         if self.step is not None:

@@ -40,7 +40,8 @@ from veilspan.solvers.linear.gradient_descent import (
     Output,
 )
 from veilspan.solvers.linear.quadratic import Quadratic, eigenvalues_mapped
-from veilspan.solvers.linear.tables.curve_noise import CurveNoise
+from veilspan.solvers.linear.tables.curve_noise import CurveNoise, NewtonNoise
+from veilspan.solvers.linear.tables.noise_response import tells_noise
 from veilspan.solvers.spectral import noise_edge
 from veilspan.solvers.steps import STEP
 
@@ -134,7 +135,7 @@ class PrivateNewton(Clips):
         rows = count_rows(curator)
         gram = curator.answer(SecondMoment(1.0), event=GRAM)
         curvature, released = self._curvature(curator, problem, gram, bound, rows)
-        upper, tells = Quadratic(curvature, problem), private and _is_least_squares(problem)
+        upper, tells = Quadratic(curvature, problem), private and tells_noise(problem)
         query, path = SlopeGradient(problem.loss, bound), Iterates(curator, _output(private), steps)
         asked = cap_place(self.cap, curator, steps)
         pace, noise = Acceleration(not private), CurveNoise()
@@ -166,10 +167,11 @@ class PrivateNewton(Clips):
             ):
                 stopped = "a step gains nothing any more"
                 break
-        known = None
+        told = None
         if tells:
-            known = noise.covariance(curvature, released, path.averaged)
-        return LinearResult(path.output, stopped=stopped, trace=trace, noise=known)
+            std = problem.loss.smoothness * gram.noise_std / rows
+            told = NewtonNoise(noise, curvature, released, std, path.averaged, bound)
+        return LinearResult(path.output, stopped=stopped, trace=trace, noise=told)
 
     def bound(self, loss: LinearLoss, private: bool) -> float:
         """Longest gradient of a row: the clip, or the slope bound where that is shorter."""
@@ -197,11 +199,6 @@ class PrivateNewton(Clips):
 
 def _output(private: bool) -> Output:
     return "average" if private else "last"
-
-
-def _is_least_squares(problem: LinearProblem) -> bool:
-    """Whether the released matrix is the curvature itself, not only more than it."""
-    return problem.loss.name == "squared" and problem.penalty.name == "none"
 
 
 def _gain(curvature: np.ndarray, step: np.ndarray) -> float:

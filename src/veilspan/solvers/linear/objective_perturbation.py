@@ -24,6 +24,7 @@ from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.objective import least_lam
 from veilspan.solvers.base import Prepared
 from veilspan.solvers.linear.base import Clips, LinearPrepared, LinearProblem, LinearResult
+from veilspan.solvers.linear.tables.noise_response import ObjectiveNoise, tells_noise
 
 OBJECTIVE, OUTPUT = "objective", "output"
 OUTPUT_SHARE = 2e-3  # of the budget: the noise that covers rounding; 0.1 % more noise on b
@@ -69,6 +70,7 @@ class ObjectivePerturbation(Clips):
     radius: float | None = None
 
     name = "objective"
+    needs_diagonal = True
 
     def prepare(
         self, problem: LinearProblem, budget: Budget, neighbors: Neighbors
@@ -89,7 +91,11 @@ class ObjectivePerturbation(Clips):
         """Ask the curator for the tilted minimum."""
         radius = self._radius(curator.plan.events, problem)
         answer = curator.minimum(problem.loss, event=OBJECTIVE, output=OUTPUT, radius=radius)
-        return LinearResult(np.asarray(answer.value), stopped="minimised")
+        told = None
+        for tilted in _tilted(curator.plan.events):
+            if curator.plan.budget.is_private and tells_noise(problem):
+                told = ObjectiveNoise(tilted.std, tilted.lam, tilted.clip)
+        return LinearResult(np.asarray(answer.value), stopped="minimised", noise=told)
 
     def _radius(self, events: Sequence[Event], problem: LinearProblem) -> float:
         if self.radius is not None:

@@ -16,8 +16,8 @@ NO_ERRORS = (
     "not release"
 )
 NOISE_ERRORS = (
-    "errors are standard deviations of the noise of privacy by released answers, rather too large "
-    "than too small; that other people might have been in the table comes on top"
+    "errors are standard deviations of the noise of privacy, by released answers and as if columns "
+    "were independent of each other; that other people might have been in the table comes on top"
 )
 JOINT = "random waves of all columns together belong to no single column and have no curve"
 #: Columns of a printed table: the curve's lowest and highest point.

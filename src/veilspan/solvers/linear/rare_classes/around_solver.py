@@ -142,6 +142,11 @@ class _ReadyClasses:
     def name(self) -> str:
         return self.ready.asked or self.ready.solver.name
 
+    @property
+    def needs_diagonal(self) -> bool:
+        """As the solver inside."""
+        return getattr(self.ready.solver, "needs_diagonal", False)
+
     def prepare(self, problem: Any, budget: Budget, neighbors: Neighbors) -> Any:
         """Prepare the same solver again, for another budget say."""
         inner: Any = self.ready.solver
@@ -163,6 +168,7 @@ class _ReadyClasses:
             result.theta,
             stopped=result.stopped,
             trace=result.trace,
+            noise=result.noise,
             weights=weights,
             operating=operating,
         )

@@ -1,25 +1,30 @@
 r"""How much of what Newton-like steps have learned is noise: from released answers alone.
 
-Step t goes from theta_t by -H^-1 (g(theta_t) + z_t), H being the released curvature G after it was
+Step t goes from theta_t by -H^-1 (g(theta_t) + z_t), H being the released curvature after it was
 lifted out of its noise, and z_t noise of std s_t in every coordinate, which is public. Near the end
-g(theta) = k G (theta - theta*), with k = 1 for least squares whose residuals stay below their cap,
-and less where some do not. G and H share their eigenvectors v. Along one, a = k <v, G v> / <v, H v>
-is what is left of a distance after one step less, and the mean of the last m of T iterates carries
+g(theta) = K (theta - theta*), with K the Hessian of the mean loss: k times that of least squares,
+where k = 1 if residuals stay below their cap, and less if some do not or the loss bends less. Noise
+of step t moves iterate j by (1 - H^-1 K)^(j - t) H^-1 z_t. With H^(-1/2) K H^(-1/2) = U diag(a) U^T
+the mean of the last m of T iterates has the covariance
 
-    sum_t c_t(a) <v, z_t> / <v, H v>,   c_t = (1/m) sum over averaged iterates j of (1 - a)^(j - t),
+    H^(-1/2) U [ Q o (U^T H^-1 U) ] U^T H^(-1/2),     Q_pq = sum_t s_t^2 c_t(a_p) c_t(a_q),
+    c_t(a) = (1/m) sum over averaged iterates j of (1 - a)^(j - t).
 
-of variance sum_t (c_t s_t)^2 / <v, H v>^2. k is read off the answers: moves d_t = theta_(t+1) -
-theta_t and gradients G_t = g(theta_t) + z_t have
+**K.** The released matrix G has p^2 entries that are mostly noise where rows are few. It is drawn
+towards a stand-in M that noise does not reach
+(:mod:`veilspan.solvers.linear.tables.made_up_rows`): M + r (G - M), r = 1 - s^2 p (p + 1) / 2 over
+|G - M|^2, at least 0, which is what is left of the difference when the noise's expected part of its
+square is taken off (James & Stein 1961, the noise being known). **k** is read off the answers:
+moves d_t = theta_(t+1) - theta_t and gradients G_t = g(theta_t) + z_t have
 
-    E <d_t, G_(t+1) - G_t> = k <d_t, G d_t> + s_t^2 tr H^-1,
+    E <d_t, G_(t+1) - G_t> = <d_t, K d_t> + s_t^2 tr H^-1,
 
-since d_t holds -H^-1 z_t. The estimate less its own standard error is taken, so that errors are
-told too large rather than too small. Answers were charged; this is post-processing and is free.
+since d_t holds -H^-1 z_t. Answers were charged; this is post-processing and is free.
 
-What is *not* in it: that other people might have been in the table (sampling), the noise of the
-matrix itself and of a first fit, which the last one mostly undoes, and the bias of caps, of few
-waves and of stopping early. The noise of the released mass moves the waves themselves; that part
-is :meth:`veilspan.queries.linear.learned_features.LearnedFeatures.map_spread`.
+What is *not* in it: that other people might have been in the table (sampling), the noise of a first
+fit, which the last one mostly undoes, and the bias of caps, of few waves and of stopping early. The
+noise of the released mass moves the waves themselves; that part is
+:meth:`veilspan.queries.linear.learned_features.LearnedFeatures.map_spread`.
 """
 
 from __future__ import annotations
@@ -28,8 +33,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from veilspan._threads import threads_for
+
 #: Least k that is believed: below it steps have hardly begun to settle.
 LEAST = 0.1
+#: Stds of its noise below which an entry of the diagonal tells nothing.
+SURE = 3.0
 
 
 @dataclass
@@ -52,39 +61,91 @@ class CurveNoise:
         """Measure by later steps alone what curvature is left: a new cap leaves another part."""
         self.first = len(self.stds)
 
-    def covariance(self, lifted: np.ndarray, released: np.ndarray, averaged: int) -> np.ndarray:
-        """Covariance of the noise in the mean of the last ``averaged`` iterates.
 
-        Parameters
-        ----------
-        lifted, released : array of shape (p, p)
-            H and G.
-        averaged : int
-            m.
-        """
-        values, vectors = np.linalg.eigh(lifted)
-        bare = np.einsum("ij,ij->j", vectors, released @ vectors)
-        kept = np.clip(self._kept_curvature(values, vectors, bare) * bare / values, 0.0, 1.0)
-        steps, weights = len(self.stds), np.zeros((len(self.stds), len(values)))
-        for last in range(steps - averaged, steps):
+@dataclass(frozen=True, eq=False)
+class NewtonNoise:
+    """What the steps of a fit tell of their noise.
+
+    Attributes
+    ----------
+    steps : CurveNoise
+        Noise, moves and gradients of all steps.
+    lifted : array of shape (p, p)
+        H.
+    released, std : array of shape (p, p), float
+        G, L times the released Gram matrix over n, and the std of its noise, alike.
+    averaged : int
+        m.
+    clip : float
+        Longest gradient of a row at the end.
+    """
+
+    steps: CurveNoise
+    lifted: np.ndarray
+    released: np.ndarray
+    std: float
+    averaged: int
+    clip: float
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        """How much each feature bends, by the released matrix."""
+        return np.diag(self.released)
+
+    def covariance(self, model: np.ndarray) -> np.ndarray:
+        """Covariance of the noise in the result, given a stand-in for the released matrix."""
+        with threads_for(len(model)):
+            values, vectors = np.linalg.eigh(self.lifted)
+            bent = shrunk(self.released, self.std, model)
+            kept = self._kept_curvature(float(np.sum(1.0 / values)), values, bent)
+            root = (vectors / np.sqrt(values)) @ vectors.T
+            shares, turn = np.linalg.eigh(root @ bent @ root)
+            shares = np.clip(kept * shares, 0.0, 1.0)
+            inner = self._squares(shares) * (turn.T @ (root @ root) @ turn)
+            away = root @ turn
+            return np.asarray(away @ inner @ away.T)
+
+    def _squares(self, shares: np.ndarray) -> np.ndarray:
+        """Q of the formula at the top."""
+        stds = np.array(self.steps.stds)
+        count, weights = len(stds), np.zeros((len(stds), len(shares)))
+        for last in range(count - self.averaged, count):
             ago = last - np.arange(last + 1)
-            weights[: last + 1] += (1.0 - kept) ** ago[:, None] / averaged
-        squares = np.sum((weights * np.array(self.stds)[:, None]) ** 2, axis=0)
-        return np.asarray((vectors * (squares / values**2)) @ vectors.T)
+            weights[: last + 1] += (1.0 - shares) ** ago[:, None] / self.averaged
+        weights *= stds[:, None]
+        return np.asarray(weights.T @ weights)
 
-    def _kept_curvature(self, values: np.ndarray, vectors: np.ndarray, bare: np.ndarray) -> float:
-        """The part k of the released curvature that the loss has where the steps went."""
-        stds = np.array(self.stds[self.first : -1])
+    def _kept_curvature(self, trace: float, values: np.ndarray, bent: np.ndarray) -> float:
+        """The part k of the curvature that the loss has where the steps went."""
+        steps = self.steps
+        stds = np.array(steps.stds[steps.first : -1])
         if not len(stds):
-            return LEAST
-        moves = np.array(self.moves[self.first : -1]) @ vectors
-        turned = np.sum(moves * (np.diff(self.gradients[self.first :], axis=0) @ vectors))
-        bent = float(np.sum(np.maximum(bare, 0.0) * moves**2))
-        own = float(np.sum(stds**2))
-        found = turned - own * float(np.sum(1.0 / values))
+            return 1.0
+        moves = np.array(steps.moves[steps.first : -1])
+        turned = float(np.sum(moves * np.diff(steps.gradients[steps.first :], axis=0)))
+        straight = float(np.sum((moves @ bent) * moves))
+        found = turned - float(np.sum(stds**2)) * trace
         spread = 2.0 * np.sum((stds[:, None] * moves) ** 2)
         spread += 2.0 * float(np.sum(stds**4)) * float(np.sum(values**-2.0))
-        return float(np.clip((found - np.sqrt(spread)) / max(bent, 1e-300), LEAST, 1.0))
+        # Drawn towards 1 as far as noise hides it.
+        doubt = spread / max(straight, 1e-300) ** 2
+        measured = found / max(straight, 1e-300)
+        return float(np.clip((measured + doubt) / (1.0 + doubt), LEAST, 1.0))
+
+
+def shrunk(released: np.ndarray, std: float, model: np.ndarray) -> np.ndarray:
+    """A noisy symmetric matrix, drawn towards a model of it as far as noise hides the difference.
+
+    ``std`` is that of the noise in every orthonormal direction of symmetric matrices.
+    """
+    away = released - model
+    hidden = np.diag(released) < SURE * std  # categories that few rows have, if any
+    away[hidden] = 0.0
+    away[:, hidden] = 0.0
+    square, size = float(np.sum(away**2)), len(model) - int(hidden.sum())
+    noise = std**2 * size * (size + 1) / 2
+    share = max(0.0, 1.0 - noise / square) if square > 0 else 0.0
+    return np.asarray(model + share * away)
 
 
 def column_blocks(

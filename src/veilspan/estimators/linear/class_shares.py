@@ -1,0 +1,82 @@
+r"""What a classifier tells of rare classes: their released shares, and a warning.
+
+Of 2 % positives, whoever is right as often as possible predicts none. That is what accuracy asks
+for, and what scikit-learn's models do as well; a user who wants the rare ones has to say so. Nobody
+can say so who does not know: so a fit that says nothing of classes counts them, with noise and for
+0.5 % of the budget (of mu^2), and a warning names the ways out where one of them is rare.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.errors import RareClassWarning
+from veilspan.privacy.events import GaussianEvent
+from veilspan.solvers.base import After, Outcome
+from veilspan.solvers.linear.asked.class_shares import COUNTS_SHARE, AskShares
+from veilspan.solvers.linear.rare_classes.around_solver import SHARES
+
+#: A class is rare below this part of an equal share: 5 % of two classes, 1 % of ten.
+RARE = 0.1
+#: Stds of the noise by which it must be below that.
+SURELY = 2.0
+
+
+class ReleasedShares:
+    """What gives a classifier the shares of its classes.
+
+    Attributes
+    ----------
+    class_shares_, class_shares_std_ : array of shape (n_classes,), float
+        Shares of the classes by noisy counts, and the std of the noise in each; only where nothing
+        is done for a rare class.
+    """
+
+    classes_: np.ndarray
+    class_shares_: np.ndarray
+    class_shares_std_: float
+    class_weight: Any
+    threshold: str | None
+
+    def _afters(self, budget: Budget) -> tuple[tuple[After, float], ...]:
+        """A count of the classes, where nothing is done for a rare one."""
+        if self.threshold is not None or self.class_weight is not None or not budget.is_private:
+            return ()
+        noise = 1.0 / (budget.mu * math.sqrt(COUNTS_SHARE))
+        return ((AskShares(GaussianEvent(SHARES, noise)), COUNTS_SHARE),)
+
+    def _keep_shares(self, outcome: Outcome) -> None:
+        self.__dict__.pop("class_shares_", None)
+        self.__dict__.pop("class_shares_std_", None)
+        counts = outcome.result.class_counts
+        if counts is not None:
+            found = np.maximum(np.asarray(counts.value), 0.0)
+            total = max(float(found.sum()), 1.0)
+            self.class_shares_ = found / total
+            self.class_shares_std_ = float(counts.noise_std / total)
+
+    def _warn_of_classes(self) -> None:
+        """Say which class is rare, which the released shares tell, and what to do."""
+        shares = vars(self).get("class_shares_")
+        if shares is None:
+            return
+        least = int(np.argmin(shares))
+        if shares[least] + SURELY * self.class_shares_std_ >= RARE / len(shares):
+            return
+        label, share = self.classes_[least].item(), float(shares[least])
+        said = f"about {100 * share:.2g} %" if share > 0 else "hardly any"
+        ways = 'class_weight="balanced" weighs all classes alike'
+        if len(shares) == 2:
+            ways = f'threshold="f1" finds more of them, {ways}'
+        warnings.warn(
+            f"{said} of the rows are {label!r} (by a noisy count that was paid for): a model that "
+            "is right as often as possible predicts that class hardly ever. If you want to find "
+            f"them: {ways}.",
+            RareClassWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,1 @@
+"""What is asked of rows beside gradients: for bars of curves."""

@@ -1,0 +1,85 @@
+"""A rare class is told of, by a paid count, with the ways to find it."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from veilspan import LinearSVC, LogisticRegression, RareClassWarning, load
+from veilspan.solvers.linear.rare_classes.around_solver import SHARES
+
+pytestmark = pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPrivateWarning")
+COMMON = {"feature_range": (-3, 3), "classes": ["no", "yes"], "epsilon": 1.0, "random_state": 0}
+
+
+def rare_rows(n=20_000, offset=-5.9):
+    """Some 2 % of the rows say yes."""
+    rng = np.random.default_rng(0)
+    x = np.clip(rng.standard_normal((n, 6)), -3, 3)
+    scores = 1.5 * x @ np.array([1.0, -1.0, 0.5, 0.0, 0.0, 0.0]) + offset
+    return x, np.where(rng.logistic(size=n) < scores, "yes", "no")
+
+
+X, Y = rare_rows()
+
+
+@pytest.mark.parametrize("kind", [LogisticRegression, LinearSVC])
+def test_a_rare_class_is_told_of_in_the_users_words(kind):
+    with pytest.warns(RareClassWarning, match="of the rows are 'yes'") as caught:
+        model = kind(**COMMON).fit(X, Y)
+    text = str(caught[-1].message)
+    assert 'threshold="f1"' in text
+    assert 'class_weight="balanced"' in text
+    assert model.class_shares_[1] == pytest.approx((Y == "yes").mean(), abs=0.02)
+    assert model.class_shares_.sum() == pytest.approx(1)
+    assert 0 < model.class_shares_std_ < 0.01
+    assert (model.predict(X) == "yes").mean() < 0.01  # right as often as possible
+
+
+@pytest.mark.parametrize("said", [{"threshold": "f1"}, {"class_weight": "balanced"}])
+def test_what_the_warning_names_finds_some_and_is_silent(said):
+    """Facts of this seed: a fifth of the rare rows or more, at epsilon 1."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RareClassWarning)
+        model = LogisticRegression(**COMMON, **said).fit(X, Y)
+    assert (model.predict(X[Y == "yes"]) == "yes").mean() > 0.2
+    assert "class_shares_" not in vars(model)
+
+
+def test_frequent_classes_are_not_told_of():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RareClassWarning)
+        LogisticRegression(**COMMON).fit(*rare_rows(offset=0.0))
+        # Nor a share that noise alone may have made small.
+        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("error", RareClassWarning)
+        LogisticRegression(**COMMON).fit(X[:400], Y[:400])
+
+
+def test_of_several_classes_weights_alone_are_named():
+    labels = np.where(Y == "yes", "rare", np.where(X[:, 0] > 0, "a", "b"))
+    said = {**COMMON, "classes": ["a", "b", "rare"], "epsilon": 5.0}
+    with pytest.warns(RareClassWarning, match="'rare'") as caught:
+        LogisticRegression(**said).fit(X, labels)
+    assert "threshold" not in str(caught[-1].message)
+
+
+def test_the_count_is_planned_charged_and_small():
+    plan = LogisticRegression(**COMMON).plan(20_000, 6)
+    (event,) = (event for event in plan.events if event.name == SHARES)
+    assert (1 / event.noise_multiplier / plan.budget.mu) ** 2 == pytest.approx(0.005)
+    for said in ({"threshold": "f1"}, {"class_weight": {"yes": 3.0}}, {"epsilon": np.inf}):
+        names = [e.name for e in LogisticRegression(**{**COMMON, **said}).plan(20_000, 6).events]
+        assert names.count(SHARES) == 0
+
+
+def test_a_release_keeps_the_shares(tmp_path):
+    with pytest.warns(RareClassWarning):
+        model = LogisticRegression(**COMMON).fit(X, Y)
+    model.save(tmp_path / "release")
+    again = load(tmp_path / "release")
+    np.testing.assert_array_equal(again.class_shares_, model.class_shares_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RareClassWarning)
+        model.set_params(threshold="f1").fit(X, Y)
+    assert "class_shares_" not in vars(model)
