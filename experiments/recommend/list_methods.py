@@ -1,0 +1,110 @@
+"""Ways to a list: ours, noisy popularity, EASE with noise and without, each as a recall of 20."""
+
+import time
+import warnings
+
+import numpy as np
+from scipy import sparse
+
+from veilspan import Budget, MatrixCompletion
+from veilspan.curator.rows import Block
+from veilspan.estimators.completion.local_ranker import LocalRanker
+from veilspan.estimators.completion.ranking import recall_of
+from veilspan.privacy.errors import NotPrivateWarning
+from veilspan.queries.completion.taste_rows import UNIT_STEPS, TasteRule
+from veilspan.solvers.completion.list_weights import autoencoder
+from veilspan.solvers.completion.ranking import RankingCompletion
+from veilspan.solvers.spectral import noise_edge
+
+OURS, POPULAR, DP_EASE, PLAIN = "ours", "noisy popularity", "DP-EASE", "EASE, not private"
+DELTA = 1e-6
+LENGTH = 20
+MOST_ITEMS = 4000  # of EASE without privacy: a dense inverse
+WIDTH = 300  # items of DP-EASE
+
+
+def fitted(data, epsilon, seed, neighbors="replace-one", **settings):
+    """Our model, with simulated noise."""
+    model = MatrixCompletion(
+        task="rank", rating_range=data.rating_range, epsilon=epsilon, delta=DELTA,
+        neighbors=neighbors, random_state=seed, **settings,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotPrivateWarning)
+        return model.fit(data.train)
+
+
+def ours(data, epsilon, seed, neighbors="replace-one"):
+    """Recall of the default, and how many items had tastes."""
+    model = fitted(data, epsilon, seed, neighbors)
+    return model.score(data.train, data.liked), len(model.top_items_)
+
+
+def popular(data, epsilon, seed, neighbors="replace-one"):
+    """The whole budget for the popularity."""
+    solver = RankingCompletion(popularity_share=1.0)
+    model = fitted(data, epsilon, seed, neighbors, solver=solver)
+    return model.score(data.train, data.liked), 0
+
+
+def unit_rows(data):
+    """Users' rows of length 1, as ours are."""
+    rows = TasteRule(data.rating_range).take(Block(data.train.astype(np.float64)))
+    values = (rows.values / UNIT_STEPS, rows.items, rows.starts)
+    return sparse.csr_array(values, shape=data.shape)
+
+
+def recall_of_weights(data, popularity, top, weights):
+    """Recall of lists by a matrix of weights."""
+    direction = np.zeros(len(top))  # ties are broken by popularity all the same
+    ids = tuple(range(data.shape[1]))
+    ranker = LocalRanker(popularity, top, direction, weights, ids, data.rating_range)
+    return recall_of(ranker, data.train, data.liked, LENGTH)
+
+
+def dp_ease(data, epsilon, seed, neighbors="replace-one"):
+    """EASE of a noisy Gram matrix: a tenth for the popularity, then rows of the 300 first items.
+
+    The rows are those of length 1 as they are, popularity included; the ridge is the mean of the
+    diagonal and what noise reaches.
+    """
+    rng = np.random.default_rng([seed, 5])
+    far = np.sqrt(2) if neighbors == "replace-one" else 1.0
+    mu = Budget(epsilon, DELTA).mu
+    rows = unit_rows(data)
+    first, second = (far / (mu * np.sqrt(share)) for share in (0.1, 0.9))
+    popularity = np.asarray(rows.sum(axis=0)).ravel() + first * rng.standard_normal(data.shape[1])
+    top = np.argsort(-popularity, kind="stable")[:WIDTH]
+    own = rows[:, top].toarray()
+    noise = rng.standard_normal((len(top), len(top)))
+    moment = own.T @ own + second / 2 * (noise + noise.T)
+    edge = noise_edge(second, len(top))
+    mean = max(np.trace(moment) / len(top), 1e-9)
+    lifted = moment + edge * np.eye(len(top))
+    return recall_of_weights(data, popularity, top, autoencoder(lifted, mean / (mean + edge))), len(
+        top
+    )
+
+
+def plain_ease(data, epsilon, seed, neighbors="replace-one"):
+    """EASE without privacy, of all items or of the most popular ones."""
+    rows = unit_rows(data)
+    popularity = np.asarray(rows.sum(axis=0)).ravel()
+    top = np.argsort(-popularity, kind="stable")[:MOST_ITEMS]
+    own = rows[:, top]
+    moment = np.asarray((own.T @ own).toarray())
+    return recall_of_weights(data, popularity, top, autoencoder(moment, 1.0)), len(top)
+
+
+METHODS = {OURS: ours, POPULAR: popular, DP_EASE: dp_ease, PLAIN: plain_ease}
+
+
+def row_of(data, method, epsilon, seed, neighbors):
+    """Measure one method on one split: a record."""
+    start = time.process_time()
+    recall, items = METHODS[method](data, epsilon, seed, neighbors)
+    return {
+        "data": data.name, "users": data.shape[0], "items": data.shape[1], "relation": neighbors,
+        "method": method, "epsilon": epsilon, "seed": seed, "recall": round(recall, 5),
+        "with_tastes": items, "cpu": round(time.process_time() - start, 2),
+    }  # fmt: skip
