@@ -139,7 +139,7 @@ def slow_ratings(row, bias):
 
 def slow_tastes(row, point):
     steps = np.rint((np.clip(row.x[0], -1, 1) + 1) * LEVELS / 2)
-    tilts = np.maximum(LEVELS / 2 + steps - np.rint(steps.mean()), 0)
+    tilts = LEVELS + steps - np.rint(steps.mean())
     return np.floor(UNIT_STEPS * tilts / np.linalg.norm(tilts)) / UNIT_STEPS
 
 

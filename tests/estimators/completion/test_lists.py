@@ -75,8 +75,8 @@ def test_nothing_but_the_answers_is_used(neighbors, solver, data):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotPrivateWarning)
         found = replay(lambda x: clone(model).fit(x), *pairs)
-    assert found.same_outputs
-    assert found.within_sensitivity
+    assert found.ok, found.findings
+    assert found.questions >= 1
 
 
 def test_the_default_task_is_the_one_that_was():
@@ -185,7 +185,7 @@ def test_coverage_is_of_simulated_users_and_always_the_same(fitted):
 
 
 def test_ratings_are_not_needed(data):
-    pattern = data.train.copy()
+    pattern = data.train[np.diff(data.train.indptr) > 0].copy()  # triples know no other users
     pattern.data[:] = 1
     sparse_model = simulate(pattern)
     dense = simulate(pattern.toarray())

@@ -21,8 +21,8 @@ def row(*ratings):
 
 def test_ratings_tilt_what_a_user_has():
     taken = STARS.take(row(5.0, 3.0, 1.0))
-    # Her mean is 3: half a range above it counts twice, half a range below nothing.
-    assert taken.values / taken.values[1] == pytest.approx([2, 1, 0], abs=1e-5)
+    # Her mean is 3: half a range above it counts half as much again.
+    assert taken.values / taken.values[1] == pytest.approx([1.5, 1, 0.5], abs=1e-5)
     assert np.linalg.norm(taken.values) == pytest.approx(UNIT_STEPS, rel=1e-6)
 
 
@@ -47,8 +47,8 @@ def test_whole_numbers_survive_the_longest_rows():
     """2^20 items with ratings at both ends: squares still sum exactly."""
     ratings = np.where(np.arange(2**20) % 2, 5.0, 1.0)[None]
     taken = STARS.take(Block(ratings))
-    # Half of them at sqrt(2 / 2^20) of the length: 1,448 of 2^20 steps.
-    assert set(np.unique(taken.values)) == {0.0, 1448.0}
+    # 1/2 and 3/2 over a length of sqrt(5/4 2^20): 457.9 and 1,373.8 of 2^20 steps.
+    assert set(np.unique(taken.values)) == {457.0, 1373.0}
 
 
 def test_popularity_is_a_sum_of_rows():

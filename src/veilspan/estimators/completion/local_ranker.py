@@ -23,12 +23,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from veilspan._files import write_whole
-from veilspan.curator.rows import Block
 from veilspan.estimators.completion.own_history import History, check_length, read_history
 from veilspan.queries.completion.taste_rows import UNIT_STEPS, TasteRule
 
 #: What popularity counts beside a history, as if it were so much of the user's row.
-LEVEL = 0.02
+LEVEL = 0.005
 USERS_AT_ONCE = 1024
 
 class Reason(NamedTuple):
@@ -240,15 +239,11 @@ class LocalRanker:
 
     def _score(self, starts: np.ndarray, items: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Scores of the items with weights."""
-        from scipy import sparse
-
         shape = (len(starts) - 1, len(self.top_items))
         if shape[0] == 1:
             own, row = self._inside(*self._row(items, values))
             return (row @ self.weights[own] + LEVEL * self.direction)[None]
-        rows = self._rule.take(
-            Block(sparse.csr_array((values, items, starts), shape=(shape[0], self.n_items)))
-        )
+        rows = self._rule.take_arrays(starts, items, values, self.n_items)
         column = self._place[rows.items]  # type: ignore[attr-defined]
         user = np.repeat(np.arange(shape[0]), np.diff(rows.starts))
         inside = column >= 0
@@ -262,10 +257,7 @@ class LocalRanker:
 
     def _row(self, items: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The user's own row of length 1."""
-        from scipy import sparse
-
-        table = sparse.csr_array((values, items, [0, len(items)]), shape=(1, self.n_items))
-        rows = self._rule.take(Block(table))
+        rows = self._rule.take_arrays(np.array([0, len(items)]), items, values, self.n_items)
         return rows.items, rows.values / UNIT_STEPS
 
     def _inside(self, items: np.ndarray, row: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -46,7 +46,7 @@ class ItemPopularity(RowQuery):
 
     @row_map
     def prepare(self, block: Block, point: Any) -> IntegerRows:
-        """Rows in whole steps."""
+        """Rows of length 1 in whole steps."""
         return self.rule.take(block)
 
     def norms(self, block: IntegerRows, point: Any) -> np.ndarray:

@@ -99,7 +99,7 @@ class TasteGram(RowQuery):
         steps = GRAM_STEPS - math.sqrt(width) / 2 - 1
         taste = (common * squares > 0) & (left > LEAST_LEFT * common * squares)
         scale = np.where(taste, steps / np.sqrt(common * np.where(taste, left, 1.0)), 0.0)
-        dense = (-along * scale)[:, None] * direction
+        dense = (0.0 - along * scale)[:, None] * direction  # no -0: bits are compared
         dense[user, column] += values * (common * scale)[user]
         return np.rint(dense, out=dense).astype(np.float32)
 

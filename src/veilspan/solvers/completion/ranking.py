@@ -33,8 +33,8 @@ from veilspan.queries.completion.item_popularity import ItemPopularity
 from veilspan.queries.completion.residual_moment import check_ridge
 from veilspan.queries.completion.taste_gram import MOST_WIDTH, TasteGram, TastePoint
 from veilspan.queries.completion.taste_rows import TasteRule
-from veilspan.solvers.base import Prepared, Result
-from veilspan.solvers.completion.base import prepare_releases, round_for_plan
+from veilspan.solvers.base import Prepared, Result, calibrate_events, count_rows
+from veilspan.solvers.completion.base import round_for_plan
 from veilspan.solvers.completion.list_weights import (
     autoencoder,
     clean_moment,
@@ -44,13 +44,17 @@ from veilspan.solvers.completion.list_weights import (
 
 POPULARITY = "popularity"
 SECOND = "tastes or popularity"
-# Share of the popularity: 60 / nu between two ends, nu = users times mu / a; where the number of
-# users is private, one in between.
-SHARE_TIMES, LEAST_SHARE, MOST_SHARE, BLIND_SHARE = 60.0, 0.1, 0.6, 0.15
+# Share of the popularity: 4.5 / sqrt(nu), or 0.1 (items / nu)^(1/4) where there are many items,
+# between two ends; nu = users times mu / a. Where the number of users is private, one in between.
+SHARE_OF_USERS, SHARE_OF_ITEMS, LEAST_SHARE, MOST_SHARE, BLIND_SHARE = 4.5, 0.1, 0.1, 0.6, 0.15
 #: With a smaller nu nothing but popularity is asked for.
 LEAST_NU = 80.0
-# Items whose tastes are asked for: 8 sqrt(nu) between two ends.
-WIDTH_TIMES, LEAST_WIDTH, LARGEST_WIDTH = 8.0, 50, 1500
+# Items whose tastes are asked for: 6 sqrt(nu) at most, and never more than the largest. With fewer
+# than the least the popularity is not known well enough for anything else.
+WIDTH_TIMES, LEAST_WIDTH, LARGEST_WIDTH = 6.0, 50, 1500
+#: The autoencoder is fitted to noisy moments and shrinks too much: its part of a score counts so
+#: many times.
+TASTES_COUNT = 1.25
 
 
 @dataclass(frozen=True)
@@ -134,71 +138,98 @@ class RankingCompletion:
         self, problem: RankingProblem, budget: Budget, neighbors: Neighbors
     ) -> Prepared[RankingProblem, RankingResult]:
         """Plan two releases, or the popularity alone where users are few for the budget."""
-        nu = signal_of(problem, budget, neighbors)
+        known = problem.n_users
+        nu = None if known is None else signal_of(known, budget, neighbors)
         share = self.popularity_share
         if share is None:
-            share = choose_share(nu) if problem.n_items > 1 else 1.0
-        releases = {GaussianEvent(POPULARITY): share}
+            share = choose_share(nu, problem.n_items) if problem.n_items > 1 else 1.0
+        names, shares = ((POPULARITY,), (1.0,))
+        users = 1 if share == 1 else problem.n_users  # how many they are decides the second release
         if share < 1:
-            releases[GaussianEvent(SECOND)] = 1 - share
+            names, shares = (POPULARITY, SECOND), (share, 1 - share)
+        asked = tuple(map(GaussianEvent, names))
+        events = calibrate_events(budget, neighbors, users, asked, shares)
+        most = LARGEST_WIDTH if self.width is None else self.width
+        if nu is not None and self.width is None:
+            most = widest(nu)
         decisions = {
             "share for the popularity": round_for_plan(share),
-            "largest number of items with tastes": self._most_items(problem, nu),
+            "largest number of items with tastes": min(most, problem.n_items),
         }
         chosen = replace(self, popularity_share=share)
-        return prepare_releases(chosen, problem, budget, neighbors, releases, decisions)
+        return Prepared(chosen, problem, budget, events, decisions)
 
     def run(self, curator: Curator, problem: RankingProblem) -> RankingResult:
         """Ask for the popularity, decide by it, ask again."""
         rule = TasteRule(problem.span)
+        users = count_rows(curator) if self.popularity_share != 1 else 0.0
         first = curator.answer(ItemPopularity(rule), event=POPULARITY)
         popularity, noise = first.value, first.noise_std
         if self.popularity_share == 1:
             return popular_list(popularity, noise)
-        nu = signal_of(problem, curator.plan.budget, curator.plan.neighbors)
-        wanted = self._most_items(problem, nu)
-        width = wanted if self.width is not None else stand_out(popularity, noise, wanted)
+        nu = signal_of(users, curator.plan.budget, curator.plan.neighbors)
+        width = self.width
+        if width is None:
+            width = choose_width(popularity, noise, users, nu)
         if width < 2:
             again = curator.answer(ItemPopularity(rule), event=SECOND)
             return average_lists(popularity, noise, again.value, again.noise_std)
+        width = min(width, problem.n_items)
         top = np.argsort(-popularity, kind="stable")[:width]
         shown = floor_popularity(popularity[top])
         point = TastePoint.at(top, shown)
         answer = curator.answer(TasteGram(rule), point, event=SECOND)
         clean, kept = clean_moment(answer.value, shown, answer.noise_std)
         direction = point.direction / np.linalg.norm(point.direction)
-        weights = list_weights(autoencoder(clean, self.ridge), direction)
+        weights = list_weights(TASTES_COUNT * autoencoder(clean, self.ridge), direction)
         trace = ({"released": "tastes", "items": width, "eigenvalues above noise": kept},)
         return RankingResult(popularity, noise, top, direction, weights, trace=trace)
 
-    def _most_items(self, problem: RankingProblem, nu: float | None) -> int:
-        width = self.width
-        if width is None:
-            guess = LARGEST_WIDTH if nu is None or math.isinf(nu) else WIDTH_TIMES * math.sqrt(nu)
-            width = int(min(max(LEAST_WIDTH, guess), LARGEST_WIDTH))
-        return min(width, problem.n_items)
+
+def signal_of(users: float, budget: Budget, neighbors: Neighbors) -> float:
+    """Nu: users times mu over the sensitivity."""
+    return users * budget.mu / (math.sqrt(2) if neighbors == "replace-one" else 1.0)
 
 
-def signal_of(problem: RankingProblem, budget: Budget, neighbors: Neighbors) -> float | None:
-    """Users times mu over the sensitivity; ``None`` where the number of users is private."""
-    if problem.n_users is None:
-        return None
-    return problem.n_users * budget.mu / (math.sqrt(2) if neighbors == "replace-one" else 1.0)
-
-
-def choose_share(nu: float | None) -> float:
+def choose_share(nu: float | None, n_items: int) -> float:
     """Share of the popularity, by public numbers."""
     if nu is None:
         return BLIND_SHARE
     if nu < LEAST_NU:
         return 1.0
-    return min(max(SHARE_TIMES / nu, LEAST_SHARE), MOST_SHARE)
+    share = max(SHARE_OF_USERS / math.sqrt(nu), SHARE_OF_ITEMS * (n_items / nu) ** 0.25)
+    return min(max(share, LEAST_SHARE), MOST_SHARE)
+
+
+def widest(nu: float) -> int:
+    """Most items whose tastes are worth asking for."""
+    if math.isinf(nu):
+        return LARGEST_WIDTH
+    return int(min(max(LEAST_WIDTH, WIDTH_TIMES * math.sqrt(nu)), LARGEST_WIDTH))
+
+
+def choose_width(popularity: np.ndarray, noise_std: float, users: float, nu: float) -> int:
+    """How many items are asked for their tastes, by the popularity; 0 for none.
+
+    Those that stand out of the noise, at most 6 sqrt(nu). If the first k items hold less than one
+    entry a user (``held``, of rows of length 1), most users have none of them, and one who has two
+    is rare: nu counts held^2 times, and k stays below 6 sqrt(nu) held.
+    """
+    n_items = len(popularity)
+    found = stand_out(popularity, noise_std, min(widest(nu), n_items))
+    if found < min(LEAST_WIDTH, max(2, n_items // 2)):
+        return 0
+    first = np.sort(popularity)[::-1][:found]
+    held = np.minimum(np.cumsum(first) / max(users, 1.0), 1.0)
+    count = np.arange(1, found + 1)
+    narrow = np.flatnonzero((count <= LEAST_WIDTH) | (count <= WIDTH_TIMES * math.sqrt(nu) * held))
+    return int(narrow[-1]) + 1
 
 
 def stand_out(popularity: np.ndarray, noise_std: float, most: int) -> int:
     """Items, of the ``most`` first, above what so many of all reach by noise alone."""
-    count = np.arange(1, min(most, len(popularity)) + 1)
-    first = np.sort(popularity)[::-1][: len(count)]
+    count = np.arange(1, most + 1)
+    first = np.sort(popularity)[::-1][:most]
     return int(np.sum(first > noise_std * np.sqrt(2 * np.log(len(popularity) / count))))
 
 
