@@ -9,7 +9,7 @@ from scipy import sparse
 from veilspan import Budget, MatrixCompletion
 from veilspan.curator.rows import Block
 from veilspan.estimators.completion.local_ranker import LocalRanker
-from veilspan.estimators.completion.ranking import recall_of
+from veilspan.estimators.completion.ranking import find_hits
 from veilspan.privacy.errors import NotPrivateWarning
 from veilspan.queries.completion.taste_rows import UNIT_STEPS, TasteRule
 from veilspan.solvers.completion.list_weights import autoencoder
@@ -18,7 +18,7 @@ from veilspan.solvers.spectral import noise_edge
 
 OURS, POPULAR, DP_EASE, PLAIN = "ours", "noisy popularity", "DP-EASE", "EASE, not private"
 DELTA = 1e-6
-LENGTH = 20
+LENGTH, SHORT = 20, 10  # of lists: for the recall, for the NDCG
 MOST_ITEMS = 4000  # of EASE without privacy: a dense inverse
 WIDTH = 300  # items of DP-EASE
 
@@ -34,17 +34,25 @@ def fitted(data, epsilon, seed, neighbors="replace-one", **settings):
         return model.fit(data.train)
 
 
+def measured(ranker, data):
+    """Recall@20 and NDCG@10 of lists, and how many items have tastes."""
+    hits, counts = find_hits(ranker, data.train, data.liked, min(LENGTH, data.shape[1]))
+    recall = np.mean(hits.sum(axis=1) / np.minimum(counts, hits.shape[1]))
+    short = hits[:, :SHORT]
+    gains = 1 / np.log2(np.arange(2, short.shape[1] + 2))
+    best = np.cumsum(gains)[np.minimum(counts, short.shape[1]) - 1]
+    return float(recall), float(np.mean(short @ gains / best)), len(ranker.top_items)
+
+
 def ours(data, epsilon, seed, neighbors="replace-one"):
-    """Recall of the default, and how many items had tastes."""
-    model = fitted(data, epsilon, seed, neighbors)
-    return model.score(data.train, data.liked), len(model.top_items_)
+    """The default."""
+    return measured(fitted(data, epsilon, seed, neighbors).local_predictor(), data)
 
 
 def popular(data, epsilon, seed, neighbors="replace-one"):
     """The whole budget for the popularity."""
     solver = RankingCompletion(popularity_share=1.0)
-    model = fitted(data, epsilon, seed, neighbors, solver=solver)
-    return model.score(data.train, data.liked), 0
+    return measured(fitted(data, epsilon, seed, neighbors, solver=solver).local_predictor(), data)
 
 
 def unit_rows(data):
@@ -54,12 +62,12 @@ def unit_rows(data):
     return sparse.csr_array(values, shape=data.shape)
 
 
-def recall_of_weights(data, popularity, top, weights):
-    """Recall of lists by a matrix of weights."""
+def measured_weights(data, popularity, top, weights):
+    """The same of lists by a matrix of weights."""
     direction = np.zeros(len(top))  # ties are broken by popularity all the same
     ids = tuple(range(data.shape[1]))
     ranker = LocalRanker(popularity, top, direction, weights, ids, data.rating_range)
-    return recall_of(ranker, data.train, data.liked, LENGTH)
+    return measured(ranker, data)
 
 
 def dp_ease(data, epsilon, seed, neighbors="replace-one"):
@@ -81,9 +89,7 @@ def dp_ease(data, epsilon, seed, neighbors="replace-one"):
     edge = noise_edge(second, len(top))
     mean = max(np.trace(moment) / len(top), 1e-9)
     lifted = moment + edge * np.eye(len(top))
-    return recall_of_weights(data, popularity, top, autoencoder(lifted, mean / (mean + edge))), len(
-        top
-    )
+    return measured_weights(data, popularity, top, autoencoder(lifted, mean / (mean + edge)))
 
 
 def plain_ease(data, epsilon, seed, neighbors="replace-one"):
@@ -93,7 +99,7 @@ def plain_ease(data, epsilon, seed, neighbors="replace-one"):
     top = np.argsort(-popularity, kind="stable")[:MOST_ITEMS]
     own = rows[:, top]
     moment = np.asarray((own.T @ own).toarray())
-    return recall_of_weights(data, popularity, top, autoencoder(moment, 1.0)), len(top)
+    return measured_weights(data, popularity, top, autoencoder(moment, 1.0))
 
 
 METHODS = {OURS: ours, POPULAR: popular, DP_EASE: dp_ease, PLAIN: plain_ease}
@@ -102,9 +108,10 @@ METHODS = {OURS: ours, POPULAR: popular, DP_EASE: dp_ease, PLAIN: plain_ease}
 def row_of(data, method, epsilon, seed, neighbors):
     """Measure one method on one split: a record."""
     start = time.process_time()
-    recall, items = METHODS[method](data, epsilon, seed, neighbors)
+    recall, ndcg, items = METHODS[method](data, epsilon, seed, neighbors)
     return {
         "data": data.name, "users": data.shape[0], "items": data.shape[1], "relation": neighbors,
         "method": method, "epsilon": epsilon, "seed": seed, "recall": round(recall, 5),
+        "ndcg10": round(ndcg, 5),
         "with_tastes": items, "cpu": round(time.process_time() - start, 2),
     }  # fmt: skip

@@ -57,11 +57,11 @@ def measure(job, name, load_split, epsilons, seeds):
     return rows
 
 
-def means(rows):
-    """(data, method, epsilon) to the mean recall and its spread."""
+def means(rows, what="recall"):
+    """(data, method, epsilon) to the mean recall (or another measure) and its spread."""
     cells = {}
     for row in rows:
-        cells.setdefault((row["data"], row["method"], row["epsilon"]), []).append(row["recall"])
+        cells.setdefault((row["data"], row["method"], row["epsilon"]), []).append(row[what])
     return {
         key: (float(np.mean(cell)), float(np.std(cell, ddof=1)) if len(cell) > 1 else 0.0)
         for key, cell in cells.items()
@@ -77,8 +77,8 @@ def judge(rows):
     ahead = sum(gain > SLACK for _, _, gain in found)
     claims = [
         Claim(f"lists are nowhere more than {SLACK} below noisy popularity",
-              f"least gain {least:+.4f} ({LABELS[name]} at epsilon {epsilon:g}); ahead by more than "
-              f"{SLACK} in {ahead} of {len(found)} cells", bool(least >= -SLACK), who="ours"),
+              f"least gain {least:+.4f} ({LABELS[name]} at epsilon {epsilon:g}); ahead by more "
+              f"than {SLACK} in {ahead} of {len(found)} cells", bool(least >= -SLACK), who="ours"),
     ]  # fmt: skip
     if any(row["data"] == "movielens-1m" for row in rows):
         reached = {e: cells["movielens-1m", OURS, e][0] for e in GOALS}
@@ -126,6 +126,8 @@ NOTES = (
     "upper quarter of the range, of books every one.",
     "DP-EASE: a tenth of the budget for the popularity, the rest for one Gram matrix of rows of "
     "length 1 on the 300 first items; its ridge knows the noise.",
+    "Jester has 100 jokes and most users rated 70: lists of 20 find nearly everything, whatever "
+    "the method; the record has NDCG@10 beside it.",
     "EASE without privacy has its ridge at the mean of the diagonal, not tuned; of books it knows "
     "the 4,000 most popular.",
 )
@@ -146,5 +148,8 @@ def run(job):
     draw(rows, job)
     claims = judge(rows)
     source = ", ".join(LABELS[name] for name, _ in sources)
+    jester = {f"{m} at {e:g}": round(mean, 4) for (d, m, e), (mean, _) in
+              means(rows, "ndcg10").items() if d == "jester"}  # fmt: skip
     return job.finish(f"Lists beside noisy popularity: {claims[0].measured}.", rows, claims,
-                      source=source if names else "generated histories", notes=NOTES)  # fmt: skip
+                      source=source if names else "generated histories", notes=NOTES,
+                      ndcg10_of_jester=jester)  # fmt: skip

@@ -1,4 +1,4 @@
-"""What people have, for the experiment of lists: all items of a set, a tenth of the entries held out.
+"""What people have, for the experiment of lists: all items, a tenth of the entries held out.
 
 Lists are judged by what was held out and liked: ratings in the upper quarter of the range (4 and 5
 stars of 5). BookCrossing counts every book that somebody has, rated or not; the others are those of

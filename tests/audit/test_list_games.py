@@ -19,7 +19,7 @@ from veilspan.privacy import gdp
 from veilspan.queries.completion.taste_gram import GRAM_STEPS, TasteGram
 from veilspan.solvers.completion.ranking import RankingCompletion
 
-ALPHA = 1e-8
+ALPHA = 1e-9
 MU, RUNS = 3.0, 450
 EPSILON = gdp.epsilon_of(MU, 1e-6)
 HONEST = 2  # games of this file against what is shipped

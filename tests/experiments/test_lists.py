@@ -57,7 +57,7 @@ def test_ease_without_privacy_is_the_textbook_formula():
 
 def test_dp_ease_learns_from_much_and_not_from_noise():
     data = generated(3000, 40, 0)
-    plain, _ = list_methods.plain_ease(data, math.inf, 0)
+    plain, *_ = list_methods.plain_ease(data, math.inf, 0)
     assert list_methods.dp_ease(data, 50.0, 0)[0] > plain - 0.05
     nothing = Lists("none", sparse.csr_array((300, 40)), data.liked[:300], (1.0, 5.0))
     assert list_methods.dp_ease(nothing, 1.0, 0)[0] < plain

@@ -130,7 +130,9 @@ def _pick_user(owned: Owned, user: str) -> Owned:
 def _find_best(model: Any, ratings: dict[Hashable, float], k: int, *, why: bool) -> list[Best]:
     expected = dict(zip(model.item_ids, model.predict(ratings).tolist()))
     best = model.recommend(ratings, k)
-    reasons = [[r.item for r in model.explain(ratings, i, MOST_REASONS)] if why else [] for i in best]
+    reasons = [
+        [r.item for r in model.explain(ratings, i, MOST_REASONS)] if why else [] for i in best
+    ]
     return [Best(item, expected[item], own) for item, own in zip(best, reasons)]
 
 
@@ -149,8 +151,7 @@ def _write(found: Found, out: Path, measure: str) -> None:
 def _show(found: Found, out: Path | None, *, as_json: bool, lists: bool) -> None:
     if as_json:
         users = [
-            {"user": user, "items": [_describe(one, lists) for one in best]}
-            for user, best in found
+            {"user": user, "items": [_describe(one, lists) for one in best]} for user, best in found
         ]
         print_json(users if out is None else {"file": str(out), "users": len(users)})
     elif out is not None:

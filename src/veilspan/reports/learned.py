@@ -24,13 +24,7 @@ LEVELS = 9  # shades of a cell on each side of zero
 
 def learned_section(subject: Subject) -> Html | None:
     """The section, or None for a bare statement."""
-    parts = [
-        part
-        for make in (
-            _spectrum, _center, _loadings, _coefficients, _items, _factors, _popular, _lists, _point
-        )  # fmt: skip
-        if (part := make(subject)) is not None
-    ]
+    parts = [part for make in _PARTS if (part := make(subject)) is not None]
     curves = getattr(subject.source, "shapes_", None)
     if not parts and curves is None:
         return None
@@ -279,3 +273,16 @@ def _of_all(shown: int, total: int, kind: str, how: str) -> str:
 
 def _plain(value: Any) -> str:
     return str(value.item() if isinstance(value, np.generic) else value)
+
+
+_PARTS = (
+    _spectrum,
+    _center,
+    _loadings,
+    _coefficients,
+    _items,
+    _factors,
+    _popular,
+    _lists,
+    _point,
+)

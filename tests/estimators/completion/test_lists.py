@@ -1,9 +1,10 @@
-"""``MatrixCompletion(task="rank")``: lists that are better than popularity, and what they promise."""
+"""``MatrixCompletion(task="rank")``: lists that beat popularity, and what they promise."""
 
 import json
 import math
 import pickle
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -115,7 +116,7 @@ def test_lists_beat_popularity(fitted, data):
     assert len(fitted.top_items_) > 20
     assert recall(fitted, data) > recall(popular, data) + 0.03
     exact = simulate(data.train, rating_range=(1, 5), epsilon=math.inf)
-    assert recall(exact, data) >= recall(fitted, data) - 0.01
+    assert recall(exact, data) > recall(popular, data) + 0.03
 
 
 def test_the_score_is_the_recall_of_dense_scores(fitted, data):
@@ -158,7 +159,7 @@ def test_reasons_add_up_to_the_score(fitted, data):
     item = next(i for i in fitted.recommend(history, k=5) if i in fitted.top_items_)
     reasons = fitted.explain(history, item, most=100)
     assert {reason.item for reason in reasons} <= set(history)
-    assert all(a.adds >= b.adds > 0 for a, b in zip(reasons, reasons[1:]))
+    assert all(a.adds >= b.adds > 0 for a, b in pairwise(reasons))
     place = int(np.flatnonzero(fitted.top_items_ == item)[0])
     without = fitted.predict(sparse.csr_array((1, 80)))[0, item]
     against = fitted.predict(own)[0, item] - without - sum(r.adds for r in reasons)
@@ -193,6 +194,12 @@ def test_ratings_are_not_needed(data):
     user, item = pattern.nonzero()
     triples = simulate_triples(user, item)
     assert np.array_equal(sparse_model.weights_, triples.weights_)
+    pd = pytest.importorskip("pandas")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotPrivateWarning)
+        frame = pd.DataFrame({"who": user, "what": item})
+        framed = make(random_state=0).fit_frame(frame, ("who", "what"), items=list(range(80)))
+    assert np.array_equal(framed.weights_, triples.weights_)
     with pytest.raises(ValueError, match="rating is missing"):
         MatrixCompletion(rating_range=(1, 5)).fit_triples([1, 2], [1, 2], items=[1, 2])
 

@@ -30,6 +30,7 @@ from veilspan.queries.completion.taste_rows import UNIT_STEPS, TasteRule
 LEVEL = 0.005
 USERS_AT_ONCE = 1024
 
+
 class Reason(NamedTuple):
     """One of the user's own items, and what it adds to the score of a listed one."""
 
@@ -216,25 +217,35 @@ class LocalRanker:
     def _list_block(
         self, starts: np.ndarray, items: np.ndarray, values: np.ndarray, k: int
     ) -> np.ndarray:
-        """Lists of some users; those with too few items left that have weights one by one."""
-        out = np.full((len(starts) - 1, k), -1)
-        count = min(k, len(self.top_items))
-        full = np.zeros(len(out), dtype=bool)
-        if count:
-            scores = self._score(starts, items, values)
-            user = np.repeat(np.arange(len(out)), np.diff(starts))
-            column = self._place[items]  # type: ignore[attr-defined]
-            scores[user[column >= 0], column[column >= 0]] = -np.inf
-            best = np.sort(np.argpartition(-scores, count - 1, axis=1)[:, :count], axis=1)
-            found = np.take_along_axis(scores, best, axis=1)
-            order = np.argsort(-found, axis=1, kind="stable")
-            out[:, :count] = self.top_items[np.take_along_axis(best, order, axis=1)]
-            full = (count == k) & (found > -np.inf).all(axis=1)
-        for user in np.flatnonzero(~full):
-            part = slice(starts[user], starts[user + 1])
-            listed = self._list(items[part], values[part], k, True)
-            out[user] = -1
-            out[user, : len(listed)] = listed
+        """Lists of some users, from items with weights and the first of the others.
+
+        Whoever has so many of these that too few are left gets her list by herself.
+        """
+        users, width = len(starts) - 1, len(self.top_items)
+        head = self._tail[: 2 * k]  # type: ignore[attr-defined]
+        scores = np.empty((users, width + len(head)))
+        scores[:, :width] = self._score(starts, items, values)
+        below = scores[:, :width].min(axis=1, initial=0.0)
+        scores[:, width:] = below[:, None] - 1 - np.arange(len(head))
+        column = self._place[items]  # type: ignore[attr-defined]
+        others = np.full(self.n_items, -1)
+        others[head] = width + np.arange(len(head))
+        column = np.where(column >= 0, column, others[items])
+        user = np.repeat(np.arange(users), np.diff(starts))
+        scores[user[column >= 0], column[column >= 0]] = -np.inf
+        count = min(k, scores.shape[1])
+        best = np.sort(np.argpartition(-scores, count - 1, axis=1)[:, :count], axis=1)
+        found = np.take_along_axis(scores, best, axis=1)
+        order = np.argsort(-found, axis=1, kind="stable")
+        out = np.full((users, k), -1)
+        listed = np.concatenate([self.top_items, head])
+        out[:, :count] = listed[np.take_along_axis(best, order, axis=1)]
+        full = (count == k) & (found > -np.inf).all(axis=1)
+        for row in np.flatnonzero(~full):
+            part = slice(starts[row], starts[row + 1])
+            own = self._list(items[part], values[part], k, True)
+            out[row] = -1
+            out[row, : len(own)] = own
         return out
 
     def _score(self, starts: np.ndarray, items: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -268,7 +279,9 @@ class LocalRanker:
     def _look_up(self, history: History) -> tuple[np.ndarray, np.ndarray]:
         """Places and values of the known items; the last value of an item counts."""
         position: dict[Hashable, int] = self._position  # type: ignore[attr-defined]
-        known = {position[n]: v for n, v in read_history(history, self.rating_range) if n in position}
+        known = {
+            position[n]: v for n, v in read_history(history, self.rating_range) if n in position
+        }
         values = np.fromiter(known.values(), dtype=np.float64, count=len(known))
         if not np.isfinite(values).all():
             raise ValueError("ratings must be finite numbers.")

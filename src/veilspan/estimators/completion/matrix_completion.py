@@ -52,7 +52,6 @@ from veilspan.queries.completion.rating_rows import MOST_ITEMS, RatingRule
 from veilspan.solvers.base import Outcome, Prepared
 from veilspan.solvers.completion.base import (
     CompletionProblem,
-    CompletionResult,
     CompletionSolver,
 )
 from veilspan.solvers.completion.by_name import completion_solver
@@ -210,7 +209,7 @@ class MatrixCompletion(MakesLists, TableParameters, PrivateEstimator):
     ) -> Self:
         """Learn from columns of a data frame, as :meth:`fit_triples`; lists may do with two."""
         refuse_lazy(frame)
-        return self.fit_triples(*frame_columns(frame, columns), items=items)
+        return self.fit_triples(*frame_columns(frame, columns, rated=not ranks(self)), items=items)
 
     def _fit_table(self, table: Any, item_ids: tuple[Any, ...] | None) -> Self:
         users, items = table.shape

@@ -24,7 +24,7 @@ def pack_ranker(ranker: LocalRanker) -> bytes:
         "rating_range": None if span is None else list(span),
         "privacy": dict(ranker.privacy),
     }
-    arrays = {
+    arrays: dict[str, np.ndarray] = {
         "popularity": ranker.popularity.astype(np.float32),
         "top_items": ranker.top_items.astype(np.int64),
         "direction": ranker.direction.astype(np.float32),

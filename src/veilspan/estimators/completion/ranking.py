@@ -102,7 +102,14 @@ def make_ranker(estimator: Any, span: tuple[float, float] | None) -> LocalRanker
 
 def recall_of(ranker: LocalRanker, own: Any, held_out: Any, k: int = SCORED) -> float:
     """Mean over users of hits in the first ``k`` / min(k, held out), without dense scores."""
-    k = min(k, ranker.n_items)
+    hits, counts = find_hits(ranker, own, held_out, min(k, ranker.n_items))
+    return float(np.mean(hits.sum(axis=1) / np.minimum(counts, hits.shape[1])))
+
+
+def find_hits(
+    ranker: LocalRanker, own: Any, held_out: Any, k: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Which places of users' lists hold what was held out, and how much that was; some was."""
     listed = ranker.list_rows(own.indptr, own.indices, own.data.astype(np.float64), k)
     counts = np.diff(held_out.indptr)
     if not counts.any():
@@ -114,4 +121,4 @@ def recall_of(ranker: LocalRanker, own: Any, held_out: Any, k: int = SCORED) -> 
     found = np.searchsorted(kept, wanted)
     hits = (kept[np.minimum(found, len(kept) - 1)] == wanted) & (listed >= 0)
     some = counts > 0
-    return float(np.mean(hits.sum(axis=1)[some] / np.minimum(counts[some], k)))
+    return hits[some], counts[some]

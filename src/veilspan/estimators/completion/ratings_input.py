@@ -95,9 +95,11 @@ def triples_to_ratings(
     return from_positions(rows[listed], columns[listed], values[listed], shape), known
 
 
-def frame_columns(frame: Any, columns: Sequence[str]) -> tuple[Any, Any, Any]:
-    """Three columns of a data frame by name; two where there are no ratings."""
-    if len(columns) not in (2, 3):
+def frame_columns(
+    frame: Any, columns: Sequence[str], *, rated: bool = True
+) -> tuple[Any, Any, Any]:
+    """Three columns of a data frame by name; two will do where ratings are not needed."""
+    if len(columns) != 3 and (rated or len(columns) != 2):
         raise ValueError("columns must name the columns of users, items and ratings, in order.")
     missing = [name for name in columns if name not in frame.columns]
     if missing:

@@ -21,7 +21,7 @@ is a function of the row alone, bit for bit, and the sum of products is exact
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -108,9 +108,7 @@ class TasteGram(RowQuery):
         squares = np.einsum("ij,ij->i", block, block)  # whole numbers below 2^24: exact
         return squares.astype(np.float64) / GRAM_STEPS**2
 
-    def weighted_sum(
-        self, block: np.ndarray, weights: np.ndarray, point: TastePoint
-    ) -> np.ndarray:
+    def weighted_sum(self, block: np.ndarray, weights: np.ndarray, point: TastePoint) -> np.ndarray:
         """The sum of products, exact where weights are 0 and 1."""
         if not ((weights == 1.0) | (weights == 0.0)).all():
             dense = np.sqrt(weights)[:, None] * block.astype(np.float64)

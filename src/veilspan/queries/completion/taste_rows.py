@@ -52,7 +52,7 @@ class TasteRule:
         starts, items, tilts = self._tilt(block)
         counts = np.diff(starts)
         lengths = np.sqrt(row_sums(tilts**2, starts))
-        scale = UNIT_STEPS / np.maximum(lengths, 1.0)  # a row that has anything has length 1 or more
+        scale = UNIT_STEPS / np.maximum(lengths, 1.0)  # whoever has anything: 1 or longer
         whole = np.floor(tilts * np.repeat(scale, counts))
         return IntegerRows(starts, items, whole, int(block.x.shape[1]))
 
@@ -63,7 +63,8 @@ class TasteRule:
         from scipy import sparse
 
         shape = (len(starts) - 1, n_items)
-        taken: IntegerRows = self.take(Block(sparse.csr_array((values, items, starts), shape=shape)))
+        table = sparse.csr_array((values, items, starts), shape=shape)
+        taken: IntegerRows = self.take(Block(table))
         return taken
 
     def _tilt(self, block: Block) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

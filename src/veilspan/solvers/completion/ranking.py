@@ -143,15 +143,16 @@ class RankingCompletion:
         share = self.popularity_share
         if share is None:
             share = choose_share(nu, problem.n_items) if problem.n_items > 1 else 1.0
-        names, shares = ((POPULARITY,), (1.0,))
-        users = 1 if share == 1 else problem.n_users  # how many they are decides the second release
-        if share < 1:
-            names, shares = (POPULARITY, SECOND), (share, 1 - share)
-        asked = tuple(map(GaussianEvent, names))
+        alone = share == 1
+        names = (POPULARITY,) if alone else (POPULARITY, SECOND)
+        shares = (1.0,) if alone else (share, 1 - share)
+        # How many users there are plays a part in the second release alone.
+        users = 1 if alone else problem.n_users
+        asked = tuple(GaussianEvent(name) for name in names)
         events = calibrate_events(budget, neighbors, users, asked, shares)
-        most = LARGEST_WIDTH if self.width is None else self.width
-        if nu is not None and self.width is None:
-            most = widest(nu)
+        most = self.width
+        if most is None:
+            most = LARGEST_WIDTH if nu is None else widest(nu)
         decisions = {
             "share for the popularity": round_for_plan(share),
             "largest number of items with tastes": min(most, problem.n_items),
