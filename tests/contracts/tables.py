@@ -143,6 +143,11 @@ def slow_tastes(row, point):
     return np.floor(UNIT_STEPS * tilts / np.linalg.norm(tilts)) / UNIT_STEPS
 
 
+def slow_histories(row, point):
+    has = (row.x[0] != 0).astype(float)
+    return np.floor(UNIT_STEPS * has / max(np.linalg.norm(has), 1)) / UNIT_STEPS
+
+
 def slow_gram(row, point):
     own, c = slow_tastes(row, None)[point.items], point.direction
     left = own - (own @ c) / (c @ c) * c
@@ -254,7 +259,8 @@ QUERIES = {
         (None, np.linspace(-0.4, 0.5, 5)),
         slow_ratings,
     ),
-    "item popularity": (ItemPopularity(TasteRule((-1.0, 1.0))), 5, (None,), slow_tastes),
+    # Of ratings in dense rows every item is had; what users have says where rows are disjoint.
+    "item popularity": (ItemPopularity(TasteRule(None)), 5, (None,), slow_histories),
     "taste gram": (
         TasteGram(TasteRule((-1.0, 1.0))),
         6,

@@ -27,9 +27,9 @@ def find_conflicts(unit: Unit, file: FileFormat, columns: tuple[Column, ...]) ->
         if len(of_role) > 1:
             yield Problem("columns", f"one column can be the {role}, not {', '.join(of_role)}.")
     roles = {column.role for column in columns if isinstance(column.role, str)}
-    pair = ("user", "item")
-    if roles & {*pair, "rating"} and not roles >= set(pair):
-        absent = ", ".join(role for role in pair if role not in roles)
+    trio = ("user", "item", "rating")
+    if roles & set(trio) and not roles >= {"user", "item"}:  # lists do without ratings
+        absent = ", ".join(role for role in trio if role not in roles)
         yield Problem("columns", f"user, item and rating come together; {absent} is missing.")
     elif "use" not in roles and "item" not in roles:
         yield Problem("columns", 'none is used: a column to learn from has role = "use".')
