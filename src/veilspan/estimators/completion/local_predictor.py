@@ -25,8 +25,7 @@ from veilspan._archives import pack_arrays, read_with_header, with_header
 from veilspan._files import IrregularFileError, write_whole
 from veilspan.curator.input_kinds import refuse_masked
 from veilspan.estimators.completion.own_history import plain_id
-from veilspan.estimators.completion.ranker_file import TASK, assemble_ranker
-from veilspan.privacy.records import statement_from
+from veilspan.estimators.completion.ranker_file import TASK, assemble_ranker, read_promise
 from veilspan.queries.completion.residual_moment import check_ridge
 from veilspan.queries.completion.small_systems import solve_each
 
@@ -243,9 +242,4 @@ def _assemble(
     numbers = np.isfinite(bias).all() and np.isfinite(factors).all() and np.isfinite(ridge)
     if not (fits and numbers and ridge >= 0 and -np.inf < low < high < np.inf):
         raise ValueError("numbers that do not fit together")
-    said = dict(header["privacy"])
-    if "format" in said:  # a whole statement, not a few words of somebody's own
-        statement_from(said)
-    elif not float(said.get("epsilon", 1.0)) > 0:
-        raise ValueError("an epsilon that is none")
-    return kind(bias, factors, ids, (low, high), ridge, said)
+    return kind(bias, factors, ids, (low, high), ridge, read_promise(header))

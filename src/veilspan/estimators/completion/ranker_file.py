@@ -50,9 +50,15 @@ def assemble_ranker(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Lo
         raise ValueError("a range that is none")
     if not (fits and numbers):
         raise ValueError("numbers that do not fit together")
-    privacy = dict(header["privacy"])
-    if "format" in privacy:  # a whole statement, not a few words of somebody's own
-        statement_from(privacy)
-    elif not float(privacy.get("epsilon", 1.0)) > 0:
-        raise ValueError("an epsilon that is none")
+    privacy = read_promise(header)
     return LocalRanker(popularity, top, direction, weights, ids, span, privacy)  # type: ignore[arg-type]
+
+
+def read_promise(header: dict[str, Any]) -> dict[str, Any]:
+    """What a file says of the promise: a whole statement, or a few words with an epsilon."""
+    said = dict(header["privacy"])
+    if "format" in said:  # a whole statement, not a few words of somebody's own
+        statement_from(said)
+    elif not float(said.get("epsilon", 1.0)) > 0:
+        raise ValueError("an epsilon that is none")
+    return said
