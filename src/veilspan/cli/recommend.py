@@ -95,7 +95,8 @@ def recommend(
     if user is not None:
         owned = _pick_user(owned, user)
     users = track_progress(owned.items(), "recommending", quiet=json)
-    found = [(name, _find_best(model, rated, k, why=why)) for name, rated in users]
+    places = {item: place for place, item in enumerate(model.item_ids)}
+    found = [(name, _find_best(model, places, rated, k, why=why)) for name, rated in users]
     if out is not None:
         _write(found, out, "score" if lists else "predicted")
     _show(found, out, as_json=json, lists=lists)
@@ -127,13 +128,16 @@ def _pick_user(owned: Owned, user: str) -> Owned:
     return {wanted: owned[wanted]}
 
 
-def _find_best(model: Any, ratings: dict[Hashable, float], k: int, *, why: bool) -> list[Best]:
-    expected = dict(zip(model.item_ids, model.predict(ratings).tolist()))
+def _find_best(
+    model: Any, places: dict[Hashable, int], ratings: dict[Hashable, float], k: int, *, why: bool
+) -> list[Best]:
+    expected = model.predict(ratings)
     best = model.recommend(ratings, k)
     reasons = [
-        [r.item for r in model.explain(ratings, i, MOST_REASONS)] if why else [] for i in best
+        [reason.item for reason in model.explain(ratings, item, MOST_REASONS)] if why else []
+        for item in best
     ]
-    return [Best(item, expected[item], own) for item, own in zip(best, reasons)]
+    return [Best(item, float(expected[places[item]]), own) for item, own in zip(best, reasons)]
 
 
 def _write(found: Found, out: Path, measure: str) -> None:
