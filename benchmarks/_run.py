@@ -81,6 +81,7 @@ SUITES = (
     Suite("frechet", "frechet.py", peers=True),
     Suite("tracking", "tracking.py", ("--only", "speed")),
     Suite("recommend", "recommend.py"),
+    Suite("lists", "lists.py", data=True),
     Suite("linear_models", "linear_models.py", peers=True, data=True),
     Suite("ledger", "ledger.py", ("--no-postgres",)),
     Suite("geometry", "geometry/run.py", peers=True),

@@ -90,6 +90,8 @@ ITEMS = (
          "recommend.crossover", uses="MovieLens-1M, BookCrossing (recommend/data.py)"),
     Item("recommend-tuned", "ours", "Tuned", "the default beside the best of 16 settings",
          "recommend.tuned", uses="Jester, MovieLens (recommend/data.py)"),
+    Item("lists", "ours", "Lists", "lists of 20 beside noisy popularity and EASE",
+         "recommend.lists", uses="MovieLens, Jester, BookCrossing (recommend/data.py)"),
     Item("erm-accuracy", "ours", "Accuracy", "test accuracy of every linear solver",
          "erm.tables", uses="a9a, adult, census-income, covertype (erm/sets.py)", peers=True),
     Item("erm-regression", "ours", "Regression", "R^2 of every solver of linear regressions",

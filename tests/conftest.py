@@ -15,6 +15,7 @@ SLOW = {
     "audit/test_game.py": "games: thousands of fits each",
     "audit/test_query_games.py": "games: thousands of answers each",
     "audit/test_release_games.py": "games: hundreds of fits each",
+    "audit/test_list_games.py": "games: hundreds of fits each",
     "audit/test_broken_curators.py": "every broken curator through every audit",
     "audit/test_linear_audit.py": "replays of every sampled solver",
     "audit/test_linear_models_audit.py": "replays of every linear model",

@@ -211,6 +211,7 @@ PARTS = {
     "solver/auto-completion": "solvers.completion.auto.AutoCompletion",
     "solver/covariance-completion": "solvers.completion.covariance.CovarianceCompletion",
     "solver/frank-wolfe-completion": "solvers.completion.frank_wolfe.FrankWolfeCompletion",
+    "solver/ranking-completion": "solvers.completion.ranking.RankingCompletion",
     "solver/svd-completion": "solvers.completion.svd.SVDCompletion",
     "solver/accelerated-mirror": "solvers.linear.mirror_descent.AcceleratedMirror",
     "solver/auto-linear": "solvers.linear.auto.AutoLinear",

@@ -44,6 +44,7 @@ from veilspan.audit.replay import collect_release
 from veilspan.geometry import SPD, Euclidean, Grassmann, Lorentz, PoincareBall, Sphere
 from veilspan.solvers.completion.als import ALSCompletion
 from veilspan.solvers.completion.frank_wolfe import FrankWolfeCompletion
+from veilspan.solvers.completion.ranking import RankingCompletion
 from veilspan.solvers.subspace.geodesic_gradient import GeodesicGradientDescent
 from veilspan.solvers.subspace.reaper import ReaperDescent
 
@@ -182,10 +183,24 @@ COMPLETION_SOLVERS = {
 }
 
 
+TASTES = RankingCompletion(popularity_share=0.2, width=4)
+RANKINGS = {
+    "default": {"rating_range": (1, 5)},
+    "tastes": {"rating_range": (1, 5), "solver": TASTES},
+    "no ratings": {"solver": TASTES},
+    "falls back": {"solver": RankingCompletion(popularity_share=0.2)},
+}
+
+
 def completion_cells():
     for solver, made in COMPLETION_SOLVERS.items():
         parameters = {"rating_range": (1, 5), "max_ratings_per_user": 4, "solver": made}
         yield estimator_cell(MatrixCompletion, solver, parameters, ratings, width=ITEMS)
+    for setting, parameters in RANKINGS.items():
+        given = {"task": "rank", **parameters}
+        yield estimator_cell(
+            MatrixCompletion, "ranking", given, ratings, width=ITEMS, setting=setting
+        )
 
 
 # ---------------------------------------------------------------- profiles

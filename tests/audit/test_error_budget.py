@@ -10,6 +10,7 @@ import pytest
 from audit import (
     test_broken_curators,
     test_game,
+    test_list_games,
     test_manifold_audit,
     test_objective_audit,
     test_query_games,
@@ -30,6 +31,7 @@ SHARES = {
     "test_manifold_audit": (len(test_manifold_audit.HONEST) + 2, test_manifold_audit.ALPHA),
     "test_objective_audit": (3, test_objective_audit.ALPHA),
     "test_release_games": (test_release_games.HONEST, test_release_games.ALPHA),
+    "test_list_games": (test_list_games.HONEST, test_list_games.ALPHA),
     # An allowance for all replays of the suite, not a count: each answer is measured once.
     "noise measured in replays": (100_000, measuring_tape.ALPHA),
     "test_zoo, rate of Wishart noise": (1, SIX_SIGMA),

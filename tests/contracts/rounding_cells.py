@@ -13,10 +13,13 @@ from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import LARGEST_VALUE, Block
 from veilspan.geometry import SPD, Grassmann, Lorentz, Sphere
 from veilspan.losses.linear import Logistic, MulticlassHinge, Multinomial, Squared
+from veilspan.queries.completion.item_popularity import ItemPopularity
 from veilspan.queries.completion.item_systems import ItemPoint, ItemSystems
 from veilspan.queries.completion.rating_moments import ItemStatistics, RatingCovariance
 from veilspan.queries.completion.rating_rows import RatingRule
 from veilspan.queries.completion.residual_moment import History, ResidualMoment
+from veilspan.queries.completion.taste_gram import TasteGram, TastePoint
+from veilspan.queries.completion.taste_rows import TasteRule
 from veilspan.queries.linear.candidate_gains import CandidateGains
 from veilspan.queries.linear.class_votes import ClassCounts, ScoreHistogram
 from veilspan.queries.linear.column_histograms import ColumnHistograms
@@ -231,6 +234,8 @@ HERE, ANCHOR = unit_rows(np.array([[1.0, 1, 1, 1], [1, 1, 1, 1 + 1e-5]]))
 RULE = RatingRule(0.0, 5.0, 4)
 ITEMS = 7
 BIAS = np.linspace(-0.4, 0.5, ITEMS)
+TASTES = TasteRule((0.0, 5.0))
+TASTE_POINT = TastePoint.at(np.array([5, 1, 2, 6]), np.array([9.0, 4.0, 4.0, 1.0]))
 FACTORS = np.random.default_rng(3).standard_normal((ITEMS, 2))
 # Edges that no simple row lies on.
 CROOKED = np.array([-0.7712, -0.1037, 0.1234, 0.6181])
@@ -530,6 +535,10 @@ CELLS = {
     "row gradient": simple(RowGradient(own_squares, 0.7), None, 4, np.ones(4)),
     "item statistics": ratings(ItemStatistics(RULE, 0.8), None),
     "rating covariance": ratings(RatingCovariance(RULE, 0.8), BIAS),
+    "item popularity": ratings(ItemPopularity(TASTES), None),
+    "item popularity, no ratings": ratings(ItemPopularity(TasteRule(None)), None),
+    "taste gram": ratings(TasteGram(TASTES), TASTE_POINT),
+    "taste gram, no ratings": ratings(TasteGram(TasteRule(None)), TASTE_POINT),
     "residual moment": ratings(ResidualMoment(RULE, 0.8), HISTORY),
     "residual moment, line search": ratings(ResidualMoment(RULE, 0.8, "line-search"), HISTORY),
     "residual moment, refit": ratings(ResidualMoment(RULE, 0.8, "refit", 1e-9), HISTORY),

@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from contracts.rounding_cells import BIAS, HISTORY, ITEMS, RULE, rating_rows, systems
+from contracts.rounding_cells import (
+    BIAS,
+    HISTORY,
+    ITEMS,
+    RULE,
+    TASTE_POINT,
+    TASTES,
+    rating_rows,
+    systems,
+)
 from tables.hostile import NAMES, SCHEMA, layout_of, random_lines, usual_lines
 from veilspan.curator.grid_rows import onto_grid
 from veilspan.curator.memory import clip_weights
@@ -31,9 +40,12 @@ from veilspan.geometry import (
 )
 from veilspan.losses.class_weights import ClassWeighted
 from veilspan.losses.linear import Logistic, Multinomial, Squared
+from veilspan.queries.completion.item_popularity import ItemPopularity
 from veilspan.queries.completion.rating_moments import ItemStatistics, RatingCovariance
 from veilspan.queries.completion.rating_rows import RatingRule
 from veilspan.queries.completion.residual_moment import ResidualMoment
+from veilspan.queries.completion.taste_gram import TasteGram
+from veilspan.queries.completion.taste_rows import TasteRule
 from veilspan.queries.linear.column_choice import ColumnChoice, RowLengths, TargetColumn
 from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.column_scales import CellScale
@@ -688,6 +700,29 @@ MAPS = {
         QUERIES + "completion.rating_moments.RatingCovariance.prepare",
         ratings_of(ITEMS),
         as_block(lambda b: RatingCovariance(RULE, 1e-9).prepare(b, BIAS)),
+    ),
+    "tastes": Map(
+        QUERIES + "completion.taste_rows.TasteRule.take", ratings_of(ITEMS), as_block(TASTES.take)
+    ),
+    "tastes, no ratings": Map(
+        QUERIES + "completion.taste_rows.TasteRule.take",
+        ratings_of(ITEMS),
+        as_block(TasteRule(None).take),
+    ),
+    "tastes, dense": Map(
+        QUERIES + "completion.taste_rows.TasteRule.take",
+        hard(6),
+        as_block(TasteRule((-1e-9, 1e9)).take),
+    ),
+    "item popularity": Map(
+        QUERIES + "completion.item_popularity.ItemPopularity.prepare",
+        ratings_of(ITEMS),
+        as_block(lambda b: ItemPopularity(TASTES).prepare(b, None)),
+    ),
+    "taste gram": Map(
+        QUERIES + "completion.taste_gram.TasteGram.prepare",
+        ratings_of(ITEMS),
+        as_block(lambda b: TasteGram(TASTES).prepare(b, TASTE_POINT)),
     ),
     **{
         f"residuals, {local}": Map(

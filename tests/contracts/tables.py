@@ -16,8 +16,11 @@ from veilspan import (
 from veilspan.curator.rows import Block
 from veilspan.geometry import SPD, Ball, Euclidean, Grassmann, PoincareBall, Sphere
 from veilspan.losses.linear import Logistic, Squared
+from veilspan.queries.completion.item_popularity import ItemPopularity
 from veilspan.queries.completion.rating_moments import NORM_STEPS, ItemStatistics, RatingCovariance
 from veilspan.queries.completion.rating_rows import LEVELS, RatingRule
+from veilspan.queries.completion.taste_gram import GRAM_STEPS, TasteGram, TastePoint
+from veilspan.queries.completion.taste_rows import UNIT_STEPS, TasteRule
 from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.asked.curvature_diagonal import CurvatureDiagonal
 from veilspan.queries.linear.residual_histogram import ResidualHistogram
@@ -135,6 +138,27 @@ def slow_ratings(row, bias):
     return np.outer(whole, whole)
 
 
+def slow_tastes(row, point):
+    steps = np.rint((np.clip(row.x[0], -1, 1) + 1) * LEVELS / 2)
+    tilts = LEVELS + steps - np.rint(steps.mean())
+    return np.floor(UNIT_STEPS * tilts / np.linalg.norm(tilts)) / UNIT_STEPS
+
+
+def slow_histories(row, point):
+    has = (row.x[0] != 0).astype(float)
+    return np.floor(UNIT_STEPS * has / max(np.linalg.norm(has), 1)) / UNIT_STEPS
+
+
+def slow_gram(row, point):
+    own, c = slow_tastes(row, None)[point.items], point.direction
+    left = own - (own @ c) / (c @ c) * c
+    if np.linalg.norm(left) <= 2.0**-10 * np.linalg.norm(own):
+        return np.zeros((len(c), len(c)))
+    steps = GRAM_STEPS - np.sqrt(len(c)) / 2 - 1
+    whole = np.rint(steps * left / np.linalg.norm(left)) / GRAM_STEPS
+    return np.outer(whole, whole)
+
+
 class SignedGradient(SlopeGradient):
     __doc__ = SlopeGradient.__doc__
 
@@ -247,6 +271,14 @@ QUERIES = {
         5,
         (None, np.linspace(-0.4, 0.5, 5)),
         slow_ratings,
+    ),
+    # Of ratings in dense rows every item is had; what users have says where rows are disjoint.
+    "item popularity": (ItemPopularity(TasteRule(None)), 5, (None,), slow_histories),
+    "taste gram": (
+        TasteGram(TasteRule((-1.0, 1.0))),
+        6,
+        (TastePoint.at(np.array([4, 0, 2]), np.array([3.0, 2.0, 0.5])),),
+        slow_gram,
     ),
     "column histograms": (
         ColumnHistograms(4, np.array([-1.0, 0.0, 2.0])),

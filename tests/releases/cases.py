@@ -16,6 +16,7 @@ from veilspan.geometry import SPD, Euclidean, PoincareBall, Product, Sphere
 from veilspan.losses.penalties import L1Ball
 from veilspan.releases import load
 from veilspan.releases.documents import arrays_name, digest_of
+from veilspan.solvers.completion.ranking import RankingCompletion
 from veilspan.solvers.linear.gradient_descent import GradientDescent
 from veilspan.solvers.linear.objective_perturbation import ObjectivePerturbation
 from veilspan.solvers.subspace.reaper import ReaperDescent
@@ -71,6 +72,11 @@ CASES = {
     "MatrixCompletion, factors": (
         "MatrixCompletion",
         {"solver": "covariance", "rating_range": (1, 5), "n_components": 2, "epsilon": 50.0},
+        (RATINGS,),
+    ),
+    "MatrixCompletion, lists": (
+        "MatrixCompletion",
+        {"task": "rank", "solver": RankingCompletion(0.3, width=4), "epsilon": 50.0},
         (RATINGS,),
     ),
     "LogisticRegression": (

@@ -21,7 +21,7 @@ from veilspan import (
     SubspaceTracker,
     minimize,
 )
-from veilspan.datasets import make_haystack, make_ratings, make_spd
+from veilspan.datasets import make_haystack, make_histories, make_ratings, make_spd
 from veilspan.geometry import SPD, Ball, Sphere
 from veilspan.reports import report_html
 from veilspan.solvers.subspace.geodesic_gradient import GeodesicGradientDescent
@@ -56,6 +56,10 @@ def _ratings():
     )
 
 
+def _lists():
+    return MatrixCompletion(task="rank", epsilon=8.0).fit(make_histories(1000, 60).train)
+
+
 def _classes(kind, **more):
     return kind(feature_range=(-0.4, 0.4), **more)
 
@@ -76,6 +80,7 @@ KINDS = {
     "FrechetMean, matrices": (_matrices, ("Mean on SPD", "3 × 3 released numbers")),
     "FrechetMean, sphere": (_sphere, ("Mean on Sphere(6)", "All 6 coordinates")),
     "MatrixCompletion": (_ratings, ("Items", "Item factors", "one user (all of her ratings)")),
+    "MatrixCompletion, lists": (_lists, ("Popular items", "Coverage and popularity of lists")),
     "LogisticRegression": (
         lambda: _classes(LogisticRegression, classes=[0, 1]).fit(X, (Y > 0).astype(int)),
         ("Coefficients", "Positive speaks for 1", "Intercept"),

@@ -2,6 +2,7 @@
 
 from veilspan.datasets.genes import GeneMap, make_gene_map
 from veilspan.datasets.haystack import Haystack, make_haystack
+from veilspan.datasets.histories import Histories, make_histories
 from veilspan.datasets.loci import reduce_loci, scale_counts
 from veilspan.datasets.ratings import Ratings, make_ratings
 from veilspan.datasets.spd import SPDSample, make_spd
@@ -12,12 +13,14 @@ from veilspan.datasets.ward import Ward, make_ward
 __all__ = [
     "GeneMap",
     "Haystack",
+    "Histories",
     "Ratings",
     "SPDSample",
     "Tree",
     "Ward",
     "make_gene_map",
     "make_haystack",
+    "make_histories",
     "make_ratings",
     "make_spd",
     "make_tree",

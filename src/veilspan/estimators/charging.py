@@ -19,8 +19,8 @@ from veilspan.privacy.noise import NoiseSource
 from veilspan.privacy.plan import Plan
 from veilspan.privacy.schema_record import SchemaRecord, names_rows
 
-#: Parameters that estimators got after requests had been stored; None says nothing.
-CAME_LATER = ("features", "threshold")
+#: Parameters that estimators got after requests had been stored, and what of them says nothing.
+CAME_LATER: dict[str, Any] = {"features": None, "threshold": None, "task": "rate"}
 
 
 class LedgerParameter:
@@ -94,9 +94,10 @@ def asked_parameters(estimator: Any) -> dict[str, Any]:
     parameters = estimator.get_params(deep=False)
     schema = parameters.pop("schema", None)
     parameters.pop("ledger", None)
-    for name in CAME_LATER:
-        if parameters.get(name, "") is None:
-            del parameters[name]
+    for name, nothing in CAME_LATER.items():
+        value = parameters.get(name, "")
+        if value is None or (isinstance(value, str) and value == nothing):
+            parameters.pop(name)
     return (
         parameters if schema is None else {**parameters, "schema": SchemaRecord.of(schema).digest}
     )

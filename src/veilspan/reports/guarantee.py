@@ -220,6 +220,10 @@ def _about_result(source: Any) -> list[tuple[str, str]]:
     factors = getattr(source, "item_factors_", None)
     if factors is not None and np.shape(factors)[1] == 0:
         return [("warning", "No item factors were released: at this budget noise hides them.")]
+    tastes = getattr(source, "top_items_", None)
+    if tastes is not None and len(tastes) == 0:
+        words = "Lists are those of popularity: at this budget noise would hide tastes."
+        return [("warning", words)]
     return []
 
 

@@ -24,11 +24,7 @@ LEVELS = 9  # shades of a cell on each side of zero
 
 def learned_section(subject: Subject) -> Html | None:
     """The section, or None for a bare statement."""
-    parts = [
-        part
-        for make in (_spectrum, _center, _loadings, _coefficients, _items, _factors, _point)
-        if (part := make(subject)) is not None
-    ]
+    parts = [part for make in _PARTS if (part := make(subject)) is not None]
     curves = getattr(subject.source, "shapes_", None)
     if not parts and curves is None:
         return None
@@ -148,6 +144,42 @@ def _factors(subject: Subject) -> Html | None:
     return _with_title("Item factors", heat_table("item", heads, rows, "Item factors"), words)
 
 
+def _popular(subject: Subject) -> Html | None:
+    """The most popular items of a release of lists."""
+    source = subject.source
+    popularity = getattr(source, "popularity_", None)
+    if popularity is None:
+        return None
+    popularity = np.asarray(popularity, dtype=float)
+    chosen = top(popularity, MOST_NAMES)
+    pairs = [(_plain(source.item_ids_[j]), popularity[j]) for j in chosen]
+    words = (
+        f"{_of_all(len(chosen), len(popularity), 'item', 'by popularity')} A user counts once in "
+        f"all, however much she has. Noise of {number(source.popularity_noise_)} included."
+    )
+    return _with_title("Popular items", bar_table("item", "popularity", pairs), words)
+
+
+def _lists(subject: Subject) -> Html | None:
+    """What lists of simulated users cover; people's histories are not looked at."""
+    if getattr(subject.source, "popularity_", None) is None:
+        return None
+    found = subject.source.list_statistics()
+    rows = [
+        ("items in at least one list", percent(found.coverage)),
+        ("items that a history can bring up", percent(found.reachable)),
+        ("places that the most popular 1 % of items take", percent(found.head_share)),
+        ("the same in the simulated histories", percent(found.head_share_of_histories)),
+        ("mean rank by popularity of a listed item", percent(found.mean_popularity_rank)),
+    ]
+    words = (
+        f"Lists of {found.k} for {found.users:,} users who were simulated by the released numbers: "
+        "nobody's history was looked at, and nothing was spent. 0 % is the most popular rank."
+    )
+    chart = table(("", "share of all items, or of places"), rows, caption="Lists", numeric=(1,))
+    return _with_title("Coverage and popularity of lists", chart, words)
+
+
 def _point(subject: Subject) -> Html | None:
     """A mean on a manifold, or the point that ``minimize`` found."""
     source = subject.source
@@ -241,3 +273,16 @@ def _of_all(shown: int, total: int, kind: str, how: str) -> str:
 
 def _plain(value: Any) -> str:
     return str(value.item() if isinstance(value, np.generic) else value)
+
+
+_PARTS = (
+    _spectrum,
+    _center,
+    _loadings,
+    _coefficients,
+    _items,
+    _factors,
+    _popular,
+    _lists,
+    _point,
+)

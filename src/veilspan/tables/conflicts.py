@@ -28,10 +28,10 @@ def find_conflicts(unit: Unit, file: FileFormat, columns: tuple[Column, ...]) ->
             yield Problem("columns", f"one column can be the {role}, not {', '.join(of_role)}.")
     roles = {column.role for column in columns if isinstance(column.role, str)}
     trio = ("user", "item", "rating")
-    if roles & set(trio) and not roles >= set(trio):
+    if roles & set(trio) and not roles >= {"user", "item"}:  # lists do without ratings
         absent = ", ".join(role for role in trio if role not in roles)
         yield Problem("columns", f"user, item and rating come together; {absent} is missing.")
-    elif "use" not in roles and "rating" not in roles:
+    elif "use" not in roles and "item" not in roles:
         yield Problem("columns", 'none is used: a column to learn from has role = "use".')
     yield from _find_unit_conflicts(unit, columns, names)
     yield from _find_missing_labels(file, columns)

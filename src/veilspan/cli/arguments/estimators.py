@@ -115,9 +115,10 @@ def make_estimator(kind: Kind, n_columns: int, parameters: Mapping[str, Any], **
         from veilspan.cli.arguments.manifolds import read_mean_settings
 
         settings = read_mean_settings(n_columns, settings)
-    if kind.reads == "ratings" and "rating_range" not in settings:
+    lists = settings.get("task") == "rank"  # which need no ratings
+    if kind.reads == "ratings" and "rating_range" not in settings and not lists:
         raise ValueError(
             f"{kind.command} needs the public lowest and highest rating: --param rating_range=1,5, "
-            "say."
+            "say. Without ratings it makes lists: --param task=rank."
         )
     return kind.load_class()(**settings, **budget)

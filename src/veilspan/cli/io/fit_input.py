@@ -94,7 +94,8 @@ def check_schema(kind: Kind, schema: Schema, reading: Reading, settings: dict[st
         raise ValueError(f"{kind.command} reads points, not columns: leave --schema out.")
     schema.check_confirmed()
     schema.check_people()
-    has_ratings = schema.column_of_role("rating") is not None
+    lists = settings.get("task") == "rank"  # which need no ratings
+    has_ratings = schema.column_of_role("item" if lists else "rating") is not None
     if kind.reads == "ratings" and not has_ratings:
         raise ValueError(
             f"{kind.command} needs columns of the roles user, item and rating in the schema."

@@ -92,10 +92,8 @@ def _check_model(model: Any, release: Path, wanted: str) -> None:
 
 def _is_recommender(model: Any) -> bool:
     """Whether it learned from ratings, or is the part of such a release that users hold."""
-    from veilspan.estimators.completion.local_predictor import LocalPredictor
-
     known = ESTIMATORS.get(type(model).__name__)
-    return isinstance(model, LocalPredictor) or (known is not None and known.reads == "ratings")
+    return hasattr(model, "item_ids") or (known is not None and known.reads == "ratings")
 
 
 def _apply_release(model: Any, rows: OwnRows, wanted: str) -> Results:

@@ -1,4 +1,7 @@
-"""Ratings in files: user, item, rating; ids that are whole numbers in one file are so in all."""
+"""Ratings in files: user, item, rating; ids that are whole numbers in one file are so in all.
+
+Lists also do with users and items alone.
+"""
 
 from __future__ import annotations
 
@@ -36,17 +39,17 @@ def read_ratings(
     separator: str | None = None,
     header: bool | None = None,
     encoding: str | None = None,
-) -> tuple[list[Hashable], list[Hashable], np.ndarray]:
-    """Users, items and ratings of a CSV file.
+) -> tuple[list[Hashable], list[Hashable], np.ndarray | None]:
+    """Users, items and ratings of a CSV file; ``None`` for ratings that it does not have.
 
     Parameters
     ----------
     data : str
-        A CSV file with the columns user, item and rating, or the three named by ``columns``.
+        A CSV file with the columns user, item and rating, or those named by ``columns``.
     items : sequence, optional
         Public ids that decide whether ids of items are whole numbers or text.
     columns : str, optional
-        Names of the three columns, with commas.
+        Names of the three columns, with commas; two where there are no ratings.
     separator : str, optional
         Between cells.
     header : bool, optional
@@ -60,20 +63,26 @@ def read_ratings(
     if path.suffix not in (".csv", ".tsv"):
         raise ValueError("ratings come as a .csv or .tsv file with the columns user, item, rating.")
     file = CsvFile.open(path, separator, header=header, encoding=encoding)
-    user, item, rating = _choose_columns(file, columns)
-    values = file.read_numbers([rating])[:, 0]
-    if not np.isfinite(values).all():
-        raise ValueError(f"{path.name} holds NaN or infinite numbers in {rating}.")
+    user, item, *rating = _choose_columns(file, columns)
+    values = file.read_numbers(rating)[:, 0] if rating else None
+    if values is not None and not np.isfinite(values).all():
+        raise ValueError(f"{path.name} holds NaN or infinite numbers in {rating[0]}.")
     rated = file.read_column(item)
     known = read_ids(rated) if items is None else read_ids_like(items, rated)
     return read_ids(file.read_column(user)), known, values
 
 
 def _choose_columns(file: CsvFile, columns: str | None) -> list[str]:
-    wanted = ["user", "item", "rating"] if columns is None else columns.split(",")
+    usual = ["user", "item", "rating"]
+    if columns is None and "rating" not in file.names and set(usual[:2]) <= set(file.names):
+        usual = usual[:2]  # what users have, without ratings
+    wanted = usual if columns is None else columns.split(",")
     names = [name.strip() for name in wanted]
-    if len(names) != 3:
-        raise ValueError("--columns names three columns for ratings: users, items, ratings.")
+    if len(names) not in (2, 3):
+        raise ValueError(
+            "--columns names three columns for ratings: users, items, ratings; or two for lists "
+            "(task=rank) of what has no ratings."
+        )
     if len(set(names)) < len(names):
         raise ValueError("--columns names a column twice.")
     if not set(names) <= set(file.names):

@@ -35,6 +35,7 @@ _MEASURES = {
     "rows": "largest angle to the true subspace, degrees",
     "points": "distance to the true mean",
     "ratings": "error of held-out ratings (RMSE)",
+    "lists": "held-out items that a list of 20 misses, %",
     "labels": "wrong labels on new rows, %",
     "numbers": "error on new rows over the spread of targets",
 }
@@ -110,7 +111,8 @@ def simulate(asked: MadeUpFit, epsilon: float, *, quiet: bool) -> Forecast:
     levels = sorted({*EPSILONS, epsilon, math.inf})
     errors = _collect_errors(made, levels, quiet=quiet)
     middle = {level: float(np.median(found)) for level, found in errors.items()}
-    return Forecast(_MEASURES[kind.reads], made.rows, middle, SEEDS)
+    measure = _MEASURES[kind.reads if made.settings.get("task") != "rank" else "lists"]
+    return Forecast(measure, made.rows, middle, SEEDS)
 
 
 def _collect_errors(
@@ -153,8 +155,11 @@ def _try_mean(made: MadeUpFit, seed: int) -> Trial:
 
 
 def _try_ratings(made: MadeUpFit, seed: int) -> Trial:
-    from veilspan.datasets import make_ratings
+    from veilspan.datasets import make_histories, make_ratings
 
+    if made.settings.get("task") == "rank":
+        own = make_histories(made.rows, made.columns, random_state=seed)
+        return lambda model: 100 * (1 - float(model.fit(own.train).score(own.train, own.test)))
     low, high = made.settings["rating_range"]
     ratings = make_ratings(made.rows, made.columns, rating_range=(low, high), random_state=seed)
     return lambda model: -float(model.fit(ratings.train).score(ratings.train, ratings.test))

@@ -24,7 +24,8 @@ import numpy as np
 from veilspan._archives import pack_arrays, read_with_header, with_header
 from veilspan._files import IrregularFileError, write_whole
 from veilspan.curator.input_kinds import refuse_masked
-from veilspan.privacy.records import statement_from
+from veilspan.estimators.completion.own_history import plain_id
+from veilspan.estimators.completion.ranker_file import TASK, assemble_ranker, read_promise
 from veilspan.queries.completion.residual_moment import check_ridge
 from veilspan.queries.completion.small_systems import solve_each
 
@@ -130,7 +131,7 @@ class LocalPredictor:
         """
         header = {
             "format": FORMAT,
-            "item_ids": [_plain(name) for name in self.item_ids],
+            "item_ids": [plain_id(name) for name in self.item_ids],
             "rating_range": list(self.rating_range),
             "ridge": self.ridge,
             "privacy": dict(self.privacy),
@@ -143,8 +144,8 @@ class LocalPredictor:
         write_whole(Path(path), lambda stream: stream.write(packed))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> LocalPredictor:
-        """Read what :meth:`save` wrote. Nothing in the file is executed."""
+    def load(cls, path: str | os.PathLike[str]) -> Any:
+        """Read what :meth:`save` wrote, here or of lists. Nothing in the file is executed."""
         place = Path(path)
         header: dict[str, Any] | None
         try:
@@ -158,11 +159,16 @@ class LocalPredictor:
         return cls.from_parts(header, arrays)
 
     @classmethod
-    def from_parts(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> LocalPredictor:
-        """The predictor of a file's header and arrays, after checks of both."""
+    def from_parts(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+        """The predictor of a file's header and arrays, after checks of both.
+
+        Of a model of lists it is a ``LocalRanker``.
+        """
         if header.get("format") != FORMAT:
             raise ValueError(f"not a local predictor of format {FORMAT}.")
         try:
+            if header.get("task") == TASK:
+                return assemble_ranker(header, arrays)
             return _assemble(cls, header, arrays)
         except Exception:  # of whatever type: a file may hold anything
             pass
@@ -224,29 +230,16 @@ class LocalPredictor:
         return middle + self.item_bias + own @ design.T
 
 
-def _plain(name: Hashable) -> Any:
-    """An id that JSON gives back as it was."""
-    value = name.item() if isinstance(name, np.generic) else name
-    if value is None or isinstance(value, (str, int, float, bool)):
-        return value
-    raise TypeError(f"item ids must be strings or numbers to be saved; got {type(name).__name__}.")
-
-
 def _assemble(
     kind: type[LocalPredictor], header: dict[str, Any], arrays: dict[str, np.ndarray]
 ) -> LocalPredictor:
     """Make the predictor of a file's parts; what is wrong with them raises whatever it raises."""
     bias, factors = (arrays[name].astype(np.float64) for name in ("item_bias", "item_factors"))
-    ids = tuple(_plain(name) for name in header["item_ids"])
+    ids = tuple(plain_id(name) for name in header["item_ids"])
     low, high = map(float, header["rating_range"])
     ridge = float(header["ridge"])
     fits = bias.shape == (len(set(ids)),) == (len(ids),) and factors.shape[:-1] == bias.shape
     numbers = np.isfinite(bias).all() and np.isfinite(factors).all() and np.isfinite(ridge)
     if not (fits and numbers and ridge >= 0 and -np.inf < low < high < np.inf):
         raise ValueError("numbers that do not fit together")
-    said = dict(header["privacy"])
-    if "format" in said:  # a whole statement, not a few words of somebody's own
-        statement_from(said)
-    elif not float(said.get("epsilon", 1.0)) > 0:
-        raise ValueError("an epsilon that is none")
-    return kind(bias, factors, ids, (low, high), ridge, said)
+    return kind(bias, factors, ids, (low, high), ridge, read_promise(header))

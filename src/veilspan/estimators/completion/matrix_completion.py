@@ -10,11 +10,21 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from veilspan._scales import check_location, check_width
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.completion.local_predictor import LocalPredictor
+from veilspan.estimators.completion.local_ranker import LocalRanker
+from veilspan.estimators.completion.making_lists import MakesLists
+from veilspan.estimators.completion.ranking import (
+    keep_ranking,
+    make_ranker,
+    prepare_ranking,
+    ranking_shapes,
+    ranks,
+    recall_of,
+)
 from veilspan.estimators.completion.ratings_input import (
     as_ratings,
+    check_range,
     frame_columns,
     triples_to_ratings,
 )
@@ -42,13 +52,14 @@ from veilspan.queries.completion.rating_rows import MOST_ITEMS, RatingRule
 from veilspan.solvers.base import Outcome, Prepared
 from veilspan.solvers.completion.base import (
     CompletionProblem,
-    CompletionResult,
     CompletionSolver,
 )
 from veilspan.solvers.completion.by_name import completion_solver
 
 # So many times more items than users look like a transposed table.
 TRANSPOSED = 2
+# ... and so many for lists, where catalogues are long and most of them is never bought.
+LONG_CATALOGUE = 20
 JOINT = (
     "joint DP: user i's own predictions also use her own ratings; what others see is "
     "(epsilon, delta)-DP, one user being all of her ratings"
@@ -57,7 +68,7 @@ PUBLIC_ITEMS = "the list of items and the rating range are public"
 
 
 @dataclass(eq=False, repr=False)
-class MatrixCompletion(TableParameters, PrivateEstimator):
+class MatrixCompletion(MakesLists, TableParameters, PrivateEstimator):
     r"""Recommendations under user-level joint differential privacy.
 
     A model has two halves. The *global* half, ``item_bias_`` and ``item_factors_``, is learned from
@@ -70,12 +81,16 @@ class MatrixCompletion(TableParameters, PrivateEstimator):
 
     Parameters
     ----------
+    task : {"rate", "rank"}
+        What is to be learned: ratings (item bias and factors), or lists of what users will like
+        (popularity and what goes together beyond it). Lists also take data without ratings.
     solver : str or completion solver
         ``"auto"`` (item statistics, then a covariance where public sizes and the first answer say
         that it rises above its noise), ``"covariance"`` (both, always), ``"frank-wolfe"``,
         ``"svd"``, ``"als"``, or an instance with settings of its own.
     rating_range : (float, float)
-        Public lowest and highest rating; ratings outside are clipped. A schema says it.
+        Public lowest and highest rating; ratings outside are clipped. A schema says it. With
+        ``task="rank"`` it may be left out: then whatever is not 0 says that the user has the item.
     max_ratings_per_user : int
         At most so many ratings of a user enter the global half, chosen at random (secure
         randomness); all of them serve her own predictions.
@@ -105,6 +120,12 @@ class MatrixCompletion(TableParameters, PrivateEstimator):
         Public names of the items.
     ridge_ : float
         Global: penalty of the local fits.
+    popularity_ : array of shape (n_items,)
+        With ``task="rank"``, global: noisy sum of users' rows of length 1.
+    top_items_ : array of shape (K,)
+        With ``task="rank"``, global: items of which it is known what goes with them.
+    weights_ : array of shape (K, K)
+        With ``task="rank"``, global: a user's row times it are the scores of these items.
     plan_ : Plan
         What was asked.
     privacy_ : PrivacyStatement
@@ -139,6 +160,7 @@ class MatrixCompletion(TableParameters, PrivateEstimator):
     max_ratings_per_user: int = 80
     n_components: int | None = None
     center: str = "user"
+    task: str = "rate"
 
     # Learning the global half.
 
@@ -162,14 +184,14 @@ class MatrixCompletion(TableParameters, PrivateEstimator):
             return self._fit_table(place_users(schema, R, coins), item_names(schema))
         return self._fit_table(as_ratings(R), None)
 
-    def fit_triples(self, user: Any, item: Any, rating: Any, items: Any = None) -> Self:
+    def fit_triples(self, user: Any, item: Any, rating: Any = None, items: Any = None) -> Self:
         """Learn the global half from lists of users, items and ratings with any hashable ids.
 
         Parameters
         ----------
         user, item, rating : sequences of the same length
             Of two ratings of an item by a user the later counts. Ratings of items that are not
-            listed are dropped; their users stay.
+            listed are dropped; their users stay. Lists (``task="rank"``) need no ratings.
         items : sequence or "observed"
             The public list of items. ``"observed"`` takes the items that were rated: right only if
             that list is public knowledge.
@@ -177,18 +199,22 @@ class MatrixCompletion(TableParameters, PrivateEstimator):
         refuse_lazy(user, item, rating)
         if self.schema is not None:
             raise ValueError("with a schema, fit takes the table as it is: fit(table).")
+        if rating is None and not ranks(self):
+            raise ValueError('rating is missing: only lists, task="rank", do without.')
+        rating = np.ones(len(item)) if rating is None else rating
         return self._fit_table(*triples_to_ratings(user, item, rating, items))
 
     def fit_frame(
         self, frame: Any, columns: Sequence[str] = ("user", "item", "rating"), items: Any = None
     ) -> Self:
-        """Learn the global half from three columns of a data frame, as :meth:`fit_triples`."""
+        """Learn from columns of a data frame, as :meth:`fit_triples`; lists may do with two."""
         refuse_lazy(frame)
-        return self.fit_triples(*frame_columns(frame, columns), items=items)
+        return self.fit_triples(*frame_columns(frame, columns, rated=not ranks(self)), items=items)
 
     def _fit_table(self, table: Any, item_ids: tuple[Any, ...] | None) -> Self:
         users, items = table.shape
-        if self.neighbors == "replace-one" and items > TRANSPOSED * users > 0:
+        most = LONG_CATALOGUE if ranks(self) else TRANSPOSED
+        if self.neighbors == "replace-one" and items > most * users > 0:
             warnings.warn(
                 f"R has {users} rows (users) and {items} columns (items): is it transposed? Rows "
                 "are protected. With so few users, little can be learned privately.",
@@ -205,7 +231,10 @@ class MatrixCompletion(TableParameters, PrivateEstimator):
 
     def _prepare(
         self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
-    ) -> Prepared[CompletionProblem, CompletionResult]:
+    ) -> Prepared[Any, Any]:
+        if ranks(self):
+            span = self._span_of_lists()
+            return prepare_ranking(self, span, budget, neighbors, n_rows, n_features)
         problem = self._problem(n_rows, n_features)
         solver = completion_solver(self.solver)
         prepared = solver.prepare(problem, budget, neighbors)
@@ -215,6 +244,8 @@ class MatrixCompletion(TableParameters, PrivateEstimator):
     def _learned_shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
         if not isinstance(self.item_ids_, tuple) or len(self.item_ids_) != n_features:
             raise ValueError("its items do not fit its columns")
+        if ranks(self):
+            return ranking_shapes(self, n_features)
         check_learned_count(self.n_components_, 0, n_features)
         if not self.ridge_ >= 0:
             raise ValueError("ridge_ is negative or not a number")
@@ -223,6 +254,9 @@ class MatrixCompletion(TableParameters, PrivateEstimator):
 
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         result = outcome.result
+        if ranks(self):
+            keep_ranking(self, result)
+            return
         self.item_bias_ = result.item_bias
         self.item_factors_ = result.item_factors
         self.n_components_ = result.item_factors.shape[1]
@@ -248,15 +282,17 @@ class MatrixCompletion(TableParameters, PrivateEstimator):
     def _range_of_ratings(self) -> tuple[float, float]:
         """Lowest and highest rating, as the user or the schema says."""
         if self.schema is None:
-            return _check_range(self.rating_range)
+            return check_range(self.rating_range)
         refuse_said_twice(self, "rating_range")
-        return _check_range(rating_range_of(self.schema))
+        return check_range(rating_range_of(self.schema))
 
     # Using it: the local half.
 
-    def local_predictor(self) -> LocalPredictor:
+    def local_predictor(self) -> LocalPredictor | LocalRanker:
         """Return the predictor to hand to users: the global half only, safe to publish."""
         check_is_fitted(self)
+        if ranks(self):
+            return make_ranker(self, self._span_of_lists())
         return LocalPredictor(
             item_bias=self.item_bias_.astype(np.float32).astype(np.float64),
             item_factors=self.item_factors_.astype(np.float32).astype(np.float64),
@@ -266,7 +302,7 @@ class MatrixCompletion(TableParameters, PrivateEstimator):
             privacy=self.privacy_.to_dict(),
         )
 
-    @lazy_for_dask(lambda model: len(model.item_bias_))
+    @lazy_for_dask(lambda model: len(model.item_ids_))
     def predict(self, R: Any) -> np.ndarray:
         """Local predictions for rows of users' own ratings: row i is for user i's eyes only.
 
@@ -279,8 +315,9 @@ class MatrixCompletion(TableParameters, PrivateEstimator):
         Returns
         -------
         array of shape (n_users, n_items)
-            Predicted ratings, clipped to the range. Nothing is spent; without noise, row i depends
-            on row i of ``R``.
+            Predicted ratings, clipped to the range; with ``task="rank"`` scores, larger for what
+            comes earlier in a list. Nothing is spent; without noise, row i depends on row i of
+            ``R``.
         """
         check_is_fitted(self)
         if reads_by_schema(self):
@@ -297,6 +334,8 @@ class MatrixCompletion(TableParameters, PrivateEstimator):
     def score(self, R: Any, R_test: Any) -> float:
         """Minus the root mean squared error on held-out ratings: larger is better.
 
+        With ``task="rank"`` the recall of lists of 20: hits / min(20, held out), mean over users.
+
         Parameters
         ----------
         R : CSR matrix or array of shape (n_users, n_items)
@@ -308,17 +347,9 @@ class MatrixCompletion(TableParameters, PrivateEstimator):
         if self.schema is not None:
             R, ids = read_users(self.schema, R)
             R_test = read_users(self.schema, R_test, ids)[0][: R.shape[0]]
+            if ranks(self):
+                return recall_of(self._ranker(), R, R_test)
             return -rmse(self._predict_rows(R), R_test)
+        if ranks(self):
+            return recall_of(self._ranker(), as_ratings(R), as_ratings(R_test))
         return -rmse(self.predict(R), as_ratings(R_test))
-
-
-def _check_range(rating_range: Any) -> tuple[float, float]:
-    try:
-        low, high = (float(end) for end in rating_range)
-    except (TypeError, ValueError):
-        raise ValueError("rating_range must be two numbers (lowest, highest rating).") from None
-    if not (np.isfinite([low, high]).all() and low < high):
-        raise ValueError(f"rating_range must be finite and increasing; got ({low:g}, {high:g}).")
-    check_location((low, high), "rating_range")
-    check_width(low, high, "rating_range")
-    return low, high

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._scales import check_location, check_width
 from veilspan.curator.dask.table import dask_table, is_lazy
 from veilspan.curator.input_kinds import refuse_masked
 from veilspan.estimators.validation import readable
@@ -94,15 +95,17 @@ def triples_to_ratings(
     return from_positions(rows[listed], columns[listed], values[listed], shape), known
 
 
-def frame_columns(frame: Any, columns: Sequence[str]) -> tuple[Any, Any, Any]:
-    """Three columns of a data frame by name."""
-    if len(columns) != 3:
+def frame_columns(
+    frame: Any, columns: Sequence[str], *, rated: bool = True
+) -> tuple[Any, Any, Any]:
+    """Three columns of a data frame by name; two will do where ratings are not needed."""
+    if len(columns) != 3 and (rated or len(columns) != 2):
         raise ValueError("columns must name the columns of users, items and ratings, in order.")
     missing = [name for name in columns if name not in frame.columns]
     if missing:
         raise ValueError(f"the frame has no column named {', '.join(map(repr, missing))}.")
-    user, item, rating = (frame[name].to_numpy() for name in columns)
-    return user, item, rating
+    user, item, *rating = (frame[name].to_numpy() for name in columns)
+    return user, item, rating[0] if rating else None
 
 
 def _from_dense(R: Any) -> Any:
@@ -158,3 +161,16 @@ def _numbers(values: Any, name: str) -> np.ndarray:
     if numbers is None or numbers.dtype.kind not in "fiub":  # out here: the original may quote data
         raise ValueError(f"{name} could not be read as real numbers.")
     return numbers
+
+
+def check_range(rating_range: Any) -> tuple[float, float]:
+    """Lowest and highest rating as two finite numbers, or a sentence that says what is wrong."""
+    try:
+        low, high = (float(end) for end in rating_range)
+    except (TypeError, ValueError):
+        raise ValueError("rating_range must be two numbers (lowest, highest rating).") from None
+    if not (np.isfinite([low, high]).all() and low < high):
+        raise ValueError(f"rating_range must be finite and increasing; got ({low:g}, {high:g}).")
+    check_location((low, high), "rating_range")
+    check_width(low, high, "rating_range")
+    return low, high

@@ -16,6 +16,11 @@ def item_names(schema: Any) -> tuple[str, ...]:
     return tuple(_of_role(schema, "item").categories)
 
 
+def has_ratings(schema: Any) -> bool:
+    """Whether the schema has a column of ratings; lists do without."""
+    return schema.column_of_role("rating") is not None
+
+
 def rating_range_of(schema: Any) -> tuple[float, float]:
     """The public range of ratings."""
     low, high = _of_role(schema, "rating").range
@@ -64,9 +69,9 @@ def place_users(schema: Any, X: Any, coins: np.random.Generator) -> Any:
 
 
 def _of_role(schema: Any, role: str) -> Any:
-    from veilspan.tables.ratings_table import check_rates
+    from veilspan.tables.ratings_table import check_has_items, check_rates
 
-    check_rates(schema)
+    check_rates(schema) if role == "rating" else check_has_items(schema)
     refuse_people(
         schema,
         "MatrixCompletion",

@@ -63,6 +63,19 @@ def integer_gram(rows: IntegerRows) -> np.ndarray:
     return total
 
 
+def dense_integer_gram(rows: np.ndarray) -> np.ndarray:
+    """The same for dense float32 rows of whole numbers (of squared length below 2^24)."""
+    total = np.zeros((rows.shape[1], rows.shape[1]))
+    for first in range(0, len(rows), LARGEST_CHUNK):
+        part = rows[first : first + LARGEST_CHUNK]
+        # Sums of squares only grow, so one that rounding touched is 2^24 or more.
+        squares = np.einsum("ij,ij->j", part, part)
+        if squares.max(initial=0.0) >= EXACT_FLOAT32:
+            part = part.astype(np.float64)
+        total += part.T @ part
+    return total
+
+
 def _dense(rows: IntegerRows, first: int, last: int, out: np.ndarray) -> np.ndarray:
     """Write rows ``first`` to ``last`` into ``out``, which holds zeros."""
     part = slice(rows.starts[first], rows.starts[last])
