@@ -13,8 +13,13 @@ from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import LARGEST_VALUE, Block
 from veilspan.geometry import SPD, Grassmann, Lorentz, Sphere
 from veilspan.losses.linear import Logistic, Squared
+from veilspan.queries.completion.holdout_gains import HoldoutGains
 from veilspan.queries.completion.item_systems import ItemPoint, ItemSystems
-from veilspan.queries.completion.rating_moments import ItemStatistics, RatingCovariance
+from veilspan.queries.completion.rating_moments import (
+    ItemStatistics,
+    RatingCovariance,
+    SomeItemsCovariance,
+)
 from veilspan.queries.completion.rating_rows import RatingRule
 from veilspan.queries.completion.residual_moment import History, ResidualMoment
 from veilspan.queries.linear.candidate_gains import CandidateGains
@@ -231,6 +236,7 @@ RULE = RatingRule(0.0, 5.0, 4)
 ITEMS = 7
 BIAS = np.linspace(-0.4, 0.5, ITEMS)
 FACTORS = np.random.default_rng(3).standard_normal((ITEMS, 2))
+SOME = (BIAS, np.array([0, 3, 4]))
 # Edges that no simple row lies on.
 CROOKED = np.array([-0.7712, -0.1037, 0.1234, 0.6181])
 THIN_THETA = np.random.default_rng(5).standard_normal(THIN_WIDTH)
@@ -496,6 +502,9 @@ CELLS = {
     "row gradient": simple(RowGradient(own_squares, 0.7), None, 4, np.ones(4)),
     "item statistics": ratings(ItemStatistics(RULE, 0.8), None),
     "rating covariance": ratings(RatingCovariance(RULE, 0.8), BIAS),
+    "covariance of some items": ratings(SomeItemsCovariance(RULE, 0.8), SOME),
+    # A tiny unit and hardly a penalty: rounding of a fit decides about whole gains.
+    "hold-out gains": ratings(HoldoutGains(RULE, (1e-9, 1.0, 9.0), 1e-9), (BIAS, FACTORS)),
     "residual moment": ratings(ResidualMoment(RULE, 0.8), HISTORY),
     "residual moment, line search": ratings(ResidualMoment(RULE, 0.8, "line-search"), HISTORY),
     "residual moment, refit": ratings(ResidualMoment(RULE, 0.8, "refit", 1e-9), HISTORY),

@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from contracts.rounding_cells import BIAS, HISTORY, ITEMS, RULE, rating_rows, systems
+from contracts.rounding_cells import (
+    BIAS,
+    FACTORS,
+    HISTORY,
+    ITEMS,
+    RULE,
+    SOME,
+    rating_rows,
+    systems,
+)
 from tables.hostile import NAMES, SCHEMA, layout_of, random_lines, usual_lines
 from veilspan.curator.memory import clip_weights
 from veilspan.curator.rows import LARGEST_VALUE, Block, _join_parts, row_dots, row_lengths
@@ -29,7 +38,12 @@ from veilspan.geometry import (
 )
 from veilspan.losses.class_weights import ClassWeighted
 from veilspan.losses.linear import Logistic, Multinomial, Squared
-from veilspan.queries.completion.rating_moments import ItemStatistics, RatingCovariance
+from veilspan.queries.completion.holdout_gains import HoldoutGains
+from veilspan.queries.completion.rating_moments import (
+    ItemStatistics,
+    RatingCovariance,
+    SomeItemsCovariance,
+)
 from veilspan.queries.completion.rating_rows import RatingRule
 from veilspan.queries.completion.residual_moment import ResidualMoment
 from veilspan.queries.linear.column_choice import ColumnChoice, RowLengths, TargetColumn
@@ -677,6 +691,16 @@ MAPS = {
         QUERIES + "completion.rating_moments.RatingCovariance.prepare",
         ratings_of(ITEMS),
         as_block(lambda b: RatingCovariance(RULE, 1e-9).prepare(b, BIAS)),
+    ),
+    "covariance of some items": Map(
+        QUERIES + "completion.rating_moments.SomeItemsCovariance.prepare",
+        ratings_of(ITEMS),
+        as_block(lambda b: SomeItemsCovariance(RULE, 1e-9).prepare(b, SOME)),
+    ),
+    "hold-out gains": Map(
+        QUERIES + "completion.holdout_gains.HoldoutGains.prepare",
+        ratings_of(ITEMS),
+        as_block(lambda b: HoldoutGains(RULE, (1e-9, 1.0), 1e-9).prepare(b, (BIAS, FACTORS))),
     ),
     **{
         f"residuals, {local}": Map(

@@ -18,7 +18,12 @@ from veilspan.curator.rows import Block
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, ProductSpace, SymmetricSpace, VectorSpace
 from veilspan.queries.completion.integer_gram import IntegerRows, integer_gram
-from veilspan.queries.completion.rating_rows import LEVELS, RatingRule, row_sums
+from veilspan.queries.completion.rating_rows import (
+    LEVELS,
+    KeptRatings,
+    RatingRule,
+    row_sums,
+)
 
 #: Steps of the clipping norm in :class:`RatingCovariance`.
 NORM_STEPS = 2**10
@@ -134,10 +139,15 @@ class RatingCovariance(RowQuery):
     def prepare(self, block: Block, point: Any) -> IntegerRows:
         """Subtract the bias, scale to norm C, and round to whole numbers q towards zero."""
         kept = self.rule.keep(block)
-        steps = kept.steps
-        if point is not None:
-            bias = np.rint(np.asarray(point, dtype=np.float64) / self.rule.step)
-            steps = steps - np.clip(bias, -LEVELS, LEVELS)[kept.items]
+        return self._scale(kept, kept.steps if point is None else self._without(point, kept))
+
+    def _without(self, bias: Any, kept: KeptRatings) -> np.ndarray:
+        """Ratings less a bias, in whole steps."""
+        steps = np.rint(np.asarray(bias, dtype=np.float64) / self.rule.step)
+        return np.asarray(kept.steps - np.clip(steps, -LEVELS, LEVELS)[kept.items])
+
+    def _scale(self, kept: KeptRatings, steps: np.ndarray) -> IntegerRows:
+        """Rows of norm C at most, in whole numbers q."""
         length = np.sqrt(row_sums(steps**2, kept.starts))
         scale = NORM_STEPS / np.maximum(length, self.row_norm / self.rule.step)
         whole = np.trunc(steps * np.repeat(scale, kept.counts))
@@ -163,3 +173,40 @@ class RatingCovariance(RowQuery):
     def row_floats(self, n_features: int, point: Any) -> int:
         """Blocks of a fixed number of rows: adding up the answers costs n^2 a block."""
         return ROW_FLOATS
+
+
+class SomeItemsCovariance(RatingCovariance):
+    r"""The same sum over some of the items: the point is (bias, their numbers), both public.
+
+    Entries of e of all other items are left out before e is scaled down to norm C; what is left is
+    a row like any other, of fewer items.
+
+    Sensitivity, as of :class:`RatingCovariance`. *add-remove*: |e e^T|_F = |e|^2 <= C^2, met by any
+    user whose row has norm C on these items. *replace-one*: |e e^T - f f^T|_F^2 = |e|^4 + |f|^4 -
+    2 (e.f)^2 <= 2 C^4, so sqrt(2) C^2, met by two such users without a common item.
+
+    Parameters
+    ----------
+    rule : RatingRule
+        What is kept of a row.
+    row_norm : float
+        C, in units of ratings.
+    """
+
+    def space(self, n_features: int, point: Any) -> AnswerSpace:
+        """Symmetric matrices of the chosen items by themselves."""
+        return SymmetricSpace(len(point[1]))
+
+    @row_map
+    def prepare(self, block: Block, point: Any) -> IntegerRows:
+        """Subtract the bias, leave out other items, scale to norm C and round towards zero."""
+        bias, items = point
+        kept = self.rule.keep(block)
+        steps = self._without(bias, kept)
+        place = np.full(kept.n_items, -1)
+        place[items] = np.arange(len(items))
+        inside = place[kept.items] >= 0
+        starts = np.concatenate([[0], np.cumsum(inside)])[kept.starts]
+        steps = steps[inside]
+        some = KeptRatings(starts, place[kept.items[inside]], steps, len(items))
+        return self._scale(some, steps)

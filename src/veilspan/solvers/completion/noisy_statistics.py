@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,7 +26,13 @@ class NoisyStatistics:
     count_noise: float
 
     def average_with(self, other: NoisyStatistics) -> NoisyStatistics:
-        """The average of two releases, each weighted by its precision."""
+        """The average of two releases, each weighted by its precision; evenly without noise."""
+        if not (self.sum_noise > 0 and other.sum_noise > 0):
+            return replace(
+                other,
+                sums=(self.sums + other.sums) / 2,
+                counts=(self.counts + other.counts) / 2,
+            )
         a, b = self.sum_noise**-2, other.sum_noise**-2
         c, d = self.count_noise**-2, other.count_noise**-2
         return NoisyStatistics(
@@ -43,11 +49,16 @@ class NoisyStatistics:
         drawn = mean + (self.counts - mean) * spread / (spread + self.count_noise**2)
         return np.maximum(drawn, LEAST_SPREAD * mean)
 
-    def ratings_per_item(self) -> float:
+    def most_rated(self, count: int) -> np.ndarray:
+        """Numbers of the items with the largest noisy counts, in order."""
+        return np.sort(np.argsort(-self.counts, kind="stable")[:count])
+
+    def ratings_per_item(self, items: np.ndarray | None = None) -> float:
         """Sum c_j^2 / sum c_j without the part of noise: ratings of an item that a rating sees."""
-        total = float(self.counts.sum())
-        squares = float((self.counts**2).sum()) - len(self.counts) * self.count_noise**2
-        return max(total / len(self.counts), squares / total, 0.0) if total > 0 else 0.0
+        counts = self.counts if items is None else self.counts[items]
+        total = float(counts.sum())
+        squares = float((counts**2).sum()) - len(counts) * self.count_noise**2
+        return max(total / len(counts), squares / total, 0.0) if total > 0 else 0.0
 
     def estimate_bias(self, problem: CompletionProblem) -> np.ndarray:
         """Posterior mean t c S / (t c^2 + v c + s^2), prior variance t, residual variance v."""
