@@ -46,7 +46,12 @@ from veilspan.solvers.completion.base import (
     prepare_releases,
     round_for_plan,
 )
-from veilspan.solvers.completion.factor_spectrum import PairModel, Spectrum, find_spectrum
+from veilspan.solvers.completion.factor_spectrum import (
+    PairModel,
+    Spectrum,
+    find_spectrum,
+    measure_rise,
+)
 from veilspan.solvers.completion.item_posterior import estimate_loadings
 from veilspan.solvers.completion.noisy_statistics import NoisyStatistics, ask_statistics
 from veilspan.solvers.completion.public_rules import (
@@ -169,7 +174,7 @@ class AutoCompletion:
         bias, counts = first.estimate_bias(problem), first.smooth_counts()[items]
         look = curator.answer(query, (bias, items), event=LOOK)
         seen = PairModel(look.value, counts, users, look.noise_std)
-        if both < THRESHOLD and find_spectrum(seen, 1).risen < RISE:
+        if both < THRESHOLD and measure_rise(seen) < RISE:
             return self._ask_bias(curator, problem, first, (REST, GAINS))
         rest = curator.answer(query, (bias, items), event=REST)
         part = shares[LOOK] / (shares[LOOK] + shares[REST])  # precisions are as the shares

@@ -10,10 +10,12 @@ for all pairs, and *sampling*: products of unrelated ratings have variance q^2 e
 clipped ratings, so that clipping cancels.)
 
 With d_j^4 = R_jj, Cauchy and Schwarz give R_jk <= d_j^2 d_k^2: entries of D^-1 W D^-1 have errors of
-variance at most 1, whose eigenvalues end at 2 sqrt(K), however unequally items are rated. (Tastes of
-different strength and users of different zeal make errors larger than that: where what clear factors
-leave of the matrix has a root mean square above 1, the edge grows with it.) What stands above is
-structure; noise has inflated its eigenvalue and turned its vector by known amounts
+variance at most 1 however unequally items are rated. Noise alone fills a semicircle of radius
+2 sqrt(K). Sampling alone is a sum of n dyads, whose law (Marchenko & Pastur 1967) reaches further
+up: to (1 + sqrt(K / n))^2 - 1 in units of the mean, which is 2 sqrt(K) + K / sqrt(n) in ours. For a
+share f of sampling in the errors' variance, the second term is weighed by f^(3/2), as third
+cumulants add. What stands above is structure; noise has inflated its eigenvalue and turned its
+vector by known amounts
 (spiked Wigner model, Benaych-Georges & Nadakuditi 2011), with l the noisy eigenvalue and e the edge:
 
     l' = (l + sqrt(l^2 - e^2)) / 2,    squared cosine 1 - e^2 / (4 l'^2),    power sqrt(l^2 - e^2).
@@ -43,8 +45,10 @@ from veilspan.solvers.spectral import leading_eigenvectors
 
 # Rounds of refilling the diagonal. With many items it holds little of the fit and rounds are slow.
 REFILLS, REFILLS_OF_MANY, MANY_ITEMS = 8, 2, 600
-# Factors so far above the expected edge are structure for sure; what they leave shows its true size.
-CLEAR = 1.4
+# Factors of real tastes do not end at an edge: by so much of it, those just below still help.
+BELOW = 0.1
+# The diagonal is refilled by factors so far above the edge: others would raise themselves above it.
+CLEAR = 1.3
 LEAST = 1e-300
 
 
@@ -80,6 +84,23 @@ class PairModel:
         sampling = (self.counts * self.rating_variance) ** 2 / self.users
         return np.asarray((self.noise_std**2 / 2 + sampling + LEAST) ** 0.25)
 
+    @property
+    def sampling_share(self) -> float:
+        """Share f of sampling in the variance of errors."""
+        return float(np.mean(1 - self.noise_std**2 / 2 / self.error_scales**4))
+
+    @property
+    def edge(self) -> float:
+        """Where the eigenvalues of scaled errors end, see above."""
+        size = len(self.counts)
+        tail = self.sampling_share**1.5 * math.sqrt(size / self.users)
+        return math.sqrt(size) * (2 + tail)
+
+    @property
+    def threshold(self) -> float:
+        """What counts as structure: above the edge, or where that is of noise, a little below."""
+        return self.edge * (1 - BELOW * (1 - self.sampling_share))
+
 
 @dataclass(frozen=True)
 class Spectrum:
@@ -92,22 +113,12 @@ class Spectrum:
     vectors : array of shape (r, K)
         Their eigenvectors.
     edge : float
-        Largest eigenvalue of noise and sampling alone.
+        What they had to be above.
     """
 
     values: np.ndarray
     vectors: np.ndarray
     edge: float
-
-    @property
-    def risen(self) -> float:
-        """The largest eigenvalue over the edge; 0 where none is above."""
-        return float(self.values[0]) / self.edge if len(self.values) else 0.0
-
-    @property
-    def excess(self) -> float:
-        """How much larger errors are than the model says, in variance."""
-        return self.edge**2 / (4 * self.vectors.shape[1])
 
     @property
     def power(self) -> np.ndarray:
@@ -117,26 +128,28 @@ class Spectrum:
 
 def find_spectrum(model: PairModel, rank: int) -> Spectrum:
     """At most ``rank`` factors that stand above noise and sampling."""
-    scales = model.error_scales
+    scales, edge = model.error_scales, model.threshold
     filled = model.matrix / np.outer(scales, scales)
     released = np.maximum(np.diag(filled), 0.0)
     np.fill_diagonal(filled, 0.0)
-    size = len(filled)
-    rounds = REFILLS if size <= MANY_ITEMS else REFILLS_OF_MANY
-    found = _above_edge(filled, rank, model.noise_std > 0)
+    rank, noisy = min(rank, len(filled)), model.noise_std > 0
+    rounds = REFILLS if len(filled) <= MANY_ITEMS else REFILLS_OF_MANY
+    found = _above(filled, rank, edge, noisy)
     for _ in range(rounds if len(found.values) else 0):
-        np.fill_diagonal(filled, np.minimum(found.power @ found.vectors**2, released))
-        found = _above_edge(filled, rank, model.noise_std > 0)
+        clear = found.values > CLEAR * edge
+        refill = found.power[clear] @ found.vectors[clear] ** 2
+        np.fill_diagonal(filled, np.minimum(refill, released))
+        found = _above(filled, rank, edge, noisy)
     return found
 
 
-def _above_edge(matrix: np.ndarray, rank: int, noisy: bool) -> Spectrum:
-    """Eigenvalues above 2 sqrt(K) times the root mean square of what clear factors leave."""
-    size = len(matrix)
-    expected = 2 * math.sqrt(size)
-    values, vectors = leading_eigenvectors(matrix, min(rank, size), noisy=noisy)
-    clear = values[values > CLEAR * expected]
-    left = math.sqrt(max(float(np.sum(matrix**2) - np.sum(clear**2)), 0.0)) / size
-    edge = expected * max(left, 1.0)
+def measure_rise(model: PairModel) -> float:
+    """The largest eigenvalue over the edge: what noise and sampling alone leave below 1."""
+    found = find_spectrum(model, 1)
+    return float(found.values[0]) / model.edge if len(found.values) else 0.0
+
+
+def _above(matrix: np.ndarray, rank: int, edge: float, noisy: bool) -> Spectrum:
+    values, vectors = leading_eigenvectors(matrix, rank, noisy=noisy)
     above = values > edge
     return Spectrum(values[above], vectors[above], edge)

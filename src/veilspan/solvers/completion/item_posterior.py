@@ -45,7 +45,7 @@ def estimate_loadings(model: PairModel, found: Spectrum) -> Loadings:
     size, rank = len(model.counts), len(found.values)
     q = model.rating_variance
     both = np.outer(model.counts, model.counts) / model.users
-    error = found.excess * (model.noise_std**2 / 2 + both * q**2)
+    error = model.noise_std**2 / 2 + both * q**2
     weight, response = both**2 / error, both / error * model.matrix
     np.fill_diagonal(weight, 0.0)
     np.fill_diagonal(response, 0.0)
