@@ -38,19 +38,19 @@ class ItemStatistics(RowQuery):
     r"""Per item, the sum and the number of centred ratings: two vectors in one release.
 
     A user contributes (y, w k): her kept, centred ratings y, scaled down to norm C, and the 0/1
-    vector k of what she rated, at most xi ones, with the public weight w = C / sqrt(3 xi). Counts
-    only say how far to trust the sums, so they get a quarter of the squared norm, which is at most
-    (1 + 1/3) C^2.
+    vector k of what she rated, at most xi ones, with the public weight w = C sqrt(h / xi). Counts
+    only say how far to trust the sums, so they get the share h / (1 + h) of the squared norm, which
+    is at most (1 + h) C^2: a quarter for h = 1/3, less where counts are known from before.
 
-    Sensitivity. *add-remove*: sqrt(4/3) C, met by a row of xi ratings and norm C. *replace-one*:
+    Sensitivity. *add-remove*: sqrt(1 + h) C, met by a row of xi ratings and norm C. *replace-one*:
     two 0/1 vectors have no negative product, so |k - k'|^2 <= 2 xi, and 2 xi - 2 if they share an
     item. If they do not, y and y' are orthogonal and |y - y'|^2 <= 2 C^2; if they do, it is at most
-    4 C^2. Hence
+    4 C^2. Hence, as h <= 1,
 
-        |(y, w k) - (y', w k')|^2 <= max(2 + 2/3, 4 + (2 - 2/xi)/3) C^2 = (14 - 2/xi)/3 C^2,
+        |(y, w k) - (y', w k')|^2 <= max(2 + 2 h, 4 + (2 - 2/xi) h) C^2 = (4 + (2 - 2/xi) h) C^2,
 
     met by two users who share one item, with opposite ratings of norm C there. (The triangle
-    inequality alone would give 16/3 C^2.)
+    inequality alone would give 4 (1 + h) C^2.)
 
     Parameters
     ----------
@@ -58,13 +58,18 @@ class ItemStatistics(RowQuery):
         What is kept of a row.
     row_norm : float
         C, in units of ratings.
+    count_part : float
+        h, in (0, 1].
     """
 
-    def __init__(self, rule: RatingRule, row_norm: float) -> None:
+    def __init__(self, rule: RatingRule, row_norm: float, count_part: float = 1 / 3) -> None:
+        if not 0 < count_part <= 1:
+            raise ValueError(f"count_part must lie in (0, 1]; got {count_part}.")
         self.rule = rule
         self.row_norm = check_derived_scale(row_norm, "row_norm")
-        self.count_weight = self.row_norm / math.sqrt(3 * rule.max_ratings)
-        self.bound = math.sqrt(4 / 3) * self.row_norm
+        self.count_part = count_part
+        self.count_weight = self.row_norm * math.sqrt(count_part / rule.max_ratings)
+        self.bound = math.sqrt(1 + count_part) * self.row_norm
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
         """A vector of sums and one of counts; the weight makes counts the smaller part."""
@@ -92,9 +97,10 @@ class ItemStatistics(RowQuery):
         return sums, np.bincount(kept.items, each, minlength=kept.n_items)
 
     def sensitivity(self, neighbors: Neighbors) -> float:
-        """Sqrt((14 - 2/xi) / 3) C or sqrt(4/3) C, see above."""
+        """Sqrt(4 + (2 - 2/xi) h) C or sqrt(1 + h) C, see above."""
         if neighbors == "replace-one":
-            return math.sqrt((14 - 2 / self.rule.max_ratings) / 3) * self.row_norm
+            apart = 2 - 2 / self.rule.max_ratings
+            return math.sqrt(4 + apart * self.count_part) * self.row_norm
         return self.bound
 
     def row_floats(self, n_features: int, point: Any) -> int:

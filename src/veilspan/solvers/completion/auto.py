@@ -53,7 +53,11 @@ from veilspan.solvers.completion.factor_spectrum import (
     measure_rise,
 )
 from veilspan.solvers.completion.item_posterior import estimate_loadings
-from veilspan.solvers.completion.noisy_statistics import NoisyStatistics, ask_statistics
+from veilspan.solvers.completion.noisy_statistics import (
+    LATER_COUNTS,
+    NoisyStatistics,
+    ask_statistics,
+)
 from veilspan.solvers.completion.public_rules import (
     bias_row_norm,
     choose_width,
@@ -72,6 +76,8 @@ MOST_FACTORS = 24
 # Shares of the budget: of the first release, of the look and of the gains. The rest has what these
 # leave.
 FIRST_SHARE, LOOK_SHARE, GAIN_SHARE = 0.15, 0.25, 0.03
+# A look costs a bias what it costs; it is taken where it would show a factor of this share.
+LARGEST_SHARE = 0.3
 # Share of a noisy number of users, where it is private: it only scales what is known of pairs.
 USERS_SHARE = 0.01
 # A look is believed if an eigenvalue is so far above the edge, which noise alone does not reach:
@@ -112,8 +118,7 @@ class AutoCompletion:
         releases = {ITEM_STATISTICS: share, **later_shares(share)}
         if share < 1 and problem.n_users is None:
             releases[COUNT] = USERS_SHARE
-        mu = budget.mu * math.sqrt(share)
-        norm = bias_row_norm(problem, neighbors, mu, expected_ratings(problem))
+        norm = bias_row_norm(problem, neighbors, budget.mu, expected_ratings(problem))
         decisions = {
             "share for the first release": share,
             "row norm of the bias": round_for_plan(norm),
@@ -149,8 +154,9 @@ class AutoCompletion:
         return signal_over_edge(width, neighbors, budget.mu, ratings, self.factor_share)
 
     def _least_rho(self, first_share: float) -> float:
-        """The whole budget's rho at which a look shows ratings of rank one, for which g is 1."""
-        return RISE * self.factor_share / math.sqrt(later_shares(first_share)[LOOK])
+        """The whole budget's rho at which a look shows factors of the largest share, if any does."""
+        share = max(LARGEST_SHARE, self.factor_share)
+        return RISE * self.factor_share / share / math.sqrt(later_shares(first_share)[LOOK])
 
     def run(self, curator: Curator, problem: CompletionProblem) -> CompletionResult:
         """Ask, decide from the answers, ask again."""
@@ -158,8 +164,7 @@ class AutoCompletion:
         budget, neighbors = curator.plan.budget, curator.plan.neighbors
         share = self._choose_first_share(problem, budget, neighbors)
         users = count_rows(curator) if share < 1 else None
-        mu = budget.mu * math.sqrt(share)
-        norm = bias_row_norm(problem, neighbors, mu, expected_ratings(problem))
+        norm = bias_row_norm(problem, neighbors, budget.mu, expected_ratings(problem, users))
         first = ask_statistics(curator, problem, norm, ITEM_STATISTICS)
         if users is None:
             return publish_bias(problem, first)
@@ -196,7 +201,8 @@ class AutoCompletion:
         plan, ratings = curator.plan, first.ratings_per_item()
         norm = bias_row_norm(problem, plan.neighbors, plan.budget.mu, ratings)
         for event in events:
-            first = first.average_with(ask_statistics(curator, problem, norm, event))
+            again = ask_statistics(curator, problem, norm, event, LATER_COUNTS)
+            first = first.average_with(again)
         return publish_bias(problem, first)
 
 

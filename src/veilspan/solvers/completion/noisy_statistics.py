@@ -14,6 +14,8 @@ from veilspan.solvers.completion.base import CompletionProblem
 PRIOR = 0.2
 #: Counts are not believed to spread less than this share of their mean, nor to be below it.
 LEAST_SPREAD = 0.1
+#: Squared norm of the counts over that of the sums: when they are first asked for, and again.
+FIRST_COUNTS, LATER_COUNTS = 1 / 3, 1 / 10
 
 
 @dataclass(frozen=True)
@@ -71,10 +73,14 @@ class NoisyStatistics:
 
 
 def ask_statistics(
-    curator: Curator, problem: CompletionProblem, norm: float, event: str
+    curator: Curator,
+    problem: CompletionProblem,
+    norm: float,
+    event: str,
+    count_part: float = FIRST_COUNTS,
 ) -> NoisyStatistics:
     """Release sums and counts of rows clipped to ``norm``."""
-    query = ItemStatistics(problem.rule, norm)
+    query = ItemStatistics(problem.rule, norm, count_part)
     answer = curator.answer(query, event=event)
     sums, counts = answer.value
     return NoisyStatistics(sums, counts, answer.noise_std, answer.noise_std / query.count_weight)

@@ -33,11 +33,10 @@ COVARIANCE_NORM, LEAST_COVARIANCE_NORM, MOST_COVARIANCE_NORM = 0.3, 0.35, 1.0
 ITEMS_OF_COVARIANCE, LEAST_ITEMS, MOST_ITEMS = 8.0, 60, 2000
 
 
-def expected_ratings(problem: CompletionProblem) -> float | None:
-    """Public guess of the ratings per item; ``None`` where the number of users is private."""
-    if problem.n_users is None:
-        return None
-    return FILLED * problem.n_users * problem.kept_ratings / problem.n_items
+def expected_ratings(problem: CompletionProblem, users: float | None = None) -> float | None:
+    """Guess of the ratings per item; ``None`` where nothing is known of the number of users."""
+    users = problem.n_users if users is None else users
+    return None if users is None else FILLED * users * problem.kept_ratings / problem.n_items
 
 
 def choose_width(
