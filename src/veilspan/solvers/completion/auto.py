@@ -59,6 +59,7 @@ from veilspan.solvers.completion.noisy_statistics import (
     ask_statistics,
 )
 from veilspan.solvers.completion.public_rules import (
+    MOST_ITEMS,
     bias_row_norm,
     choose_width,
     covariance_row_norm,
@@ -76,6 +77,8 @@ MOST_FACTORS = 24
 # Shares of the budget: of the first release, of the look and of the gains. The rest has what these
 # leave.
 FIRST_SHARE, LOOK_SHARE, GAIN_SHARE = 0.15, 0.25, 0.03
+# Items that are rated this much as often as the item of a typical rating are no rare ones.
+COMMON = 0.2
 # A look costs a bias what it costs; it is taken where it would show a factor of this share.
 LARGEST_SHARE = 0.3
 # Share of a noisy number of users, where it is private: it only scales what is known of pairs.
@@ -169,22 +172,24 @@ class AutoCompletion:
         if users is None:
             return publish_bias(problem, first)
         shares = later_shares(share)
-        items = first.most_rated(choose_width(problem, neighbors, budget.mu, users))
-        ratings = first.ratings_per_item(items)
-        rho = signal_over_edge(len(items), neighbors, budget.mu, ratings, self.factor_share)
+        few = first.most_rated(choose_width(problem, neighbors, budget.mu, users))
+        ratings = first.ratings_per_item(few)
+        rho = signal_over_edge(len(few), neighbors, budget.mu, ratings, self.factor_share)
         if rho < self._least_rho(share):
             return self._ask_bias(curator, problem, first, (LOOK, REST, GAINS))
         both = rho * math.sqrt(shares[LOOK] + shares[REST])
         query = SomeItemsCovariance(problem.rule, covariance_row_norm(problem, both))
-        bias, counts = first.estimate_bias(problem), first.smooth_counts()[items]
-        look = curator.answer(query, (bias, items), event=LOOK)
-        seen = PairModel(look.value, counts, users, look.noise_std)
-        if both < THRESHOLD and measure_rise(seen) < RISE:
+        bias, counts = first.estimate_bias(problem), first.smooth_counts()
+        look = curator.answer(query, (bias, few), event=LOOK)
+        model = PairModel(look.value, counts[few], users, look.noise_std)
+        if both < THRESHOLD and measure_rise(model) < RISE:
             return self._ask_bias(curator, problem, first, (REST, GAINS))
+        items = first.most_rated(max(len(few), min(first.count_common(COMMON), MOST_ITEMS)))
         rest = curator.answer(query, (bias, items), event=REST)
-        part = shares[LOOK] / (shares[LOOK] + shares[REST])  # precisions are as the shares
-        matrix = part * look.value + (1 - part) * rest.value
-        model = PairModel(matrix, counts, users, rest.noise_std * math.sqrt(1 - part))
+        if len(items) > len(few):
+            model = PairModel(rest.value, counts[items], users, rest.noise_std)
+        else:
+            model = model.average_with(rest.value, rest.noise_std, shares[REST] / shares[LOOK])
         found = find_spectrum(model, problem.limit_factors(MOST_FACTORS))
         if not len(found.values):
             return self._ask_bias(curator, problem, first, (GAINS,))

@@ -37,7 +37,7 @@ to 40 ratings. On generated tastes the error was 0.67 at epsilon 5, 0.80 at 20 a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -45,8 +45,10 @@ from veilspan.solvers.spectral import leading_eigenvectors
 
 # Rounds of refilling the diagonal. With many items it holds little of the fit and rounds are slow.
 REFILLS, REFILLS_OF_MANY, MANY_ITEMS = 8, 2, 600
-# Factors of real tastes do not end at an edge: by so much of it, those just below still help.
-BELOW = 0.1
+# The edge of noise on K items is blurred by K^(-2/3) of it; factors so many blurs below still help.
+BELOW = 2.2
+# Sampling by users of unequal zeal and tastes reaches beyond the law of equal ones.
+ABOVE = 0.2
 # The diagonal is refilled by factors so far above the edge: others would raise themselves above it.
 CLEAR = 1.3
 LEAST = 1e-300
@@ -72,6 +74,11 @@ class PairModel:
     counts: np.ndarray
     users: float
     noise_std: float
+
+    def average_with(self, matrix: np.ndarray, noise_std: float, weight: float) -> PairModel:
+        """The average with a second answer of ``weight`` times the precision."""
+        both = (self.matrix + weight * matrix) / (1 + weight)
+        return replace(self, matrix=both, noise_std=noise_std * math.sqrt(weight / (1 + weight)))
 
     @property
     def rating_variance(self) -> float:
@@ -99,7 +106,8 @@ class PairModel:
     @property
     def threshold(self) -> float:
         """What counts as structure: above the edge, or where that is of noise, a little below."""
-        return self.edge * (1 - BELOW * (1 - self.sampling_share))
+        share, blurred = self.sampling_share, BELOW * len(self.counts) ** (-2 / 3)
+        return self.edge * (1 - min(blurred, 0.5) * (1 - share) + ABOVE * share**4)
 
 
 @dataclass(frozen=True)

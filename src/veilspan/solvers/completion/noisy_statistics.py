@@ -12,6 +12,8 @@ from veilspan.solvers.completion.base import CompletionProblem
 
 #: Guess of the variance of an item's bias, in squared typical deviations.
 PRIOR = 0.2
+#: Of the guess: biases that seem to spread less than this do; and the least that is believed.
+SHRUNKEN, LEAST_PRIOR = 0.2, 0.01
 #: Counts are not believed to spread less than this share of their mean, nor to be below it.
 LEAST_SPREAD = 0.1
 #: Squared norm of the counts over that of the sums: when they are first asked for, and again.
@@ -55,6 +57,10 @@ class NoisyStatistics:
         """Numbers of the items with the largest noisy counts, in order."""
         return np.sort(np.argsort(-self.counts, kind="stable")[:count])
 
+    def count_common(self, part: float) -> int:
+        """How many items are rated at least ``part`` as often as the item of a typical rating."""
+        return int(np.sum(self.smooth_counts() >= part * self.ratings_per_item()))
+
     def ratings_per_item(self, items: np.ndarray | None = None) -> float:
         """Sum c_j^2 / sum c_j without the part of noise: ratings of an item that a rating sees."""
         counts = self.counts if items is None else self.counts[items]
@@ -66,10 +72,25 @@ class NoisyStatistics:
         """Posterior mean t c S / (t c^2 + v c + s^2), prior variance t, residual variance v."""
         counts = self.smooth_counts()
         residual = problem.typical_deviation**2
-        prior = PRIOR * residual
+        prior = PRIOR * residual * self._learn_spread(counts, residual)
         below = prior * counts**2 + residual * counts + self.sum_noise**2
         width = problem.rule.high - problem.rule.low
         return np.clip(prior * counts * self.sums / below, -width, width)
+
+    def _learn_spread(self, counts: np.ndarray, residual: float) -> float:
+        r"""What of the guessed variance t of biases to believe: all of it, unless they show none.
+
+        S_j / c_j is b_j plus an error of variance h_j = v / c_j + s^2 / c_j^2. The mean of (S_j /
+        c_j)^2 - h_j, weighted by its precision (2 (t + h_j)^2 is its variance), estimates t; the
+        guess is drawn to it by as much as that precision allows. Rows are clipped, so sums are too
+        small and t is more than it seems: only what is below ``SHRUNKEN`` of the guess counts.
+        """
+        guess = PRIOR * residual
+        errors = residual / counts + (self.sum_noise / counts) ** 2
+        weights = 0.5 / (guess + errors) ** 2
+        seen = float(weights @ ((self.sums / counts) ** 2 - errors)) / float(weights.sum())
+        trust = 1 / (1 + 1 / (float(weights.sum()) * guess**2))
+        return float(np.clip((1 + trust * (seen / guess - 1)) / SHRUNKEN, LEAST_PRIOR, 1.0))
 
 
 def ask_statistics(
