@@ -504,7 +504,7 @@ CELLS = {
     "rating covariance": ratings(RatingCovariance(RULE, 0.8), BIAS),
     "covariance of some items": ratings(SomeItemsCovariance(RULE, 0.8), SOME),
     # A tiny unit and hardly a penalty: rounding of a fit decides about whole gains.
-    "hold-out gains": ratings(HoldoutGains(RULE, (1e-9, 1.0, 9.0), 1e-9), (BIAS, FACTORS)),
+    "hold-out gains": ratings(HoldoutGains(RULE, (1e-9, 1.0, 9.0), 1e-9, 1e-9), (BIAS, FACTORS)),
     "residual moment": ratings(ResidualMoment(RULE, 0.8), HISTORY),
     "residual moment, line search": ratings(ResidualMoment(RULE, 0.8, "line-search"), HISTORY),
     "residual moment, refit": ratings(ResidualMoment(RULE, 0.8, "refit", 1e-9), HISTORY),

@@ -700,7 +700,7 @@ MAPS = {
     "hold-out gains": Map(
         QUERIES + "completion.holdout_gains.HoldoutGains.prepare",
         ratings_of(ITEMS),
-        as_block(lambda b: HoldoutGains(RULE, (1e-9, 1.0), 1e-9).prepare(b, (BIAS, FACTORS))),
+        as_block(lambda b: HoldoutGains(RULE, (1e-9, 1.0), 1e-9, 1e-9).prepare(b, (BIAS, FACTORS))),
     ),
     **{
         f"residuals, {local}": Map(

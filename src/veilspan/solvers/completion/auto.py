@@ -118,10 +118,10 @@ class AutoCompletion:
             raise ValueError(f"factor_share must lie in (0, 1]; got {self.factor_share}.")
         share = self._choose_first_share(problem, budget, neighbors)
         rho = self._expect_rho(problem, budget, neighbors)
-        releases = {ITEM_STATISTICS: share, **later_shares(share)}
-        if share < 1 and problem.n_users is None:
-            releases[COUNT] = USERS_SHARE
-        norm = bias_row_norm(problem, neighbors, budget.mu, expected_ratings(problem))
+        counted = share < 1 and problem.n_users is None
+        releases = {COUNT: USERS_SHARE} if counted else {}
+        releases |= {ITEM_STATISTICS: share, **later_shares(share)}
+        norm = self._bias_norm(problem, budget, neighbors, share)
         decisions = {
             "share for the first release": share,
             "row norm of the bias": round_for_plan(norm),
@@ -147,14 +147,37 @@ class AutoCompletion:
         return 1.0
 
     def _expect_rho(
-        self, problem: CompletionProblem, budget: Budget, neighbors: Neighbors
+        self,
+        problem: CompletionProblem,
+        budget: Budget,
+        neighbors: Neighbors,
+        users: float | None = None,
     ) -> float | None:
-        """Rho of a covariance with the whole budget; ``None`` where users are not public."""
-        ratings = expected_ratings(problem)
-        if ratings is None or problem.n_users is None:
+        """Rho of a covariance with the whole budget; ``None`` where users are not known."""
+        users = problem.n_users if users is None else users
+        ratings = expected_ratings(problem, users)
+        if ratings is None or users is None:
             return None
-        width = choose_width(problem, neighbors, budget.mu, problem.n_users)
+        width = choose_width(problem, neighbors, budget.mu, users)
         return signal_over_edge(width, neighbors, budget.mu, ratings, self.factor_share)
+
+    def _bias_norm(
+        self,
+        problem: CompletionProblem,
+        budget: Budget,
+        neighbors: Neighbors,
+        first_share: float,
+        users: float | None = None,
+    ) -> float:
+        """Clipping norm of the first item statistics.
+
+        Where a covariance is expected to follow they are all that the bias will be made of; else
+        they are averaged with later ones, and rows are clipped as the whole budget allows.
+        """
+        rho = self._expect_rho(problem, budget, neighbors, users)
+        alone = rho is not None and rho >= THRESHOLD
+        mu = budget.mu * math.sqrt(first_share if alone else 1.0)
+        return bias_row_norm(problem, neighbors, mu, expected_ratings(problem, users))
 
     def _least_rho(self, first_share: float) -> float:
         """The whole budget's rho at which a look shows factors of the largest share, if any does."""
@@ -167,7 +190,7 @@ class AutoCompletion:
         budget, neighbors = curator.plan.budget, curator.plan.neighbors
         share = self._choose_first_share(problem, budget, neighbors)
         users = count_rows(curator) if share < 1 else None
-        norm = bias_row_norm(problem, neighbors, budget.mu, expected_ratings(problem, users))
+        norm = self._bias_norm(problem, budget, neighbors, share, users)
         first = ask_statistics(curator, problem, norm, ITEM_STATISTICS)
         if users is None:
             return publish_bias(problem, first)

@@ -46,7 +46,7 @@ from veilspan.solvers.spectral import leading_eigenvectors
 # Rounds of refilling the diagonal. With many items it holds little of the fit and rounds are slow.
 REFILLS, REFILLS_OF_MANY, MANY_ITEMS = 8, 2, 600
 # The edge of noise on K items is blurred by K^(-2/3) of it; factors so many blurs below still help.
-BELOW = 2.2
+BELOW = 3.3
 # Sampling by users of unequal zeal and tastes reaches beyond the law of equal ones.
 ABOVE = 0.2
 # The diagonal is refilled by factors so far above the edge: others would raise themselves above it.
