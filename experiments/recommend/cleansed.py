@@ -18,8 +18,9 @@ that every release has a bound per user. With H half of the rating range,
 
 * averages of everybody: (mean less middle, H): at most sqrt(2) H, replace-one 2 H (the second entry
   is the same for all users, so it moves only if one is added);
-* item sums and counts: (r_u / sqrt(c_u), H e_u / sqrt(c_u)): each part at most H long; replace-one:
-  the sums turn by at most 2 H, the counts, not negative, by sqrt(2) H, together sqrt(6) H;
+* item sums and counts: (r_u, H e_u) / sqrt(c_u): each part at most H long, add-remove sqrt(2) H;
+  replace-one: entries of r_u are at most H where e_u is 1, so two such pairs have no negative
+  product, and they are at most sqrt(2) sqrt(2) H = 2 H apart;
 * covariance and weights: (r_u r_u^T / c_u, B^2 e_u e_u^T / c_u): each at most B^2, as |r_u|^2 <= c_u
   B^2; two such matrices have no negative product, so replace-one moves the pair by 2 B^2, add-remove
   by sqrt(2) B^2.
@@ -51,7 +52,7 @@ GRID = tuple((rank, penalty) for rank in (2, 8, 20) for penalty in (0.5, 2.0))
 def reach(neighbors, half, clamp):
     """How far one user moves each of the three releases."""
     if neighbors == "replace-one":
-        return 2 * half, math.sqrt(6) * half, 2 * clamp**2
+        return 2 * half, 2 * half, 2 * clamp**2
     return math.sqrt(2) * half, math.sqrt(2) * half, math.sqrt(2) * clamp**2
 
 
