@@ -15,9 +15,11 @@ import numpy as np
 from ..job import Claim
 from . import data as sets
 from .methods import (
+    CLEANSED,
     DEFAULT,
     DELTA,
     FRANK_WOLFE,
+    GROWING,
     OURS,
     PRINTED,
     TWIN,
@@ -39,6 +41,7 @@ GOALS = {
 }
 CLOSE = 0.5  # share of what the same method gains without noise that is called close
 CLEARLY = 0.1  # relative fall of the error that is called significant
+NEAR = 0.01  # of the default's RMSE above the best of our solvers
 PROMISED = (0.1, 1.0, 5.0, 10.0, 20.0)  # the epsilons that the paper draws
 
 
@@ -82,9 +85,10 @@ def judge(rows):
         close_claim(cells, labels),
         falling_claim(cells, labels),
         noise_claim(),
-        Claim("Sec. 4: up to 30 % lower error than the method of McSherry & Mironov (2009)",
-              "that method was not run", None),
+        rival_claim(cells, labels),
+        growing_claim(cells, labels),
         ahead_claim(cells, labels),
+        near_claim(cells, labels),
         *(claim for label in labels for claim in goal_claims(cells, label)),
     ]  # fmt: skip
 
@@ -125,6 +129,40 @@ def falling_claim(cells, labels):
         text,
         all(fall >= CLEARLY for fall in falls.values()) if falls else None,
     )
+
+
+def compared(cells, labels, method, other):
+    """By set and nominal epsilon, how much lower the error of a method is than another's."""
+    return {(label, e): 1 - cells[label, method, e][0] / cells[label, other, e][0]
+            for label in labels for e in epsilons_of(cells, label, other)}  # fmt: skip
+
+
+def rival_claim(cells, labels):
+    """The printed algorithm against the paper's own private baseline, per user both."""
+    lower = compared(cells, labels, FRANK_WOLFE, CLEANSED)
+    text = "; ".join(f"{label} at {e:g}: {100 * x:+.0f} %" for (label, e), x in lower.items())
+    return Claim("Sec. 4: up to 30 % lower error than the method of McSherry & Mironov (2009) "
+                 "(judged: lower everywhere)", f"lower by (nominal epsilon): {text}",
+                 all(x > 0 for x in lower.values()))  # fmt: skip
+
+
+def growing_claim(cells, labels):
+    """Noise that grows with the rounds against equal noise."""
+    lower = compared(cells, labels, GROWING, FRANK_WOLFE)
+    text = "; ".join(f"{label} at {e:g}: {100 * x:+.1f} %" for (label, e), x in lower.items())
+    return Claim("Sec. 4: noise that grows with the rounds trains faster (judged: a lower error than "
+                 "equal noise of the same promise everywhere)", f"lower by: {text}",
+                 all(x > 0 for x in lower.values()))  # fmt: skip
+
+
+def near_claim(cells, labels):
+    """The default against the best of all private methods of ours."""
+    behind = {(label, e): cells[label, DEFAULT, e][0] - min(cells[label, m, e][0] for m in OURS)
+              for label in labels for e in epsilons_of(cells, label, DEFAULT)}  # fmt: skip
+    (label, e), worst = max(behind.items(), key=lambda pair: pair[1])
+    return Claim(f"the default is within {NEAR} of the best of our solvers on every set",
+                 f"in {sum(x <= NEAR for x in behind.values())} of {len(behind)} cells; furthest "
+                 f"behind by {worst:.4f} ({label} at {e:g})", worst <= NEAR, who="ours")  # fmt: skip
 
 
 def noise_claim():
@@ -198,11 +236,14 @@ NOTES = (
     "them are those of a rule that has seen them.",
     "Means and spreads are over splits and noise together; methods share splits. A split of "
     "MovieLens-1M holds out 4,700 ratings: a mean of few seeds is uncertain by about 0.005.",
-    "The default expects a factor to hold 6 % of a rating's variance. A matrix of exact rank one "
-    "with few users and a small epsilon is where it is too careful: it asks for the bias alone.",
-    "Not in this figure: the paper's own private baseline (McSherry & Mironov, SVD after "
-    "cleansing), which was not run, and its Netflix and Yahoo ratings. Its Jester has 73,000 "
-    "users, ours is the part of 25,000; MovieLens-1M stands in for MovieLens-10M.",
+    "The paper's private baseline (McSherry & Mironov 2009, SVD after cleansing) promises privacy "
+    "for one rating; here it is calibrated for users, by our accountant, and has the epsilon that "
+    "it is drawn at. Its text was not at hand: steps follow its description, constants are ours, "
+    "rank and penalty the best of a small grid by the held-out ratings.",
+    "Growing noise: the paper gives no formula; variances in proportion to the round, with the "
+    "promise of equal ones.",
+    "Not in this figure: the paper's Netflix and Yahoo ratings. Its Jester has 73,000 users, ours "
+    "is the part of 25,000; MovieLens-1M stands in for MovieLens-10M.",
 )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import style
-from .methods import DEFAULT, FRANK_WOLFE, SVD, TWIN, USER_MEAN, summary
+from .methods import CLEANSED, DEFAULT, FRANK_WOLFE, SVD, TWIN, USER_MEAN, summary
 
 #: methods that are drawn, all others are in the CSV
 LOOKS = {
@@ -11,6 +11,7 @@ LOOKS = {
     FRANK_WOLFE: style.PRINTED,
     "frank-wolfe, corrected": style.CORRECTED,
     SVD: style.Role(style.SKY, "--", "v"),
+    CLEANSED: style.Role(style.GREEN, "--", "s"),
     "als": style.Role(style.PURPLE, "-.", "D"),
     "item bias alone": style.Role(style.GREY, "-", "x"),
     USER_MEAN: style.Role(style.GREY, (0, (1, 1)), ""),
@@ -22,6 +23,7 @@ NAMES = {
     "frank-wolfe, corrected": "Frank-Wolfe, corrected (ours)",
     FRANK_WOLFE: "Frank-Wolfe as printed",
     SVD: "SVD as printed (counts left out)",
+    CLEANSED: "SVD after cleansing (2009), per user",
     "als": "alternating least squares (ours)",
     "item bias alone": "item bias alone (ours)",
     USER_MEAN: "each user's mean",

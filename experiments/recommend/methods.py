@@ -12,7 +12,7 @@ from veilspan.solvers.completion.by_name import SOLVERS
 
 from ..environments import PeerUnavailable
 from ..values import number
-from . import peers, printed
+from . import cleansed, peers, printed
 from .data import pairs
 
 DELTA = 1e-6
@@ -28,7 +28,9 @@ SOLVER_OF = {
 }
 OURS = tuple(k for k, s in SOLVER_OF.items() if not isinstance(s, str) or s in SOLVERS)
 FRANK_WOLFE, SVD = "frank-wolfe as printed", "svd as printed"
-PRINTED = (FRANK_WOLFE, SVD)
+GROWING = "frank-wolfe as printed, growing noise"
+PRINTED = (FRANK_WOLFE, GROWING, SVD)
+CLEANSED = "svd after cleansing (2009)"  # McSherry & Mironov
 TWIN = "default without noise"
 USER_MEAN = "user mean"
 
@@ -69,6 +71,7 @@ def as_printed(data, name, epsilon, seed, quick=False):
     nuclear = deviation * np.sqrt(data.shape[0] * data.shape[1])
     scales = (1.0,) if data.name == "synthetic" else (0.15, 0.5)
     grid = [(t, k) for t in (2, 5) for k in scales][: 1 if quick else None]
+    common["growth"] = float(name == GROWING)
     return min(
         printed.frank_wolfe(data, bound=full, rounds=t, nuclear_norm=k * nuclear, **common)
         for t, k in grid
@@ -93,6 +96,9 @@ def plan(epsilons, quick):
             yield name, e, lambda data, seed, n=name, e=e: ours(data, n, e, seed)
         for name in PRINTED:
             yield name, e, lambda data, seed, n=name, e=e: as_printed(data, n, e, seed, quick)
+        yield CLEANSED, e, lambda data, seed, e=e: cleansed.best(
+            data, e, DELTA, relation(data), seed
+        )
 
 
 def true_epsilon(method, epsilon, neighbors):

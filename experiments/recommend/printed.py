@@ -11,6 +11,10 @@ sigma = L^2 sqrt(64 T log(1/delta)) / epsilon. A residual row is at most 2 L lon
 a matrix by at most 4 L^2 (add-remove) or 4 sqrt(2) L^2 (replace-one, the paper's own definition):
 T Gaussian releases are mu-GDP with mu = sqrt(T) 4 L^2 a / sigma, a = 1 or sqrt(2), which does not
 depend on T or L. Algorithm 3 has sensitivity a L^2 at the same sigma with T = 1.
+
+**The growing noise of Section 4** ("according to the number of iterations that the algorithm has
+completed"; no formula is given) is taken as sigma_t^2 in proportion to t, scaled so that the sum of
+1 / sigma_t^2 over all T rounds is what equal rounds have: the same mu, and the same true epsilon.
 """
 
 import math
@@ -30,6 +34,12 @@ RELATION = {"add-remove": 1.0, "replace-one": math.sqrt(2)}
 
 def printed_noise(bound, rounds, epsilon, delta):
     return bound**2 * math.sqrt(64 * rounds * math.log(1 / delta)) / epsilon
+
+
+def growing(noise, rounds, growth):
+    """Noise of rounds 1 to T with variances as t^growth and the promise of T equal ones."""
+    variances = np.arange(1.0, rounds + 1) ** growth
+    return noise * np.sqrt(variances * np.mean(1 / variances))
 
 
 def true_epsilon(epsilon, delta, neighbors, algorithm="frank-wolfe"):
@@ -95,20 +105,23 @@ def second_moment(rows, block_users=4096):
     return total
 
 
-def frank_wolfe(data, *, epsilon, delta, bound, nuclear_norm, rounds, seed):
-    """Held-out RMSE of Algorithm 1; ``epsilon`` is nominal, ``inf`` is without noise."""
+def frank_wolfe(data, *, epsilon, delta, bound, nuclear_norm, rounds, seed, growth=0.0):
+    """Held-out RMSE of Algorithm 1; ``epsilon`` is nominal, ``inf`` is without noise.
+
+    ``growth`` 1 is the growing noise of Section 4, 0 the equal noise of Algorithm 1.
+    """
     rows, means = kept_part(data, seed)
     rows, _ = clip_rows(rows, bound)
     rng = np.random.default_rng([seed, 4])
     n = rows.shape[1]
     noise = printed_noise(bound, rounds, epsilon, delta) if math.isfinite(epsilon) else 0.0
-    bias = math.sqrt(noise * math.log(n / BETA) * n**0.25)
     user, item = pairs(rows)
     test_user, test_item = pairs(data.test)
     own, held = np.zeros(rows.nnz), np.zeros(data.test.nnz)
-    for _ in range(rounds - 1):
+    for level in growing(noise, rounds, growth)[:-1]:
+        bias = math.sqrt(level * math.log(n / BETA) * n**0.25)
         residual = with_data(rows, own - rows.data)
-        moment = second_moment(residual) + noise * rng.standard_normal((n, n))
+        moment = second_moment(residual) + level * rng.standard_normal((n, n))
         _, values, right = np.linalg.svd(moment)
         direction, top = right[0], math.sqrt(values[0]) + bias
         local = -nuclear_norm / rounds * (residual @ direction) / top

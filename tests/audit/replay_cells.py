@@ -43,6 +43,7 @@ from veilspan.audit.cell_tables import cell_pairs
 from veilspan.audit.replay import collect_release
 from veilspan.geometry import SPD, Euclidean, Grassmann, Lorentz, PoincareBall, Sphere
 from veilspan.solvers.completion.als import ALSCompletion
+from veilspan.solvers.completion.auto import AutoCompletion
 from veilspan.solvers.completion.frank_wolfe import FrankWolfeCompletion
 from veilspan.solvers.completion.ranking import RankingCompletion
 from veilspan.solvers.subspace.geodesic_gradient import GeodesicGradientDescent
@@ -201,6 +202,9 @@ def completion_cells():
         yield estimator_cell(
             MatrixCompletion, "ranking", given, ratings, width=ITEMS, setting=setting
         )
+    # So much that factors are found, and users asked what these gain them on hidden ratings.
+    bold = {"rating_range": (1, 5), "epsilon": 300.0, "solver": AutoCompletion(factor_share=1.0)}
+    yield estimator_cell(MatrixCompletion, "auto", bold, ratings, width=ITEMS, setting="factors")
 
 
 # ---------------------------------------------------------------- profiles

@@ -13,17 +13,22 @@ from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import LARGEST_VALUE, Block
 from veilspan.geometry import SPD, Grassmann, Lorentz, Sphere
 from veilspan.losses.linear import Logistic, MulticlassHinge, Multinomial, Squared
+from veilspan.queries.completion.holdout_gains import HoldoutGains
 from veilspan.queries.completion.item_popularity import ItemPopularity
 from veilspan.queries.completion.item_systems import ItemPoint, ItemSystems
-from veilspan.queries.completion.rating_moments import ItemStatistics, RatingCovariance
+from veilspan.queries.completion.rating_moments import (
+    ItemStatistics,
+    RatingCovariance,
+    SomeItemsCovariance,
+)
 from veilspan.queries.completion.rating_rows import RatingRule
 from veilspan.queries.completion.residual_moment import History, ResidualMoment
 from veilspan.queries.completion.taste_gram import TasteGram, TastePoint
 from veilspan.queries.completion.taste_rows import TasteRule
+from veilspan.queries.linear.asked.curvature_diagonal import CurvatureDiagonal
 from veilspan.queries.linear.candidate_gains import CandidateGains
 from veilspan.queries.linear.class_votes import ClassCounts, ScoreHistogram
 from veilspan.queries.linear.column_histograms import ColumnHistograms
-from veilspan.queries.linear.asked.curvature_diagonal import CurvatureDiagonal
 from veilspan.queries.linear.regression_moments import RegressionMoments
 from veilspan.queries.linear.residual_histogram import ResidualHistogram
 from veilspan.queries.linear.slope_gradient import GradientChange, SlopeGradient
@@ -237,6 +242,7 @@ BIAS = np.linspace(-0.4, 0.5, ITEMS)
 TASTES = TasteRule((0.0, 5.0))
 TASTE_POINT = TastePoint.at(np.array([5, 1, 2, 6]), np.array([9.0, 4.0, 4.0, 1.0]))
 FACTORS = np.random.default_rng(3).standard_normal((ITEMS, 2))
+SOME = (BIAS, np.array([0, 3, 4]))
 # Edges that no simple row lies on.
 CROOKED = np.array([-0.7712, -0.1037, 0.1234, 0.6181])
 THIN_THETA = np.random.default_rng(5).standard_normal(THIN_WIDTH)
@@ -539,6 +545,9 @@ CELLS = {
     "item popularity, no ratings": ratings(ItemPopularity(TasteRule(None)), None),
     "taste gram": ratings(TasteGram(TASTES), TASTE_POINT),
     "taste gram, no ratings": ratings(TasteGram(TasteRule(None)), TASTE_POINT),
+    "covariance of some items": ratings(SomeItemsCovariance(RULE, 0.8), SOME),
+    # A tiny unit and hardly a penalty: rounding of a fit decides about whole gains.
+    "hold-out gains": ratings(HoldoutGains(RULE, (1e-9, 1.0, 9.0), 1e-9, 1e-9), (BIAS, FACTORS)),
     "residual moment": ratings(ResidualMoment(RULE, 0.8), HISTORY),
     "residual moment, line search": ratings(ResidualMoment(RULE, 0.8, "line-search"), HISTORY),
     "residual moment, refit": ratings(ResidualMoment(RULE, 0.8, "refit", 1e-9), HISTORY),

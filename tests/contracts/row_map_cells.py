@@ -9,9 +9,11 @@ from scipy import sparse
 
 from contracts.rounding_cells import (
     BIAS,
+    FACTORS,
     HISTORY,
     ITEMS,
     RULE,
+    SOME,
     TASTE_POINT,
     TASTES,
     rating_rows,
@@ -40,8 +42,13 @@ from veilspan.geometry import (
 )
 from veilspan.losses.class_weights import ClassWeighted
 from veilspan.losses.linear import Logistic, Multinomial, Squared
+from veilspan.queries.completion.holdout_gains import HoldoutGains
 from veilspan.queries.completion.item_popularity import ItemPopularity
-from veilspan.queries.completion.rating_moments import ItemStatistics, RatingCovariance
+from veilspan.queries.completion.rating_moments import (
+    ItemStatistics,
+    RatingCovariance,
+    SomeItemsCovariance,
+)
 from veilspan.queries.completion.rating_rows import RatingRule
 from veilspan.queries.completion.residual_moment import ResidualMoment
 from veilspan.queries.completion.taste_gram import TasteGram
@@ -723,6 +730,16 @@ MAPS = {
         QUERIES + "completion.taste_gram.TasteGram.prepare",
         ratings_of(ITEMS),
         as_block(lambda b: TasteGram(TASTES).prepare(b, TASTE_POINT)),
+    ),
+    "covariance of some items": Map(
+        QUERIES + "completion.rating_moments.SomeItemsCovariance.prepare",
+        ratings_of(ITEMS),
+        as_block(lambda b: SomeItemsCovariance(RULE, 1e-9).prepare(b, SOME)),
+    ),
+    "hold-out gains": Map(
+        QUERIES + "completion.holdout_gains.HoldoutGains.prepare",
+        ratings_of(ITEMS),
+        as_block(lambda b: HoldoutGains(RULE, (1e-9, 1.0), 1e-9, 1e-9).prepare(b, (BIAS, FACTORS))),
     ),
     **{
         f"residuals, {local}": Map(

@@ -16,13 +16,19 @@ from veilspan import (
 from veilspan.curator.rows import Block
 from veilspan.geometry import SPD, Ball, Euclidean, Grassmann, PoincareBall, Sphere
 from veilspan.losses.linear import Logistic, Squared
+from veilspan.queries.completion.holdout_gains import HoldoutGains
 from veilspan.queries.completion.item_popularity import ItemPopularity
-from veilspan.queries.completion.rating_moments import NORM_STEPS, ItemStatistics, RatingCovariance
+from veilspan.queries.completion.rating_moments import (
+    NORM_STEPS,
+    ItemStatistics,
+    RatingCovariance,
+    SomeItemsCovariance,
+)
 from veilspan.queries.completion.rating_rows import LEVELS, RatingRule
 from veilspan.queries.completion.taste_gram import GRAM_STEPS, TasteGram, TastePoint
 from veilspan.queries.completion.taste_rows import UNIT_STEPS, TasteRule
-from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.asked.curvature_diagonal import CurvatureDiagonal
+from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.residual_histogram import ResidualHistogram
 from veilspan.queries.linear.slope_gradient import SlopeGradient
 from veilspan.queries.manifold.tangent_gradient import (
@@ -279,6 +285,19 @@ QUERIES = {
         6,
         (TastePoint.at(np.array([4, 0, 2]), np.array([3.0, 2.0, 0.5])),),
         slow_gram,
+    ),
+    "covariance of some items": (
+        SomeItemsCovariance(RatingRule(-1.0, 1.0, 6), 0.8),
+        6,
+        ((np.linspace(-0.4, 0.5, 6), np.array([0, 1, 3, 4])),),
+        None,
+    ),
+    # What is hidden is a hash of the row; tests/queries/completion has the plain reference.
+    "hold-out gains": (
+        HoldoutGains(RatingRule(-1.0, 1.0, 8, salt=3), (0.1, 1.0, 10.0), 1e-4, 1e-4),
+        8,
+        ((np.zeros(8), np.random.default_rng(4).standard_normal((8, 2))),),
+        None,
     ),
     "column histograms": (
         ColumnHistograms(4, np.array([-1.0, 0.0, 2.0])),

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veilspan.estimators.completion.local_predictor import LEVEL_RIDGE, LocalPredictor
+from veilspan.estimators.completion.local_predictor import LocalPredictor
+from veilspan.queries.completion.local_fits import LEVEL_RIDGE
 
 
 def predictor(n_items=8, rank=2, seed=0, ids=None, **changes):

@@ -26,12 +26,10 @@ from veilspan._files import IrregularFileError, write_whole
 from veilspan.curator.input_kinds import refuse_masked
 from veilspan.estimators.completion.own_history import plain_id
 from veilspan.estimators.completion.ranker_file import TASK, assemble_ranker, read_promise
+from veilspan.queries.completion.local_fits import fit_users, with_level
 from veilspan.queries.completion.residual_moment import check_ridge
-from veilspan.queries.completion.small_systems import solve_each
 
 FORMAT = 1
-#: Penalty k on the distance of a user's level m from the middle of the range: a tenth of a rating.
-LEVEL_RIDGE = 0.1
 USERS_AT_ONCE = 2048
 
 MyRatings = Mapping[Hashable, float] | tuple[Sequence[Hashable], Sequence[float]]
@@ -212,22 +210,12 @@ class LocalPredictor:
         return out
 
     def _solve(self, starts: np.ndarray, items: np.ndarray, ratings: np.ndarray) -> np.ndarray:
-        """Normal equations of all users by two sparse products, then small solves at once."""
-        from scipy import sparse
-
+        """Every user's own fit, and what it says of all items."""
         low, high = self.rating_range
         middle = (low + high) / 2
-        design = np.column_stack([np.ones(self.n_items), self.item_factors])
-        width = design.shape[1]
-        shape = (len(starts) - 1, self.n_items)
         target = np.clip(ratings, low, high) - middle - self.item_bias[items]
-        pairs = (design[:, :, None] * design[:, None, :]).reshape(self.n_items, -1)
-        seen = sparse.csr_array((np.ones(len(items)), items, starts), shape=shape)
-        left = (seen @ pairs).reshape(-1, width, width)
-        left += np.diag([LEVEL_RIDGE, *[self.ridge] * (width - 1)])
-        right = sparse.csr_array((target, items, starts), shape=shape) @ design
-        own = solve_each(left, right, self.n_items)  # none of them stops the others
-        return middle + self.item_bias + own @ design.T
+        own = fit_users(starts, items, target, self.item_factors, (self.ridge,))[0]
+        return np.asarray(middle + self.item_bias + own @ with_level(self.item_factors).T)
 
 
 def _assemble(

@@ -18,7 +18,12 @@ from veilspan.curator.rows import Block
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, ProductSpace, SymmetricSpace, VectorSpace
 from veilspan.queries.completion.integer_gram import IntegerRows, integer_gram
-from veilspan.queries.completion.rating_rows import LEVELS, RatingRule, row_sums
+from veilspan.queries.completion.rating_rows import (
+    LEVELS,
+    KeptRatings,
+    RatingRule,
+    row_sums,
+)
 
 #: Steps of the clipping norm in :class:`RatingCovariance`.
 NORM_STEPS = 2**10
@@ -33,19 +38,19 @@ class ItemStatistics(RowQuery):
     r"""Per item, the sum and the number of centred ratings: two vectors in one release.
 
     A user contributes (y, w k): her kept, centred ratings y, scaled down to norm C, and the 0/1
-    vector k of what she rated, at most xi ones, with the public weight w = C / sqrt(3 xi). Counts
-    only say how far to trust the sums, so they get a quarter of the squared norm, which is at most
-    (1 + 1/3) C^2.
+    vector k of what she rated, at most xi ones, with the public weight w = C sqrt(h / xi). Counts
+    only say how far to trust the sums, so they get the share h / (1 + h) of the squared norm, which
+    is at most (1 + h) C^2: a quarter for h = 1/3, less where counts are known from before.
 
-    Sensitivity. *add-remove*: sqrt(4/3) C, met by a row of xi ratings and norm C. *replace-one*:
+    Sensitivity. *add-remove*: sqrt(1 + h) C, met by a row of xi ratings and norm C. *replace-one*:
     two 0/1 vectors have no negative product, so |k - k'|^2 <= 2 xi, and 2 xi - 2 if they share an
     item. If they do not, y and y' are orthogonal and |y - y'|^2 <= 2 C^2; if they do, it is at most
-    4 C^2. Hence
+    4 C^2. Hence, as h <= 1,
 
-        |(y, w k) - (y', w k')|^2 <= max(2 + 2/3, 4 + (2 - 2/xi)/3) C^2 = (14 - 2/xi)/3 C^2,
+        |(y, w k) - (y', w k')|^2 <= max(2 + 2 h, 4 + (2 - 2/xi) h) C^2 = (4 + (2 - 2/xi) h) C^2,
 
     met by two users who share one item, with opposite ratings of norm C there. (The triangle
-    inequality alone would give 16/3 C^2.)
+    inequality alone would give 4 (1 + h) C^2.)
 
     Parameters
     ----------
@@ -53,13 +58,18 @@ class ItemStatistics(RowQuery):
         What is kept of a row.
     row_norm : float
         C, in units of ratings.
+    count_part : float
+        h, in (0, 1].
     """
 
-    def __init__(self, rule: RatingRule, row_norm: float) -> None:
+    def __init__(self, rule: RatingRule, row_norm: float, count_part: float = 1 / 3) -> None:
+        if not 0 < count_part <= 1:
+            raise ValueError(f"count_part must lie in (0, 1]; got {count_part}.")
         self.rule = rule
         self.row_norm = check_derived_scale(row_norm, "row_norm")
-        self.count_weight = self.row_norm / math.sqrt(3 * rule.max_ratings)
-        self.bound = math.sqrt(4 / 3) * self.row_norm
+        self.count_part = count_part
+        self.count_weight = self.row_norm * math.sqrt(count_part / rule.max_ratings)
+        self.bound = math.sqrt(1 + count_part) * self.row_norm
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
         """A vector of sums and one of counts; the weight makes counts the smaller part."""
@@ -87,9 +97,10 @@ class ItemStatistics(RowQuery):
         return sums, np.bincount(kept.items, each, minlength=kept.n_items)
 
     def sensitivity(self, neighbors: Neighbors) -> float:
-        """Sqrt((14 - 2/xi) / 3) C or sqrt(4/3) C, see above."""
+        """Sqrt(4 + (2 - 2/xi) h) C or sqrt(1 + h) C, see above."""
         if neighbors == "replace-one":
-            return math.sqrt((14 - 2 / self.rule.max_ratings) / 3) * self.row_norm
+            apart = 2 - 2 / self.rule.max_ratings
+            return math.sqrt(4 + apart * self.count_part) * self.row_norm
         return self.bound
 
     def row_floats(self, n_features: int, point: Any) -> int:
@@ -134,10 +145,15 @@ class RatingCovariance(RowQuery):
     def prepare(self, block: Block, point: Any) -> IntegerRows:
         """Subtract the bias, scale to norm C, and round to whole numbers q towards zero."""
         kept = self.rule.keep(block)
-        steps = kept.steps
-        if point is not None:
-            bias = np.rint(np.asarray(point, dtype=np.float64) / self.rule.step)
-            steps = steps - np.clip(bias, -LEVELS, LEVELS)[kept.items]
+        return self._scale(kept, kept.steps if point is None else self._without(point, kept))
+
+    def _without(self, bias: Any, kept: KeptRatings) -> np.ndarray:
+        """Ratings less a bias, in whole steps."""
+        steps = np.rint(np.asarray(bias, dtype=np.float64) / self.rule.step)
+        return np.asarray(kept.steps - np.clip(steps, -LEVELS, LEVELS)[kept.items])
+
+    def _scale(self, kept: KeptRatings, steps: np.ndarray) -> IntegerRows:
+        """Rows of norm C at most, in whole numbers q."""
         length = np.sqrt(row_sums(steps**2, kept.starts))
         scale = NORM_STEPS / np.maximum(length, self.row_norm / self.rule.step)
         whole = np.trunc(steps * np.repeat(scale, kept.counts))
@@ -163,3 +179,40 @@ class RatingCovariance(RowQuery):
     def row_floats(self, n_features: int, point: Any) -> int:
         """Blocks of a fixed number of rows: adding up the answers costs n^2 a block."""
         return ROW_FLOATS
+
+
+class SomeItemsCovariance(RatingCovariance):
+    r"""The same sum over some of the items: the point is (bias, their numbers), both public.
+
+    Entries of e of all other items are left out before e is scaled down to norm C; what is left is
+    a row like any other, of fewer items.
+
+    Sensitivity, as of :class:`RatingCovariance`. *add-remove*: |e e^T|_F = |e|^2 <= C^2, met by any
+    user whose row has norm C on these items. *replace-one*: |e e^T - f f^T|_F^2 = |e|^4 + |f|^4 -
+    2 (e.f)^2 <= 2 C^4, so sqrt(2) C^2, met by two such users without a common item.
+
+    Parameters
+    ----------
+    rule : RatingRule
+        What is kept of a row.
+    row_norm : float
+        C, in units of ratings.
+    """
+
+    def space(self, n_features: int, point: Any) -> AnswerSpace:
+        """Symmetric matrices of the chosen items by themselves."""
+        return SymmetricSpace(len(point[1]))
+
+    @row_map
+    def prepare(self, block: Block, point: Any) -> IntegerRows:
+        """Subtract the bias, leave out other items, scale to norm C and round towards zero."""
+        bias, items = point
+        kept = self.rule.keep(block)
+        steps = self._without(bias, kept)
+        place = np.full(kept.n_items, -1)
+        place[items] = np.arange(len(items))
+        inside = place[kept.items] >= 0
+        starts = np.concatenate([[0], np.cumsum(inside)])[kept.starts]
+        steps = steps[inside]
+        some = KeptRatings(starts, place[kept.items[inside]], steps, len(items))
+        return self._scale(some, steps)

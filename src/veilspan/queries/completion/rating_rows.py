@@ -133,22 +133,34 @@ def _choose(
 ) -> np.ndarray | None:
     """Mask of ``limit`` ratings of each longer row, or ``None`` if no row is longer.
 
-    Ratings are ordered by a hash of (salt, whole row, item): sums of hashes modulo 2^64 do not
-    depend on the order of summation, so the row's key does not depend on its place.
+    Ratings are ordered by a hash of (salt, whole row, item).
     """
     counts = np.diff(starts)
     long = counts > limit
     if not long.any():
         return None
     entries = np.flatnonzero(np.repeat(long, counts))
-    codes = _mix(items[entries].astype(np.uint64) + np.uint64(salt))
-    codes = _mix(codes ^ steps[entries].astype(np.uint64))
     lengths = counts[long]
-    row_keys = np.add.reduceat(codes, _starts(lengths)[:-1])
-    chosen = _smallest(_mix(codes ^ np.repeat(row_keys, lengths)), lengths, limit)
+    hashes = hash_ratings(_starts(lengths), items[entries], steps[entries], salt)
+    chosen = _smallest(hashes, lengths, limit)
     keep = np.ones(len(items), dtype=bool)
     keep[entries] = chosen
     return keep
+
+
+def hash_ratings(
+    starts: np.ndarray, items: np.ndarray, steps: np.ndarray, salt: int
+) -> np.ndarray:
+    """A number of 64 bits for each rating: a hash of (salt, whole row, item).
+
+    Sums of hashes modulo 2^64 do not depend on the order of summation, so neither the key of a row
+    nor the numbers of its ratings depend on its place.
+    """
+    codes = _mix(items.astype(np.uint64) + np.uint64(salt))
+    codes = _mix(codes ^ steps.astype(np.int64).astype(np.uint64))
+    until = np.concatenate([np.zeros(1, np.uint64), np.cumsum(codes, dtype=np.uint64)])
+    row_keys = until[starts[1:]] - until[starts[:-1]]
+    return _mix(codes ^ np.repeat(row_keys, np.diff(starts)))
 
 
 def _smallest(hashes: np.ndarray, lengths: np.ndarray, limit: int) -> np.ndarray:
