@@ -59,6 +59,10 @@ def count(x, y, point):
     return big([1.0]), None
 
 
+def direction(x, y, point):
+    return flat(unit(big(x)), big([0.3])), None
+
+
 def spherical(x, y, point):
     x = unit(big(x))
     return np.outer(x, x).ravel(), None

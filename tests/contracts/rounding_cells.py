@@ -34,6 +34,7 @@ from veilspan.queries.own_gradient import RowGradient
 from veilspan.queries.profile.cell_counts import CellCounts
 from veilspan.queries.profile.number_moments import NumberMoments
 from veilspan.queries.stream.touching_moment import TouchingMoment
+from veilspan.queries.subspace.directions import CapSums, DirectionSum
 from veilspan.queries.subspace.geodesic_gradient import GeodesicGradient
 from veilspan.queries.subspace.reaper_gradient import ReaperGradient
 from veilspan.queries.subspace.sphered import SphericalMoment
@@ -234,6 +235,7 @@ FACTORS = np.random.default_rng(3).standard_normal((ITEMS, 2))
 # Edges that no simple row lies on.
 CROOKED = np.array([-0.7712, -0.1037, 0.1234, 0.6181])
 THIN_THETA = np.random.default_rng(5).standard_normal(THIN_WIDTH)
+CAP = np.random.default_rng(6).standard_normal(THIN_WIDTH)
 THETAS = tuple(np.random.default_rng(4).standard_normal((3, 4)) * 3)
 
 
@@ -419,6 +421,11 @@ CELLS = {
     "spherical moment": simple(SphericalMoment(), exact.spherical, 5),
     "spherical moment, thin": thin(SphericalMoment(), exact.spherical),
     "spherical moment, half full": thin(SphericalMoment(), exact.spherical, 1.0),
+    "direction sum": simple(DirectionSum(), exact.direction, 5),
+    "direction sum, thin": thin(DirectionSum(), exact.direction),
+    # Which side of an edge a row is on is defined by its own bits.
+    "cap sums": simple(CapSums(), None, 5, (unit_rows(CAP[None, :5])[0], 0.6)),
+    "cap sums, thin": thin(CapSums(), None, point=(unit_rows(CAP[None])[0], 0.1)),
     "whitened blocks, s=1e-4": whitened(1e-4, 1),
     "whitened blocks, s=1e-7": whitened(1e-7, 2, rows=7000),
     "touching moment, s=1e-6": touching(1e-6, rows=7000),

@@ -30,6 +30,7 @@ from veilspan.queries.moments import RowCount, RowSum, SecondMoment
 from veilspan.queries.own_gradient import RowGradient
 from veilspan.queries.profile.cell_counts import CellCounts
 from veilspan.queries.profile.number_moments import NumberMoments
+from veilspan.queries.subspace.directions import CapSums, DirectionSum
 from veilspan.queries.subspace.geodesic_gradient import GeodesicGradient
 from veilspan.queries.subspace.reaper_gradient import ReaperGradient
 from veilspan.queries.subspace.sphered import SphericalMoment
@@ -78,6 +79,13 @@ def slow_residual_difference(row, point):
     x = unit(row)
     lengths = [np.linalg.norm(x - basis @ (basis.T @ x)) for basis in point]
     return np.array([lengths[0] - lengths[1]])
+
+
+def slow_cap_sums(row, point):
+    direction, cosine = point
+    x = unit(row)
+    inside = float(x @ direction > cosine)
+    return (1 - inside) * x, np.array([inside, float(x @ direction > 0)])
 
 
 def slow_geodesic(row, basis):
@@ -201,6 +209,8 @@ QUERIES = {
         ((FRAME[:, :2], FRAME[:, 1:]),),
         slow_residual_difference,
     ),
+    "direction sum": (DirectionSum(), 5, (None,), lambda row, point: (unit(row), np.ones(1))),
+    "cap sums": (CapSums(), 5, tuple((FRAME[:, 0], c) for c in (0.9, 0.4)), slow_cap_sums),
     "geodesic gradient": (GeodesicGradient(), 4, (HYPERPLANE,), slow_geodesic),
     "reaper gradient": (ReaperGradient(), 4, (RELAXED, np.diag([1.0, 1, 0, 0])), slow_reaper),
     "tangent gradient": (
@@ -280,6 +290,7 @@ ESTIMATORS = {
     "PCA, public centre": (PCA, {"n_components": 1, "center": np.ones(4), "epsilon": 3.0}),
     "PCA, exact noise": (PCA, {"n_components": 2, "noise": "exact"}),
     "RobustPCA": (RobustPCA, {"n_components": 2}),
+    "RobustPCA, origin": (RobustPCA, {"n_components": 2, "center": "origin"}),
     "RobustPCA, rank unknown": (RobustPCA, {"epsilon": 5.0}),
     "RobustPCA, pairs": (RobustPCA, {"n_components": 2, "center": "pairs"}),
     "RobustPCA, ggd": (RobustPCA, {"n_components": 2, "solver": GGD}),

@@ -29,6 +29,15 @@ function of earlier answers and public numbers and looks at one row at a time, s
 answers related tables stay related, and (1) holds for what is asked of the mapped rows. (2) speaks
 of the one meter, whatever view a question came through.
 
+*Pairs.* A later stage may also ask about differences of randomly paired rows
+(:meth:`Curator.paired`), under replace-one. The matching is a function of the public number of rows
+and of coins of its own, independent of rows, noise and all answers; whether rows are paired at all
+is a function of answers. Given both, each row stands in at most one pair, so tables that differ in
+one row have n // 2 differences that differ in at most one: related by replace-one, and (1) holds
+for what is asked of them. That earlier questions were about single rows does not matter to (2),
+which adds up what each question costs, whatever it was about. Under add-remove one row more would
+move all others to other partners: refused.
+
 *Who is trusted with rows.* A query's block functions and a marked row map
 (``curator.row_maps``) see rows, in here, and are held to what their docstrings derive. A solver may
 be anything; a query or map that it brings along must be such a one.
@@ -41,7 +50,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -121,11 +130,8 @@ class Curator:
         self._source = source
         self._noise = noise
         self._meter = meter_for(plan)
-        self._rows = rows
+        self._look_at(rows)
         self._places = plan.n_rows  # rows that take part or are absent, where that is public
-        # Sums over rows in memory run here; rows that lie elsewhere say where theirs do.
-        in_memory = isinstance(rows, Rows)
-        self._executor: Executor = MemoryExecutor(rows) if in_memory else rows.executor()
         self._suffix = ""
 
     def mapped(
@@ -156,10 +162,32 @@ class Curator:
             )
         view = self._view(budget, events, n_features)
         with Silence(not self._source.secure):
-            view._rows = self._rows.mapped(row_map, n_features)
-            in_memory = isinstance(view._rows, Rows)
-            view._executor = MemoryExecutor(view._rows) if in_memory else view._rows.executor()
+            view._look_at(self._rows.mapped(row_map, n_features))
         return view
+
+    def paired(
+        self, budget: Budget | None = None, events: tuple[Event, ...] | None = None
+    ) -> Self:
+        """The same door over differences of randomly paired rows: the next stage of a fit.
+
+        Parameters
+        ----------
+        budget, events : Budget, tuple of events, optional
+            What is left to the stage: see :meth:`part`.
+        """
+        if self._plan.n_rows is None:
+            raise PrivacyError('differences of paired rows need neighbors="replace-one".')
+        view = self._view(budget, events, self._plan.n_features)
+        view._look_at(self._rows.paired(self.coins("pairs")))
+        view._places = view._rows.n_rows
+        view._plan = replace(view._plan, n_rows=view._places)
+        return view
+
+    def _look_at(self, rows: Any) -> None:
+        """Take sums over these rows: in memory here, or where rows that lie elsewhere say."""
+        self._rows = rows
+        in_memory = isinstance(rows, Rows)
+        self._executor: Executor = MemoryExecutor(rows) if in_memory else rows.executor()
 
     def part(self, budget: Budget, events: tuple[Event, ...], suffix: str = "") -> Self:
         """The same door for one of several solvers of a fit: its events, and what it decides by.

@@ -1,8 +1,10 @@
 r"""Refinements: rows are whitened around the current subspace, and it is tilted by what they say.
 
 With the blocks A and B of :mod:`veilspan.queries.subspace.whitened_blocks` at a scale s, the
-subspace is tilted by s B A^-1. The noise on the tilt is proportional to s, and s shrinks with the
-misalignment: s = sqrt(R^2 + tau^2). It is a Gauss-Newton step for Cauchy weights, so a gross
+subspace is tilted by s B A^-1 K. The noise on the tilt is proportional to s, and s shrinks with the
+misalignment: s = sqrt(R^2 + tau^2). The stretch K, from what the start released, evens out how
+inliers are spread inside of the subspace; tilts, their variances and R are those of stretched rows,
+for which one number each is enough. It is a Gauss-Newton step for Cauchy weights, so a gross
 outlier has influence of order s. Between releases there is only arithmetic on released numbers: a
 Kalman filter for the tilt (gain v/(v + e^2)), and a plan for the rest of the budget
 (:mod:`.refinement_plan`).
@@ -39,6 +41,9 @@ SURPRISE = 4
 #: What the r x r block keeps of its weight from step to step: rows near the subspace are other
 #: ones at another scale. Set like ``FASTEST_FALL``.
 KEPT_WEIGHT = 0.5
+#: Largest stretch inside of a subspace: a direction with less than a hundredth of the largest one's
+#: share is hardly known from the start, and so is its share.
+MOST_STRETCH = 10.0
 
 
 @dataclass(frozen=True)
@@ -50,11 +55,13 @@ class SubspaceEstimate:
     basis : array of shape (D, r)
         The estimate.
     variance : float
-        Predicted variance of each entry of the tilt to the truth.
+        Predicted variance of each entry of the tilt to the truth, of stretched rows.
     eigenvalue : float
-        Smallest eigenvalue of the inliers' share of x x^T.
+        Inliers' share of x x^T along one direction, of stretched rows.
     residual : ResidualScale
         How far inliers lie from it.
+    stretch : array of shape (r, r)
+        K, symmetric, with eigenvalues of at least 1.
     scale : float
         The last scale s; infinite before the first.
     """
@@ -63,6 +70,7 @@ class SubspaceEstimate:
     variance: float
     eigenvalue: float
     residual: ResidualScale
+    stretch: np.ndarray
     scale: float = math.inf
 
     @property
@@ -148,7 +156,8 @@ class Refinement:
     ) -> tuple[SubspaceEstimate, PooledBlock]:
         """One release of (A, B), the tilt it implies, and what was learned from it."""
         run, d = self.run, self.run.n_features
-        answer = run.ask(self.query, (estimate.basis, scale), event=REFINE, mu2=mu2)
+        point = (estimate.basis, scale, estimate.stretch)
+        answer = run.ask(self.query, point, event=REFINE, mu2=mu2)
         first, second = (part / run.n_rows for part in answer.value)
         noise = [answer.noise_std / (run.n_rows * weight) for weight in self.query.weights]
         pool = PooledBlock(first, mu2) if pooled is None else pooled.add(first, mu2)
@@ -164,7 +173,7 @@ class Refinement:
         surprised = seen > tolerated * (estimate.variance + error2)
         prior = max(estimate.variance, seen - error2) if surprised else estimate.variance
         gain = prior / (prior + error2) if prior + error2 > 0 else 1.0
-        basis = Grassmann(d, r).exp(estimate.basis, gain * tilt)
+        basis = Grassmann(d, r).exp(estimate.basis, gain * tilt @ estimate.stretch)
         mass, mass_noise = float(np.trace(first)), noise[0] * math.sqrt(r)
         run.trace.append({"event": REFINE, "scale": scale, "gain": gain, "mass": mass, "mu2": mu2})
         return replace(
@@ -185,20 +194,19 @@ def first_estimate(
     """
     d = run.n_features
     entry = start.noise_std / math.sqrt(2)
-    if leading == basis.shape[1]:  # the start's own directions
-        inside = start.values[:leading]
-    else:
-        inside = np.linalg.eigvalsh(basis.T @ start.moment @ basis)[::-1]
+    inside, turn = np.linalg.eigh(basis.T @ start.moment @ basis)
     ahead = float(deflate(start.values[:leading], entry, d).sum())
     bulk = max(0.0, (1 - ahead) / max(d - leading, 1))
     gap = np.maximum(deflate(inside, entry, d) - bulk, max(entry * math.sqrt(d), 1e-12))
-    eigenvalue = float(min(gap.min(), 1.0))
-    sampling = 1 / (run.n_rows * d * d * eigenvalue**2)
+    gap = np.minimum(gap, 1.0)
+    roots = np.minimum(np.sqrt(gap.max() / gap), MOST_STRETCH)
+    sampling = 1 / (run.n_rows * d * d * gap.min() ** 2)
     return SubspaceEstimate(
         basis=basis,
-        variance=(entry / eigenvalue) ** 2 + sampling,
-        eigenvalue=eigenvalue,
+        variance=float(np.mean((entry / (gap * roots)) ** 2)) + sampling,
+        eigenvalue=float(np.mean(gap)),
         residual=ResidualScale(min(1.0, float(gap.sum())), residual, basis.shape[1]),
+        stretch=(turn * roots) @ turn.T,
     )
 
 

@@ -1,0 +1,123 @@
+r"""The stage that finds the centre: two questions before a subspace solver, and what they open.
+
+*Budget.* Of mu^2, 3 % for the mean of unit rows and 2 % for the look at a cap. Both noise
+multipliers are set before a row is read. The second question is asked only where the first leaves
+it open; an adaptive solver spends what is then left, a fixed plan leaves it unspent.
+
+*What answers decide.* Which view of the rows all later questions go through: the rows as they are,
+the rows with a cap set to zero (a map of single rows at released numbers), or differences of
+randomly paired rows (replace-one alone). Related tables stay related in each of the three
+(``curator.curator``), so the sensitivities of the solver's questions stand as they are derived.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+
+from veilspan.curator.curator import Curator
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.errors import CenterWarning
+from veilspan.privacy.events import Event, GaussianEvent
+from veilspan.queries.subspace.directions import CapSums, DirectionSum, OutsideCap
+from veilspan.solvers.subspace.centre.verdict import (
+    CapLook,
+    MeanDirection,
+    Verdict,
+    judge_cap,
+    judge_mean,
+)
+
+DIRECTION, CAP = "mean direction", "cap"
+#: Shares of mu^2. A mean has D numbers and a solver asks for D r or more, so 3 % tell it well
+#: enough; the solver's own error grows by 2.5 % for both.
+DIRECTION_SHARE, CAP_SHARE = 0.03, 0.02
+#: What is left for the solver.
+REST_SHARE = 1 - DIRECTION_SHARE - CAP_SHARE
+
+REFUSED = (
+    "{reason}. A subspace through the origin would be wrong, and differences of paired rows, which "
+    'find it all the same, are private under neighbors="replace-one" only. Use that, or give '
+    "center= a public vector; center=\"origin\" insists on the origin. What was charged stays "
+    "charged."
+)
+DOUBTED = (
+    "RobustPCA took {centre}, but its released numbers do not decide it: {doubt}. If you know which "
+    'it is, say center="pairs" or center="origin".'
+)
+
+
+@dataclass(frozen=True)
+class FindCentre:
+    """The stage before a subspace solver: it asks where rows point.
+
+    Attributes
+    ----------
+    n_columns : int
+        Columns of the table, before and after.
+    events : tuple of events
+        The two questions, with their noise.
+    """
+
+    n_columns: int
+    events: tuple[Event, ...]
+
+    @classmethod
+    def plan(cls, n_columns: int, budget: Budget) -> FindCentre:
+        """Set the noise of both questions, from public numbers."""
+        mu = budget.mu if budget.is_private else math.inf
+        shares = {DIRECTION: DIRECTION_SHARE, CAP: CAP_SHARE}
+        return cls(
+            n_columns,
+            tuple(GaussianEvent(name, 1 / (mu * math.sqrt(s))) for name, s in shares.items()),
+        )
+
+    def find_map(self, curator: Curator) -> FoundCentre:
+        """Ask, judge, and say how the next questions are to see rows."""
+        mean = _ask_mean(curator)
+        verdict, cap = judge_mean(mean), None
+        if verdict is None:
+            verdict, cap = judge_cap(mean, _ask_cap(curator, mean)), OutsideCap(*mean.cap())
+        if verdict.centre == "pairs" and curator.plan.neighbors != "replace-one":
+            reason = verdict.reason[0].upper() + verdict.reason[1:]
+            raise ValueError(REFUSED.format(reason=reason))
+        if verdict.doubt is not None:
+            taken = {"pairs": "differences of paired rows", "origin": "the origin"}
+            warnings.warn(
+                DOUBTED.format(centre=taken[verdict.centre], doubt=verdict.doubt),
+                CenterWarning,
+                stacklevel=2,
+            )
+        return FoundCentre(verdict, cap if verdict.centre == "cap" else None)
+
+
+@dataclass(frozen=True, eq=False)
+class FoundCentre:
+    """How rows are seen after the stage, and why."""
+
+    verdict: Verdict
+    cap: OutsideCap | None = None
+
+    def open(self, curator: Curator, budget: Budget, events: tuple[Event, ...]) -> Curator:
+        """The same door, to rows as the verdict has them."""
+        if self.verdict.centre == "pairs":
+            return curator.paired(budget, events)
+        if self.cap is not None:
+            return curator.mapped(self.cap, curator.n_features, budget, events)
+        return curator.part(budget, events)
+
+
+def _ask_mean(curator: Curator) -> MeanDirection:
+    answer = curator.answer(DirectionSum(), event=DIRECTION)
+    total, count = answer.value
+    known = curator.plan.n_rows
+    n_rows = float(known) if known is not None else max(1.0, float(count[0]))
+    return MeanDirection(total / n_rows, answer.noise_std / n_rows, n_rows)
+
+
+def _ask_cap(curator: Curator, mean: MeanDirection) -> CapLook:
+    answer, n_rows = curator.answer(CapSums(), mean.cap(), event=CAP), mean.n_rows
+    total, (inside, ahead) = answer.value
+    outside = MeanDirection(total / n_rows, answer.noise_std / n_rows, n_rows)
+    return CapLook(outside, float(inside) / n_rows, float(ahead) / n_rows)
