@@ -27,16 +27,8 @@ public. []
 return the same door: one meter, one source of noise, one tape. The map of a later stage is a
 function of earlier answers and public numbers and looks at one row at a time, so given these
 answers related tables stay related, and (1) holds for what is asked of the mapped rows. (2) speaks
-of the one meter, whatever view a question came through.
-
-*Pairs.* A later stage may also ask about differences of randomly paired rows
-(:meth:`Curator.paired`), under replace-one. The matching is a function of the public number of rows
-and of coins of its own, independent of rows, noise and all answers; whether rows are paired at all
-is a function of answers. Given both, each row stands in at most one pair, so tables that differ in
-one row have n // 2 differences that differ in at most one: related by replace-one, and (1) holds
-for what is asked of them. That earlier questions were about single rows does not matter to (2),
-which adds up what each question costs, whatever it was about. Under add-remove one row more would
-move all others to other partners: refused.
+of the one meter, whatever view a question came through. A stage may also see differences of paired
+rows (:meth:`Curator.paired`), under replace-one: ``paired_rows`` says why these stay related.
 
 *Who is trusted with rows.* A query's block functions and a marked row map
 (``curator.row_maps``) see rows, in here, and are held to what their docstrings derive. A solver may
@@ -50,16 +42,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from veilspan.curator.memory import GROUP, Executor, MemoryExecutor, Sampling
+from veilspan.curator.memory import GROUP, Executor, Sampling, executor_of
+from veilspan.curator.paired_rows import open_pairs
 from veilspan.curator.query import RowQuery
 from veilspan.curator.row_maps import ROW_MAPS
-from veilspan.curator.rows import Block, Rows
+from veilspan.curator.rows import Block
 from veilspan.curator.silence import Silence
 from veilspan.curator.tape import CURRENT_TAPE, Question, fingerprint
 from veilspan.privacy.budget import Budget
@@ -130,8 +123,9 @@ class Curator:
         self._source = source
         self._noise = noise
         self._meter = meter_for(plan)
-        self._look_at(rows)
+        self._rows = rows
         self._places = plan.n_rows  # rows that take part or are absent, where that is public
+        self._executor: Executor = executor_of(rows)
         self._suffix = ""
 
     def mapped(
@@ -162,32 +156,13 @@ class Curator:
             )
         view = self._view(budget, events, n_features)
         with Silence(not self._source.secure):
-            view._look_at(self._rows.mapped(row_map, n_features))
+            view._rows = self._rows.mapped(row_map, n_features)
+            view._executor = executor_of(view._rows)
         return view
 
-    def paired(
-        self, budget: Budget | None = None, events: tuple[Event, ...] | None = None
-    ) -> Self:
-        """The same door over differences of randomly paired rows: the next stage of a fit.
-
-        Parameters
-        ----------
-        budget, events : Budget, tuple of events, optional
-            What is left to the stage: see :meth:`part`.
-        """
-        if self._plan.n_rows is None:
-            raise PrivacyError('differences of paired rows need neighbors="replace-one".')
-        view = self._view(budget, events, self._plan.n_features)
-        view._look_at(self._rows.paired(self.coins("pairs")))
-        view._places = view._rows.n_rows
-        view._plan = replace(view._plan, n_rows=view._places)
-        return view
-
-    def _look_at(self, rows: Any) -> None:
-        """Take sums over these rows: in memory here, or where rows that lie elsewhere say."""
-        self._rows = rows
-        in_memory = isinstance(rows, Rows)
-        self._executor: Executor = MemoryExecutor(rows) if in_memory else rows.executor()
+    def paired(self, budget: Budget | None = None, events: tuple[Event, ...] | None = None) -> Self:
+        """The same door over differences of randomly paired rows: see :func:`open_pairs`."""
+        return open_pairs(self, self._view(budget, events, self._plan.n_features))
 
     def part(self, budget: Budget, events: tuple[Event, ...], suffix: str = "") -> Self:
         """The same door for one of several solvers of a fit: its events, and what it decides by.
@@ -237,6 +212,11 @@ class Curator:
     def is_sparse(self) -> bool:
         """Whether the table is stored sparse, which is part of its public form."""
         return bool(self._rows.is_sparse)
+
+    @property
+    def rounds_alike(self) -> bool:
+        """Whether rows that stay are rounded alike on neighbouring tables: all on one machine."""
+        return bool(self._executor.rounds_alike)
 
     @property
     def noise(self) -> NoiseKind:

@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from veilspan.geometry.grassmann import Grassmann
+from veilspan.privacy.grid import UNIT_ROUNDOFF
+from veilspan.queries.residuals import residual_roundings
 from veilspan.queries.subspace.whitened_blocks import WhitenedBlocks
 from veilspan.solvers.subspace.adaptive_run import AdaptiveRun
 from veilspan.solvers.subspace.base import Start
@@ -30,8 +32,11 @@ from veilspan.solvers.subspace.refinement_plan import (
 from veilspan.solvers.subspace.residual_scale import ResidualScale
 
 REFINE = "refine"
-#: Residuals are known to 1e-14 of a row's length; under add-remove the rounding of all rows counts.
+#: Scale below which the rounding of residuals would count, where all rows' rounding does: under
+#: add-remove, and under replace-one on several machines.
 SMALLEST_SCALE = {"replace-one": 1e-7, "add-remove": 1e-4}
+#: Where one row's rounding counts alone, what it may add to the noise of a release.
+ROUNDING_SHARE = 0.01
 #: A scale falls at most by this factor from step to step: one that fell too fast could lose the
 #: inliers. Set on the settings "table" and "structured" of benchmarks/robust_pca.py.
 FASTEST_FALL = 0.15
@@ -133,7 +138,7 @@ class Refinement:
             mu2 = run.left / remaining if step < self.max_steps - 1 else run.left
             wanted = estimate.residual.best_scale(estimate.misalignment)
             scale = wanted if step == 0 else max(wanted, FASTEST_FALL * estimate.scale)
-            scale = max(scale, SMALLEST_SCALE[run.neighbors])
+            scale = max(scale, smallest_scale(run, estimate.basis.shape[1]))
             estimate, pooled = self._refine_once(estimate, pooled, scale, mu2)
             step += 1
         return estimate.basis
@@ -183,6 +188,18 @@ class Refinement:
             residual=estimate.residual.add(scale, mass, estimate.misalignment, mass_noise),
             scale=scale,
         ), pool
+
+
+def smallest_scale(run: AdaptiveRun, rank: int) -> float:
+    """Least scale at which rounding is nothing beside noise, from public numbers.
+
+    A release at the scale s has a rounding error of 4 e/s for a row that is exchanged, over the
+    bound of 1 (``privacy.grid``, ``WhitenedBlocks``).
+    """
+    if run.neighbors == "add-remove" or not run.curator.rounds_alike:
+        return SMALLEST_SCALE[run.neighbors]
+    error = residual_roundings(run.n_features, rank) * UNIT_ROUNDOFF
+    return 4 * error / ROUNDING_SHARE
 
 
 def first_estimate(
