@@ -136,7 +136,8 @@ def test_a_cap_around_the_exact_mean_is_caught(monkeypatch):
         return exact_mean(curator)
 
     monkeypatch.setattr(stage, "_ask_mean", peeking)
-    assert any(is_leak(text) for text in findings("cap"))
+    found = findings("cap")
+    assert any(is_leak(text) for text in found), found
 
 
 @pytest.mark.parametrize(("query", "kind"), [(DirectionSum, "cap"), (CapSums, "cap")])

@@ -288,7 +288,7 @@ def moment(scale):
     )
 
 
-def whitened(scale, size, rows=1500):
+def whitened(scale, size, rows=1500, stretch=()):
     def query(relation):
         return WhitenedBlocks(relation)
 
@@ -296,7 +296,8 @@ def whitened(scale, size, rows=1500):
         return exact.whitened(1 if relation == "replace-one" else 0.5, exact.ROOT2)(x, y, point)
 
     basis = frame(20, size)
-    return Cell(query, contribution, 20, (basis, scale), *along(basis, scale), rows=rows)
+    point = (basis, scale, *stretch)
+    return Cell(query, contribution, 20, point, *along(basis, scale), rows=rows)
 
 
 def touching(scale, rows=1500):
@@ -428,6 +429,9 @@ CELLS = {
     "cap sums, thin": thin(CapSums(), None, point=(unit_rows(CAP[None])[0], 0.1)),
     "whitened blocks, s=1e-4": whitened(1e-4, 1),
     "whitened blocks, s=1e-7": whitened(1e-7, 2, rows=7000),
+    "whitened blocks, s=1e-11, stretched": whitened(
+        1e-11, 2, stretch=(np.array([[5.0, 3.0], [3.0, 5.0]]),)
+    ),
     "touching moment, s=1e-6": touching(1e-6, rows=7000),
     "touching moment, s=1": touching(1.0),
     "tyler block": near(

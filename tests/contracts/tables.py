@@ -58,10 +58,12 @@ def unit(row):
 
 
 def slow_blocks(row, point):
-    basis, scale = point
+    basis, scale, *stretch = point
     x = unit(row)
     inside = basis.T @ x
     outside = (x - basis @ inside) / scale
+    for matrix in stretch:
+        inside = matrix @ inside
     length = np.sqrt(inside @ inside + outside @ outside) or 1.0
     return np.outer(inside, inside) / length**2, np.outer(outside, inside) / length**2
 
@@ -187,7 +189,12 @@ IN_BALL = Loss(PoincareBall(3), lambda rows, w: -PoincareBall(3).log(w, inside_b
 HYPERPLANE = np.linalg.qr(np.random.default_rng(7).standard_normal((4, 3)))[0]
 RELAXED = np.diag([0.9, 0.6, 0.4, 0.1]) + 0.05
 FRAME = np.linalg.qr(np.random.default_rng(5).standard_normal((5, 3)))[0]
-BLOCK_POINTS = ((FRAME[:, :2], 1.0), (FRAME[:, :2], 0.3), (FRAME[:, :1], 0.05))
+BLOCK_POINTS = (
+    (FRAME[:, :2], 1.0),
+    (FRAME[:, :2], 0.3),
+    (FRAME[:, :1], 0.05),
+    (FRAME[:, :2], 0.3, np.array([[2.5, 1.5], [1.5, 2.5]])),
+)
 
 # name: (query, number of columns, public points, contribution of one row, written plainly)
 QUERIES = {
