@@ -46,6 +46,8 @@ SURPRISE = 4
 #: What the r x r block keeps of its weight from step to step: rows near the subspace are other
 #: ones at another scale. Set like ``FASTEST_FALL``.
 KEPT_WEIGHT = 0.5
+#: By how much, relatively, the mass near a subspace changes from step to step; and at most.
+MASS_SPREAD, LEAST_SIZE = 0.1, 0.25
 #: Largest stretch inside of a subspace: a direction with less than a hundredth of the largest one's
 #: share is hardly known from the start, and so is its share.
 MOST_STRETCH = 10.0
@@ -96,6 +98,17 @@ class PooledBlock:
         old = KEPT_WEIGHT * self.weight
         total = old + weight
         return PooledBlock((old * self.mean + weight * block) / total, total)
+
+    def sized(self, mass: float, noise: float) -> np.ndarray:
+        """The pooled block at the mass of the last release, as far as its noise tells that.
+
+        Fewer rows are near at a smaller scale. A block as large as at the scale before would tilt
+        too little, and what is left of a tilt would then be taken for less than it is.
+        """
+        pooled = max(float(np.trace(self.mean)), 1e-12)
+        trusted = 1 / (1 + (noise / (MASS_SPREAD * pooled)) ** 2)
+        size = 1 + trusted * (mass / pooled - 1)
+        return self.mean * min(max(size, LEAST_SIZE), 1 / LEAST_SIZE)
 
 
 @dataclass(frozen=True)
@@ -167,7 +180,8 @@ class Refinement:
         noise = [answer.noise_std / (run.n_rows * weight) for weight in self.query.weights]
         pool = PooledBlock(first, mu2) if pooled is None else pooled.add(first, mu2)
         r = estimate.basis.shape[1]
-        values, vectors = np.linalg.eigh(pool.mean)
+        mass, mass_noise = float(np.trace(first)), noise[0] * math.sqrt(r)
+        values, vectors = np.linalg.eigh(pool.sized(mass, mass_noise))
         least = max(noise[0] * math.sqrt(r * mu2 / pool.weight), 1e-12)
         inverse = 1 / np.maximum(values, least)
         tilt = scale * (second @ vectors) * inverse @ vectors.T
@@ -179,7 +193,6 @@ class Refinement:
         prior = max(estimate.variance, seen - error2) if surprised else estimate.variance
         gain = prior / (prior + error2) if prior + error2 > 0 else 1.0
         basis = Grassmann(d, r).exp(estimate.basis, gain * tilt @ estimate.stretch)
-        mass, mass_noise = float(np.trace(first)), noise[0] * math.sqrt(r)
         run.trace.append({"event": REFINE, "scale": scale, "gain": gain, "mass": mass, "mu2": mu2})
         return replace(
             estimate,
