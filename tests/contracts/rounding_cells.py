@@ -34,7 +34,7 @@ from veilspan.queries.own_gradient import RowGradient
 from veilspan.queries.profile.cell_counts import CellCounts
 from veilspan.queries.profile.number_moments import NumberMoments
 from veilspan.queries.stream.touching_moment import TouchingMoment
-from veilspan.queries.subspace.directions import CapSums, DirectionSum
+from veilspan.queries.subspace.directions import DirectionSum, RingSums
 from veilspan.queries.subspace.geodesic_gradient import GeodesicGradient
 from veilspan.queries.subspace.reaper_gradient import ReaperGradient
 from veilspan.queries.subspace.sphered import SphericalMoment
@@ -425,8 +425,8 @@ CELLS = {
     "direction sum": simple(DirectionSum(), exact.direction, 5),
     "direction sum, thin": thin(DirectionSum(), exact.direction),
     # Which side of an edge a row is on is defined by its own bits.
-    "cap sums": simple(CapSums(), None, 5, (unit_rows(CAP[None, :5])[0], 0.6)),
-    "cap sums, thin": thin(CapSums(), None, point=(unit_rows(CAP[None])[0], 0.1)),
+    "ring sums": simple(RingSums(), None, 5, (unit_rows(CAP[None, :5])[0], (0.8, 0.6))),
+    "ring sums, thin": thin(RingSums(), None, point=(unit_rows(CAP[None])[0], (0.3, 0.1))),
     "whitened blocks, s=1e-4": whitened(1e-4, 1),
     "whitened blocks, s=1e-7": whitened(1e-7, 2, rows=7000),
     "whitened blocks, s=1e-11, stretched": whitened(

@@ -30,7 +30,7 @@ from veilspan.queries.moments import RowCount, RowSum, SecondMoment
 from veilspan.queries.own_gradient import RowGradient
 from veilspan.queries.profile.cell_counts import CellCounts
 from veilspan.queries.profile.number_moments import NumberMoments
-from veilspan.queries.subspace.directions import CapSums, DirectionSum
+from veilspan.queries.subspace.directions import DirectionSum, RingSums
 from veilspan.queries.subspace.geodesic_gradient import GeodesicGradient
 from veilspan.queries.subspace.reaper_gradient import ReaperGradient
 from veilspan.queries.subspace.sphered import SphericalMoment
@@ -83,11 +83,16 @@ def slow_residual_difference(row, point):
     return np.array([lengths[0] - lengths[1]])
 
 
-def slow_cap_sums(row, point):
-    direction, cosine = point
+def slow_ring_sums(row, point):
+    direction, cosines = point
     x = unit(row)
-    inside = float(x @ direction > cosine)
-    return (1 - inside) * x, np.array([inside, float(x @ direction > 0)])
+    ring = sum(x @ direction <= c for c in cosines)
+    sums, counts = np.zeros((len(cosines) + 1, len(x))), np.zeros(len(cosines) + 1)
+    sums[ring] = x
+    if ring < len(cosines):
+        counts[ring] = 1
+    counts[-1] = float(x @ direction > 0)
+    return sums, counts
 
 
 def slow_geodesic(row, basis):
@@ -217,7 +222,12 @@ QUERIES = {
         slow_residual_difference,
     ),
     "direction sum": (DirectionSum(), 5, (None,), lambda row, point: (unit(row), np.ones(1))),
-    "cap sums": (CapSums(), 5, tuple((FRAME[:, 0], c) for c in (0.9, 0.4)), slow_cap_sums),
+    "ring sums": (
+        RingSums(),
+        5,
+        ((FRAME[:, 0], (0.9, 0.6)), (FRAME[:, 0], (0.4,))),
+        slow_ring_sums,
+    ),
     "geodesic gradient": (GeodesicGradient(), 4, (HYPERPLANE,), slow_geodesic),
     "reaper gradient": (ReaperGradient(), 4, (RELAXED, np.diag([1.0, 1, 0, 0])), slow_reaper),
     "tangent gradient": (

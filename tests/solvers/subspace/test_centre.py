@@ -13,7 +13,13 @@ from veilspan.privacy.errors import CenterWarning, PrivacyError
 from veilspan.privacy.noise import SeededNoise
 from veilspan.queries.subspace.directions import OutsideCap
 from veilspan.solvers.subspace.centre import stage
-from veilspan.solvers.subspace.centre.verdict import CapLook, MeanDirection, judge_cap, judge_mean
+from veilspan.solvers.subspace.centre.verdict import (
+    CapLook,
+    Look,
+    MeanDirection,
+    judge_caps,
+    judge_mean,
+)
 
 simulated = pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPrivateWarning")
 D = 20
@@ -26,8 +32,8 @@ def mean(length, noise=0.005, n=10_000):
     return MeanDirection(vector, noise, n)
 
 
-def look(left, inside, ahead, noise=0.007):
-    return CapLook(mean(left, noise), inside, ahead)
+def look(left, inside, ahead, noise=0.007, cosine=0.95):
+    return Look((CapLook(cosine, mean(left, noise), inside),), ahead, noise)
 
 
 # Verdicts
@@ -57,26 +63,38 @@ def test_a_long_mean_is_an_offset_and_a_middling_one_asks_on():
     ],
 )
 def test_what_a_cap_tells(left, inside, ahead, centre):
-    assert judge_cap(mean(0.3), look(left, inside, ahead)).centre == centre
+    assert judge_caps(mean(0.3), look(left, inside, ahead)).centre == centre
 
 
 def test_many_rows_that_lean_a_little_are_an_offset():
     """A lean of 40 % of the rows with a mean of 0.09: a minority would make one of 0.3 and more."""
-    assert judge_cap(mean(0.09), look(0.09, 0.01, 0.70)).centre == "pairs"
+    assert judge_caps(mean(0.09), look(0.09, 0.01, 0.70)).centre == "pairs"
 
 
 def test_doubt_is_said_near_the_edges_alone():
-    assert judge_cap(mean(0.4), look(0.38, 0.02, 0.748)).doubt is not None
-    assert "75 %" in judge_cap(mean(0.4), look(0.38, 0.02, 0.748)).doubt
-    assert judge_cap(mean(0.4), look(0.38, 0.02, 0.95)).doubt is None
-    assert judge_cap(mean(0.4), look(0.38, 0.02, 0.68)).doubt is None
+    assert judge_caps(mean(0.4), look(0.38, 0.02, 0.748)).doubt is not None
+    assert "75 %" in judge_caps(mean(0.4), look(0.38, 0.02, 0.748)).doubt
+    assert judge_caps(mean(0.4), look(0.38, 0.02, 0.95)).doubt is None
+    assert judge_caps(mean(0.4), look(0.38, 0.02, 0.68)).doubt is None
 
 
-def test_a_cap_widens_with_the_error_of_its_direction():
-    assert mean(0.3).cap()[1] == pytest.approx(math.cos(0.3))
+def test_of_nested_caps_the_one_that_leaves_least_is_cut_out():
+    narrow, middle, wide = (
+        CapLook(cosine, mean(left), inside)
+        for cosine, left, inside in ((0.95, 0.29, 0.02), (0.8, 0.12, 0.2), (0.5, 0.02, 0.3))
+    )
+    told = judge_caps(mean(0.3), Look((narrow, middle, wide), 0.66, 0.007))
+    assert (told.centre, told.cosine) == ("cap", 0.5)
+    equal = CapLook(0.6, mean(0.01), 0.3)  # as short as noise tells, and narrower
+    assert judge_caps(mean(0.3), Look((narrow, equal, wide), 0.66, 0.007)).cosine == 0.6
+
+
+def test_caps_begin_wider_with_the_error_of_their_direction():
+    angles = np.arccos(mean(0.3).caps()[1])
+    np.testing.assert_allclose(angles, [0.3, 0.65, 1.0])
     loud = mean(0.3, noise=0.02)
-    assert loud.cap()[1] == pytest.approx(math.cos(0.15 + 2 * 0.02 * math.sqrt(D) / 0.3))
-    assert mean(0.3, noise=0.06).cap()[1] == pytest.approx(math.cos(0.9))
+    assert math.acos(loud.caps()[1][0]) == pytest.approx(0.15 + 2 * 0.02 * math.sqrt(D) / 0.3)
+    np.testing.assert_allclose(np.arccos(mean(0.3, noise=0.065).caps()[1]), [1.0])
 
 
 # Rows and views
@@ -173,8 +191,8 @@ def test_add_remove_refuses_what_needs_pairs_and_says_what_to_do():
 
 @simulated
 def test_numbers_that_decide_nothing_are_said(monkeypatch):
-    doubtful = judge_cap(mean(0.4), look(0.38, 0.02, 0.748))
-    monkeypatch.setattr(stage, "judge_cap", lambda *_: doubtful)
+    doubtful = judge_caps(mean(0.4), look(0.38, 0.02, 0.748))
+    monkeypatch.setattr(stage, "judge_caps", lambda *_: doubtful)
     with pytest.warns(CenterWarning, match='say center="pairs" or center="origin"'):
         RobustPCA(2, epsilon=4.0, random_state=0).fit(rows("cap")[1])
 

@@ -101,69 +101,84 @@ def rays_of(block: Block) -> Rays:
 
 
 @dataclass(frozen=True)
-class Sides:
-    """Unit rows outside of a cap (zeros inside), who is inside, and who is on its side."""
+class Placed:
+    """Unit rows, in which ring each is (the last column: outside of all), and who is ahead."""
 
-    kept: np.ndarray
-    inside: np.ndarray
+    unit: np.ndarray
+    rings: np.ndarray
     ahead: np.ndarray
 
 
-class CapSums(SpheredQuery):
-    r"""Sum of unit rows outside of a cap, rows inside of it, rows on its side of the origin.
+class RingSums(SpheredQuery):
+    r"""Sums of unit rows by rings around a direction, their numbers, and how many are ahead.
 
-    The point is (m, c), the direction and the cosine of an :class:`OutsideCap`. A row contributes
-    (z k, i, a): k = 1 - i says that it is outside of the cap, i that it is inside, a that z.m > 0,
-    so that i <= a.
+    The point is (m, (c_1, ..., c_K)), a direction and falling positive cosines: nested caps, with K
+    rings between their edges (the first is the smallest cap) and what is outside of all. A row
+    contributes (z at its ring, 1 at its ring, a): z among K + 1 vectors, the 1 among K numbers (none
+    where it is outside), and a = 1 where z.m > 0. A row in a ring is ahead.
 
-    Sensitivity. *add-remove*: the longest contribution is that of a row outside and ahead, (z, 0, 1):
-    sqrt(2); inside it is (0, 1, 1), as long. *replace-one*: by where the two rows are,
+    All nested caps are told by one release, and for no more than one of them would cost: a row is
+    in one ring.
 
-        outside, outside:  |z - z'|^2 + (a - a')^2 <= 4 + 1
-        outside, inside:   |z|^2 + 1 + (a - 1)^2 <= 3
-        inside, inside:    0,
+    Sensitivity. *add-remove*: the longest is that of a row in a ring, (z, 1, 1): sqrt(3).
+    *replace-one*: by where the two rows are,
 
-    so sqrt(5), met by z' = -z for z.m > 0 outside of the cap. The three are one Gaussian release,
-    so what counts is the length of all of it.
+        both outside:         |z - z'|^2 + (a - a')^2 <= 4 + 1
+        both in one ring:     |z - z'|^2 <= 4
+        in two rings:         |z|^2 + |z'|^2 + 2 <= 4
+        in a ring, outside:   |z|^2 + |z'|^2 + 1 + (1 - a')^2 <= 4,
 
-    Rounding. Whether a row is inside or ahead is decided by a per-row map, of the same bits in every
-    block: the contribution is defined by them.
+    so sqrt(5), met by z' = -z for z.m > 0 outside of all.
+
+    Rounding. In which ring a row is, and whether it is ahead, is decided by a per-row map, of the
+    same bits in every block: the contribution is defined by them.
     """
 
-    bound = math.sqrt(2)
+    bound = math.sqrt(3)
 
     def __init__(self) -> None:
         super().__init__(None)
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
-        """A vector of one entry a column, and two numbers."""
-        return ProductSpace((VectorSpace((n_features,)), VectorSpace((2,))), (1.0, 1.0))
+        """K + 1 vectors of one entry a column, K numbers, and one more."""
+        rings = len(point[1])
+        parts = (VectorSpace((rings + 1, n_features)), VectorSpace((rings + 1,)))
+        return ProductSpace(parts, (1.0, 1.0))
 
-    def prepare(self, block: Block, point: tuple[np.ndarray, float]) -> Sides:
-        """Unit rows, and on which side of the cap's edge and of the origin they are."""
-        return look_at(block, OutsideCap(*point))
+    def prepare(self, block: Block, point: tuple[np.ndarray, tuple[float, ...]]) -> Placed:
+        """Unit rows, and where each of them is."""
+        return place(block, *point)
 
-    def norms(self, block: Sides, point: Any) -> np.ndarray:
-        """Length of (z k, i, a)."""
-        outside = np.einsum("ij,ij->i", block.kept, block.kept)
-        return np.sqrt(outside + block.inside + block.ahead)
+    def norms(self, block: Placed, point: Any) -> np.ndarray:
+        """Length of (z, 1 where it is in a ring, a)."""
+        squares = np.einsum("ij,ij->i", block.unit, block.unit)
+        return np.sqrt(squares + (1.0 - block.rings[:, -1]) + block.ahead)
 
-    def weighted_sum(self, block: Sides, weights: np.ndarray, point: Any) -> Any:
-        """Sum of the rows outside, and of the weights inside and ahead."""
-        numbers = np.array([weights @ block.inside, weights @ block.ahead])
-        return block.kept.T @ weights, numbers
+    def weighted_sum(self, block: Placed, weights: np.ndarray, point: Any) -> Any:
+        """Weighted sums of unit rows by ring; of the weights by ring, and of those ahead."""
+        weighted = weights[:, None] * block.rings
+        counts = weighted.sum(axis=0)
+        counts[-1] = weights @ block.ahead
+        return weighted.T @ block.unit, counts
 
     def sensitivity(self, neighbors: Neighbors) -> float:
         """Sqrt(5), or the bound, as the class derives."""
         return math.sqrt(5) if neighbors == "replace-one" else self.bound
 
+    def row_floats(self, n_features: int, point: Any) -> int:
+        """The row, scaled, a copy, and where it is."""
+        return 4 * n_features + 3 * (len(point[1]) + 1)
+
 
 @row_map
-def look_at(block: Block, cap: OutsideCap) -> Sides:
-    """Each row by itself: its direction if it is outside of a cap, and where it is."""
+def place(block: Block, direction: np.ndarray, cosines: tuple[float, ...]) -> Placed:
+    """Each row by itself: its direction, its ring, and whether it is ahead."""
     rays = rays_of(block)
-    inside = cap.holds(rays)
-    ahead = along(rays, cap.direction) > 0
+    inside = [OutsideCap(direction, cosine).holds(rays) for cosine in cosines]
+    edges = np.stack([np.zeros(block.n_rows, bool), *inside, np.ones(block.n_rows, bool)], axis=1)
     x = rays.x if isinstance(rays.x, np.ndarray) else rays.x.toarray()
-    kept = np.sqrt(rays.over_length(~inside))[:, None] * x
-    return Sides(np.asarray(kept), inside.astype(float), (ahead | inside).astype(float))
+    return Placed(
+        np.asarray(np.sqrt(rays.over_length())[:, None] * x),
+        np.diff(edges.astype(float), axis=1),
+        (along(rays, direction) > 0).astype(float),
+    )

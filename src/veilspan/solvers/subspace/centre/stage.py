@@ -1,6 +1,6 @@
 r"""The stage that finds the centre: two questions before a subspace solver, and what they open.
 
-*Budget.* Of mu^2, 3 % for the mean of unit rows and 2 % for the look at a cap. Both noise
+*Budget.* Of mu^2, 3 % for the mean of unit rows and 2 % for the look at caps. Both noise
 multipliers are set before a row is read. The second question is asked only where the first leaves
 it open; an adaptive solver spends what is then left, a fixed plan leaves it unspent.
 
@@ -20,16 +20,17 @@ from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import CenterWarning
 from veilspan.privacy.events import Event, GaussianEvent
-from veilspan.queries.subspace.directions import CapSums, DirectionSum, OutsideCap
+from veilspan.queries.subspace.directions import DirectionSum, OutsideCap, RingSums
 from veilspan.solvers.subspace.centre.verdict import (
     CapLook,
+    Look,
     MeanDirection,
     Verdict,
-    judge_cap,
+    judge_caps,
     judge_mean,
 )
 
-DIRECTION, CAP = "mean direction", "cap"
+DIRECTION, CAP = "mean direction", "caps"
 #: Shares of mu^2. A mean has D numbers and a solver asks for D r or more, so 3 % tell it well
 #: enough; the solver's own error grows by 2.5 % for both.
 DIRECTION_SHARE, CAP_SHARE = 0.03, 0.02
@@ -76,9 +77,7 @@ class FindCentre:
     def find_map(self, curator: Curator) -> FoundCentre:
         """Ask, judge, and say how the next questions are to see rows."""
         mean = _ask_mean(curator)
-        verdict, cap = judge_mean(mean), None
-        if verdict is None:
-            verdict, cap = judge_cap(mean, _ask_cap(curator, mean)), OutsideCap(*mean.cap())
+        verdict = judge_mean(mean) or judge_caps(mean, _ask_caps(curator, mean))
         if verdict.centre == "pairs" and curator.plan.neighbors != "replace-one":
             reason = verdict.reason[0].upper() + verdict.reason[1:]
             raise ValueError(REFUSED.format(reason=reason))
@@ -89,7 +88,8 @@ class FindCentre:
                 CenterWarning,
                 stacklevel=2,
             )
-        return FoundCentre(verdict, cap if verdict.centre == "cap" else None)
+        cut = verdict.cosine
+        return FoundCentre(verdict, None if cut is None else OutsideCap(mean.caps()[0], cut))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +116,15 @@ def _ask_mean(curator: Curator) -> MeanDirection:
     return MeanDirection(total / n_rows, answer.noise_std / n_rows, n_rows)
 
 
-def _ask_cap(curator: Curator, mean: MeanDirection) -> CapLook:
-    answer, n_rows = curator.answer(CapSums(), mean.cap(), event=CAP), mean.n_rows
-    total, (inside, ahead) = answer.value
-    outside = MeanDirection(total / n_rows, answer.noise_std / n_rows, n_rows)
-    return CapLook(outside, float(inside) / n_rows, float(ahead) / n_rows)
+def _ask_caps(curator: Curator, mean: MeanDirection) -> Look:
+    """Ask for sums by rings, and make of them what is outside of each nested cap."""
+    point, n_rows = mean.caps(), mean.n_rows
+    answer = curator.answer(RingSums(), point, event=CAP)
+    sums, (*counts, ahead) = (part / n_rows for part in answer.value)
+    noise = answer.noise_std / n_rows
+    caps = []
+    for k, cosine in enumerate(point[1]):
+        beyond = sums[k + 1 :]  # rings outside of cap k; each has noise of its own
+        outside = MeanDirection(beyond.sum(axis=0), noise * math.sqrt(len(beyond)), n_rows)
+        caps.append(CapLook(cosine, outside, float(sum(counts[: k + 1]))))
+    return Look(tuple(caps), float(ahead), noise)

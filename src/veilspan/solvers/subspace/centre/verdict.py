@@ -4,16 +4,17 @@ Let z be the unit rows, m their mean and rho = |m| (without what noise adds to i
 
 1. *No mean* (rho is not above noise): nothing speaks against the **origin**.
 2. *A long mean* (rho > 0.55): most rows lie to one side, which a minority could not do: **pairs**.
-3. Else some rows lean to one side. A cap around m is cut out, and three numbers are asked for: the
-   mean m2 of what is left, the share i of rows inside, the share a of rows ahead (z.m > 0).
+3. Else some rows lean to one side. For a few nested caps around m it is asked: what would be the
+   mean m2 of the rest if this one was cut out, and the share i of rows inside; and of all rows the
+   share a that is ahead (z.m > 0).
 
-   * *A cluster.* Cutting it out takes at least half of the mean, and what is left is balanced: those
-     ahead are the cluster and half of the rest, a = i + (1 - i)/2. The **cap** stays cut out.
+   * *A cluster, or a cone.* Cutting it out takes at least half of the mean, and what is left is
+     balanced: those ahead are the cluster and half of the rest, a = i + (1 - i)/2. The **cap** that
+     leaves the shortest mean stays cut out, the narrowest of equals.
    * *An offset.* More than three quarters of all rows are ahead; or a lean of 2a - 1 of the rows
      makes a mean of less than half of it, which a minority that points one way would not: rows far
      off the direction lean, each by a little. **Pairs**.
-   * *A minority* that is no narrow cluster, a cone of outliers say: the **origin**, which the solver
-     is robust at.
+   * *A minority* that no cap holds: the **origin**, which the solver is robust at.
 
 All numbers that enter are released and paid for: the verdict is post-processing.
 """
@@ -46,8 +47,10 @@ BALANCE = 0.1
 MOST_AHEAD = 0.75
 #: A mean shorter than this share of the rows that lean: each of them leans by a little.
 SHALLOW = 0.5
-#: Half-angle of the cap, in radians: this much, and twice the error of its direction, within ends.
-CAP_ANGLE, LEAST_ANGLE, MOST_ANGLE = 0.15, 0.3, 0.9
+#: Half-angle of the narrowest cap, in radians: this much, and twice the error of its direction.
+CAP_ANGLE, LEAST_ANGLE = 0.15, 0.3
+#: The widest cap, which holds cones, and how many nested ones are looked at.
+MOST_ANGLE, CAPS = 1.0, 3
 
 
 @dataclass(frozen=True)
@@ -86,24 +89,40 @@ class MeanDirection:
         """About the angle, in radians, by which noise turns the direction."""
         return self.noise * math.sqrt(len(self.vector)) / self.length if self.length else math.pi
 
-    def cap(self) -> tuple[np.ndarray, float]:
-        """Direction and cosine of the cap that a cluster would lie in."""
-        angle = min(max(CAP_ANGLE + 2 * self.error, LEAST_ANGLE), MOST_ANGLE)
-        return self.vector / np.linalg.norm(self.vector), math.cos(angle)
+    def caps(self) -> tuple[np.ndarray, tuple[float, ...]]:
+        """Direction and cosines of nested caps that a cluster may lie in, the narrowest first."""
+        narrow = min(max(CAP_ANGLE + 2 * self.error, LEAST_ANGLE), MOST_ANGLE)
+        angles = np.linspace(narrow, MOST_ANGLE, CAPS if narrow < MOST_ANGLE else 1)
+        return self.vector / np.linalg.norm(self.vector), tuple(map(float, np.cos(angles)))
 
 
 @dataclass(frozen=True)
 class CapLook:
-    """What was released about a cap: the mean outside of it, the shares inside and ahead."""
+    """What was released about one cap: its cosine, the mean outside of it, the share inside."""
 
+    cosine: float
     outside: MeanDirection
     inside: float
-    ahead: float
 
-    @property
-    def noise(self) -> float:
-        """Standard deviation of the noise on either share."""
-        return self.outside.noise
+
+@dataclass(frozen=True)
+class Look:
+    """What was released about nested caps, and the share of rows ahead with its noise."""
+
+    caps: tuple[CapLook, ...]
+    ahead: float
+    noise: float
+
+    def cluster(self, mean: MeanDirection) -> CapLook | None:
+        """The cap that holds a cluster in balanced rows, if one does."""
+        slack = BALANCE + SURE * self.noise
+        fitting = [
+            cap
+            for cap in self.caps
+            if cap.outside.length <= KEPT_MEAN * mean.length
+            and self.ahead - (1 + cap.inside) / 2 <= slack
+        ]
+        return min(fitting, key=lambda cap: cap.outside.length, default=None)
 
 
 @dataclass(frozen=True)
@@ -118,11 +137,14 @@ class Verdict:
         Why, in words and released numbers.
     doubt : str or None
         What speaks for another centre, where that is within noise.
+    cosine : float or None
+        Of the cap that is cut out.
     """
 
     centre: Centre
     reason: str
     doubt: str | None = None
+    cosine: float | None = None
 
 
 def judge_mean(mean: MeanDirection) -> Verdict | None:
@@ -142,18 +164,18 @@ def judge_mean(mean: MeanDirection) -> Verdict | None:
     return None
 
 
-def judge_cap(mean: MeanDirection, look: CapLook) -> Verdict:
-    """What the mean and a look at the cap around it say together."""
+def judge_caps(mean: MeanDirection, look: Look) -> Verdict:
+    """What the mean and a look at caps around it say together."""
     lean = 2 * look.ahead - 1
-    slack = BALANCE + SURE * look.noise
-    excess = look.ahead - (1 + look.inside) / 2
-    left = look.outside.length
-    if left <= KEPT_MEAN * mean.length and excess <= slack:
+    cap = look.cluster(mean)
+    if cap is not None:
+        left = cap.outside.length
         return Verdict(
             "cap",
-            f"{_percent(look.inside)} of the rows point within a narrow cap; without them the mean "
-            f"direction falls from {mean.length:.2f} to "
-            + (f"{left:.2f}" if left else f"less than {look.outside.least:.2g}"),
+            f"{_percent(cap.inside)} of the rows point within {math.degrees(math.acos(cap.cosine)):.0f} "
+            "degrees of their mean direction; without them its length falls from "
+            f"{mean.length:.2f} to " + (f"{left:.2f}" if left else f"below {cap.outside.least:.2g}"),
+            cosine=cap.cosine,
         )
     shallow = mean.length < SHALLOW * lean
     if look.ahead > MOST_AHEAD or shallow:
@@ -168,13 +190,13 @@ def judge_cap(mean: MeanDirection, look: CapLook) -> Verdict:
         )
     return Verdict(
         "origin",
-        f"about {_percent(max(lean, 0.0))} of the rows lean to one side without being a narrow "
-        "cluster, and the others are balanced about the origin",
+        f"about {_percent(max(lean, 0.0))} of the rows lean to one side without being a cluster, "
+        "and the others are balanced about the origin",
         _doubt(look, mean),
     )
 
 
-def _doubt(look: CapLook, mean: MeanDirection) -> str | None:
+def _doubt(look: Look, mean: MeanDirection) -> str | None:
     """What is within noise of the other verdict, if anything is."""
     shallow_by = mean.length / SHALLOW - (2 * look.ahead - 1)
     decided = look.ahead > MOST_AHEAD + 2 * look.noise or shallow_by < -4 * look.noise
