@@ -56,7 +56,7 @@ def paper_solver(method, steps, rate=None):
 
 
 def our_solver(method):
-    """The library's own settings: 40 steps, of GGD more from 10,000 rows on."""
+    """The library's own settings: 40 steps, of GGD up to 60 by the number of rows."""
     return subspace_solver(NAMES[method])
 
 
