@@ -46,7 +46,8 @@ from veilspan.queries.moments import squared_norms
 from veilspan.queries.profile.cell_counts import CellCounts
 from veilspan.queries.profile.number_moments import NumberMoments
 from veilspan.queries.stream.touching_moment import complete_rows
-from veilspan.queries.subspace.directions import OutsideCap, along, place, rays_of
+from veilspan.queries.subspace.directions import OutsideCap, cosines_to, rays_of
+from veilspan.queries.subspace.directions import place as place_in_rings
 from veilspan.queries.subspace.sphered import to_rays, to_sparse_rays, to_sphere
 from veilspan.tables.cell_rules import CellReader
 from veilspan.tables.encoding import Encoder
@@ -612,8 +613,12 @@ MAPS = {
         }.items()
         for name, place, apply in (
             ("outside a cap", "OutsideCap.__call__", lambda b: cap_for(b)(b)),
-            ("rings", "place", lambda b: place(b, cap_for(b).direction, (0.6, 0.3))),
-            ("along a direction", "along", lambda b: along(rays_of(b), cap_for(b).direction)),
+            ("rings", "place", lambda b: place_in_rings(b, cap_for(b).direction, (0.6, 0.3))),
+            (
+                "cosines",
+                "cosines_to",
+                lambda b: cosines_to(rays_of(b), cap_for(b).direction),
+            ),
         )
     },
     "clip weights": Map(

@@ -85,7 +85,7 @@ def test_it_beats_its_start_under_noise(options):
 
     The start is at -1.58; from -3.01 (two restarts of half the steps each) to -3.91 is reached.
     """
-    solver = GeodesicGradientDescent(steps=40, **options)
+    solver = GeodesicGradientDescent(**{"steps": 40, **options})
     errors, starts = [], []
     noise = (12.0, 40.0) if solver.sampling_rate is None else (12.0, 8.0)
     events = tuple(with_multiplier(solver, z)[i] for i, z in enumerate(noise))

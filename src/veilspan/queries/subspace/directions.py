@@ -57,7 +57,7 @@ class DirectionSum(SpheredQuery):
 class OutsideCap:
     r"""Rows whose direction is within an angle of a released one are set to zero.
 
-    A row x becomes 0 where x.m > c |x| and stays as it is, bit for bit, elsewhere. A zero row is a
+    A row x becomes 0 where x.m/|x| > c and stays as it is, bit for bit, elsewhere. A zero row is a
     row like any other to every question about unit rows: it counts, and contributes zero, which is
     shorter than what their sensitivities allow.
 
@@ -75,29 +75,33 @@ class OutsideCap:
     @row_map
     def __call__(self, block: Block) -> Block:
         """The same block, with zeros for rows inside of the cap."""
-        inside = self.holds(rays_of(block))
+        inside = cosines_to(rays_of(block), self.direction) > self.cosine
         if block.is_sparse:
             kept = block.x.copy()
             kept.data[np.repeat(inside, np.diff(kept.indptr))] = 0.0
             return replace(block, x=kept)
         return replace(block, x=np.where(inside[:, None], 0.0, block.x))
 
-    def holds(self, rays: Rays) -> np.ndarray:
-        """Which rows point into the cap."""
-        return along(rays, self.direction) > self.cosine * np.sqrt(rays.squares)
-
 
 @row_map
-def along(rays: Rays, direction: np.ndarray) -> np.ndarray:
-    """Inner product of each ray with a direction, the same bits in a block of any size."""
+def cosines_to(rays: Rays, direction: np.ndarray) -> np.ndarray:
+    """Cosine of the angle of each row with a direction, 0 for zero rows; rays from ``rays_of``."""
     if isinstance(rays.x, np.ndarray):
-        return row_dots(rays.x, np.broadcast_to(direction, rays.x.shape))
-    return np.asarray(rays.x @ direction)  # one entry of a row after the other
+        dots = row_dots(rays.x, np.broadcast_to(direction, rays.x.shape))
+    else:
+        dots = rays.x @ direction  # one entry of a row after the other
+    return np.asarray(dots / np.sqrt(np.where(rays.squares > 0, rays.squares, 1.0)))
 
 
 def rays_of(block: Block) -> Rays:
-    """Rows as directions from the origin, sparse ones still sparse."""
-    return to_sparse_rays(block.x) if block.is_sparse else to_rays(block, None)
+    """Rows as directions from the origin, sparse ones still sparse, dense ones stored by rows.
+
+    A row that is stored by columns is added up in another order where it is alone. Its bits decide
+    on which side of an edge it is, so they must not depend on how many others are in its block.
+    """
+    if block.is_sparse:
+        return to_sparse_rays(block.x)
+    return to_rays(Block(np.ascontiguousarray(block.x)), None)
 
 
 @dataclass(frozen=True)
@@ -174,11 +178,12 @@ class RingSums(SpheredQuery):
 def place(block: Block, direction: np.ndarray, cosines: tuple[float, ...]) -> Placed:
     """Each row by itself: its direction, its ring, and whether it is ahead."""
     rays = rays_of(block)
-    inside = [OutsideCap(direction, cosine).holds(rays) for cosine in cosines]
+    ahead = cosines_to(rays, direction)
+    inside = [ahead > cosine for cosine in cosines]
     edges = np.stack([np.zeros(block.n_rows, bool), *inside, np.ones(block.n_rows, bool)], axis=1)
     x = rays.x if isinstance(rays.x, np.ndarray) else rays.x.toarray()
     return Placed(
         np.asarray(np.sqrt(rays.over_length())[:, None] * x),
         np.diff(edges.astype(float), axis=1),
-        (along(rays, direction) > 0).astype(float),
+        (ahead > 0).astype(float),
     )

@@ -1,8 +1,8 @@
 r"""The stage that finds the centre: two questions before a subspace solver, and what they open.
 
 *Budget.* Of mu^2, 3 % for the mean of unit rows and 2 % for the look at caps. Both noise
-multipliers are set before a row is read. The second question is asked only where the first leaves
-it open; an adaptive solver spends what is then left, a fixed plan leaves it unspent.
+multipliers are set before a row is read. Before an adaptive solver the second question is asked only
+where the first leaves it open, and the solver spends what is then left; a fixed plan asks both.
 
 *What answers decide.* Which view of the rows all later questions go through: the rows as they are,
 the rows with a cap set to zero (a map of single rows at released numbers), or differences of
@@ -77,7 +77,10 @@ class FindCentre:
     def find_map(self, curator: Curator) -> FoundCentre:
         """Ask, judge, and say how the next questions are to see rows."""
         mean = _ask_mean(curator)
-        verdict = judge_mean(mean) or judge_caps(mean, _ask_caps(curator, mean))
+        verdict = judge_mean(mean)
+        if verdict is None or not curator.plan.adaptive:  # a fixed plan is what happens
+            look = _ask_caps(curator, mean)
+            verdict = verdict or judge_caps(mean, look)
         if verdict.centre == "pairs" and curator.plan.neighbors != "replace-one":
             reason = verdict.reason[0].upper() + verdict.reason[1:]
             raise ValueError(REFUSED.format(reason=reason))

@@ -93,7 +93,9 @@ class MeanDirection:
         """Direction and cosines of nested caps that a cluster may lie in, the narrowest first."""
         narrow = min(max(CAP_ANGLE + 2 * self.error, LEAST_ANGLE), MOST_ANGLE)
         angles = np.linspace(narrow, MOST_ANGLE, CAPS if narrow < MOST_ANGLE else 1)
-        return self.vector / np.linalg.norm(self.vector), tuple(map(float, np.cos(angles)))
+        length = float(np.linalg.norm(self.vector))
+        direction = self.vector / length if length > 0 else np.eye(1, len(self.vector))[0]
+        return direction, tuple(map(float, np.cos(angles)))
 
 
 @dataclass(frozen=True)
