@@ -24,7 +24,7 @@ def test_most_rows_lie_near_the_plane_about_their_centre(kind):
     basis, x = KINDS[kind](np.random.default_rng(1), 2000)
     moved = x[-1000:] - x[-1000:].mean(axis=0)  # outliers come first
     residual = np.linalg.norm(moved - moved @ basis.T @ basis, axis=1)
-    assert np.median(residual / np.linalg.norm(moved, axis=1)) < 0.1
+    assert np.median(residual / np.linalg.norm(moved, axis=1)) < 0.25
 
 
 def test_a_tiny_run_ends_with_its_table(tiny_job):
@@ -33,13 +33,16 @@ def test_a_tiny_run_ends_with_its_table(tiny_job):
     record = json.loads(job.file("json").read_text())
     lines = {line["kind"]: line for line in record["facts"]["table"]}
     assert {"clean", "offset 5", *UNEVEN, *HARD, *BOTH} <= set(lines)
-    assert set(lines["clean"]) == {"kind", "auto", "origin", "ggd", "worst", "centres"}
+    assert set(lines["clean"]) == {
+        "kind", "former", *outlier_kinds.METHODS, "worst", "free there", "centres",
+    }  # fmt: skip
     assert len(record["claims"]) == 4
 
 
 def table(**changes):
     """A table that meets all goals, but for what is said."""
-    line = {"auto": -5.5, "origin": -5.5, "ggd": -5.4, "worst": -5.2, "centres": "origin 3"}
+    line = {"auto": -5.5, "former": -5.5, "ggd": -5.4, "no privacy": -6.0, "worst": -5.2}
+    line["free there"] = -5.9
     return [{"kind": kind, **line, **changes.get(kind, {})} for kind in KINDS]
 
 
@@ -49,6 +52,7 @@ def table(**changes):
         ({}, []),
         ({"clean": {"worst": -3.9}}, [0]),
         ({HARD[0]: {"worst": -1.0}}, []),
+        ({UNEVEN[0]: {"worst": -3.5}}, [0]),
         ({"clean": {"auto": -5.3}}, [1]),
         ({UNEVEN[1]: {"ggd": -5.6}}, [2]),
         ({BOTH[0]: {"worst": 0.1}}, [3]),

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from veilspan.estimators.linear.budget_parts import part_of, prepare_rest
+from veilspan.privacy.accounting import fits_budget
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.solvers.base import Prepared
@@ -41,7 +42,9 @@ def prepare_with_centre(
         def prepare(part: Budget) -> Any:
             return solver.prepare(problem, part, neighbors)
 
-        prepared = prepare_rest(stage.events, REST_SHARE, budget, neighbors, prepare)
+        greedy = not fits_budget(prepared.events, budget, neighbors)  # the plan will say so
+        found = prepare_rest(stage.events, REST_SHARE, budget, neighbors, prepare)
+        prepared = prepared if found is None and greedy else found
         if prepared is None:
             raise ValueError(
                 f"epsilon = {budget.epsilon:g} is too small at delta = {budget.delta:g} for a "
