@@ -608,7 +608,9 @@ MAPS = {
     **{
         f"{name}, {kind}": Map(QUERIES + f"subspace.directions.{place}", made, as_block(apply))
         for kind, made in {
-            "dense": hard(6), "by columns": columnwise(hard(6)), "sparse": thin(hard(6)),
+            "dense": hard(6),
+            "by columns": columnwise(hard(6)),
+            "sparse": thin(hard(6)),
             "wide": hard(9000, usual=6),
         }.items()
         for name, place, apply in (

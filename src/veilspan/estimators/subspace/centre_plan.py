@@ -48,7 +48,7 @@ def prepare_with_centre(
         if prepared is None:
             raise ValueError(
                 f"epsilon = {budget.epsilon:g} is too small at delta = {budget.delta:g} for a "
-                "centre and this solver together: say center=\"origin\", or give a larger epsilon."
+                'centre and this solver together: say center="origin", or give a larger epsilon.'
             )
     centre = "origin, pairs or a cap left out, by the first two questions"
     if neighbors == "add-remove":

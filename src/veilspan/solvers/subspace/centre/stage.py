@@ -40,7 +40,7 @@ REST_SHARE = 1 - DIRECTION_SHARE - CAP_SHARE
 REFUSED = (
     "{reason}. A subspace through the origin would be wrong, and differences of paired rows, which "
     'find it all the same, are private under neighbors="replace-one" only. Use that, or give '
-    "center= a public vector; center=\"origin\" insists on the origin. What was charged stays "
+    'center= a public vector; center="origin" insists on the origin. What was charged stays '
     "charged."
 )
 DOUBTED = (

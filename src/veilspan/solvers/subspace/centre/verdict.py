@@ -176,7 +176,8 @@ def judge_caps(mean: MeanDirection, look: Look) -> Verdict:
             "cap",
             f"{_percent(cap.inside)} of the rows point within {math.degrees(math.acos(cap.cosine)):.0f} "
             "degrees of their mean direction; without them its length falls from "
-            f"{mean.length:.2f} to " + (f"{left:.2f}" if left else f"below {cap.outside.least:.2g}"),
+            f"{mean.length:.2f} to "
+            + (f"{left:.2f}" if left else f"below {cap.outside.least:.2g}"),
             cosine=cap.cosine,
         )
     shallow = mean.length < SHALLOW * lean
