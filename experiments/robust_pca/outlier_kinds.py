@@ -2,8 +2,8 @@
 
 The error is log10 d^2, d^2 the sum of squared principal angles. Beside the default stand the former
 one (no centre, measured once on the tables of a quick run), ``center="origin"``, which is the same
-with the solver of today, and ``solver="ggd"`` with the origin. Seeds of these tables begin at 1,000;
-those below were used to set what ``center="auto"`` decides by.
+with the solver of today, and ``solver="ggd"`` with the origin. Seeds of these tables begin at
+1,000; those below were used to set what ``center="auto"`` decides by.
 """
 
 import math
@@ -42,12 +42,12 @@ METHODS = {
 NOTES = (
     f"n rows, 20 columns, a plane, epsilon = {EPSILON:g}, delta = {DELTA:g}, replace-one; medians "
     "and worst of all seeds.",
-    "'former' is the default before there was \"auto\", on the 20 tables of a quick run (one number, "
-    "not measured again); 'origin' is the solver of today with center=\"origin\".",
+    "'former' is the default before there was \"auto\", on the 20 tables of a quick run (one "
+    "number, not measured again); 'origin' is the solver of today with center=\"origin\".",
     "Gross corruption hits nearly nine rows in ten, and noisy inliers are as far from the plane as "
     "outliers are: the goal leaves both out, and the table shows them.",
-    "Columns of different scale: on some tables the rows themselves say no more (the column without "
-    "privacy), because their noise is scaled too.",
+    "Columns of different scale: on some tables the rows themselves say no more (the column "
+    "without privacy), because their noise is scaled too.",
     "An offset together with a cluster: pairs find it up to a cluster of 10 %; with 30 % more than "
     "two pairs in five point along the cluster, which no later step tells from inliers.",
 )
@@ -148,8 +148,9 @@ def run(job):
     job.picture(draw(table, n, seeds))
     claims = judge(table)
     job.finish(
-        f"RobustPCA finds its own centre: worst seed below {GOAL:g} in kinds: {claims[0].measured}; "
-        f"beside the former default {claims[1].measured}; beside ggd {claims[2].measured}", rows, claims,
+        f"RobustPCA finds its own centre: worst seed below {GOAL:g} in kinds: "
+        f"{claims[0].measured}; beside the former default {claims[1].measured}; beside ggd "
+        f"{claims[2].measured}", rows, claims,
         notes=[*NOTES, f"{seeds} seeds from {FIRST_SEED}, n = {n:,}."], table=table,
     )  # fmt: skip
 

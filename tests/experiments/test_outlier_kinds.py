@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from experiments.robust_pca import outlier_kinds
-from experiments.robust_pca.outlier_tables import BOTH, D, HARD, KINDS, RANK, UNEVEN
+from experiments.robust_pca.outlier_tables import BOTH, HARD, KINDS, RANK, UNEVEN, D
 
 
 @pytest.mark.parametrize("kind", KINDS)

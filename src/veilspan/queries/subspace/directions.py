@@ -118,8 +118,8 @@ class RingSums(SpheredQuery):
 
     The point is (m, (c_1, ..., c_K)), a direction and falling positive cosines: nested caps, with K
     rings between their edges (the first is the smallest cap) and what is outside of all. A row
-    contributes (z at its ring, 1 at its ring, a): z among K + 1 vectors, the 1 among K numbers (none
-    where it is outside), and a = 1 where z.m > 0. A row in a ring is ahead.
+    contributes (z at its ring, 1 at its ring, a): z among K + 1 vectors, the 1 among K numbers
+    (none where it is outside), and a = 1 where z.m > 0. A row in a ring is ahead.
 
     All nested caps are told by one release, and for no more than one of them would cost: a row is
     in one ring.

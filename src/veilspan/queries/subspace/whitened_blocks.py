@@ -71,7 +71,8 @@ class WhitenedBlocks(SpheredQuery):
 
     The point is (V, s), or (V, s, K) with a stretch inside of V.
 
-    Sensitivity. Of y = (a, b) nothing counts but its length, 1, so K does not matter. With t = |a|^2, |A|_F^2 = t^2 and |B|_F^2 = t (1 - t). For y y^T as a block matrix,
+    Sensitivity. Of y = (a, b) nothing counts but its length, 1, so K does not matter. With
+    t = |a|^2, |A|_F^2 = t^2 and |B|_F^2 = t (1 - t). For y y^T as a block matrix,
 
         |y y^T - y' y'^T|_F^2 = |A - A'|^2 + 2 |B - B'|^2 + |b b^T - b' b'^T|^2 <= 2.
 
@@ -92,8 +93,8 @@ class WhitenedBlocks(SpheredQuery):
     |y y^T - y' y'^T|_F <= sqrt(2) t, which bounds what (A, sqrt(2) B) moves. Hence 2 e max(s, 1/s),
     and D + r + 64 roundings for the normalisation, the weight and the products. What rounding
     leaves of b along V is part of this: y needs not be split orthogonally for any of it, nor for
-    the sensitivity. With a stretch the computed (K w, z/s) errs by at most (e + r u) (|K| + 1/s), |K|
-    the Frobenius norm, and is as long as before at least, because no eigenvalue of K is below 1:
+    the sensitivity. With a stretch the computed (K w, z/s) errs by at most (e + r u) (|K| + 1/s),
+    |K| the Frobenius norm, and is as long as before at least, because no eigenvalue of K is below 1:
     2 (e + r u) (|K| + 1/s) max(1, s).
 
     Parameters

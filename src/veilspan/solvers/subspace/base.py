@@ -120,7 +120,7 @@ def find_rows_and_center(
 ) -> tuple[float, np.ndarray | None]:
     """Number of rows (at least 1) and centre of a problem: what is public, or what is asked for.
 
-    Rows are those of the curator: where an earlier stage paired them they are half of the problem's.
+    Rows are those of the curator: half of the problem's where an earlier stage paired them.
     """
     n_rows = count_rows(curator)
     if problem.private_center is None:

@@ -1,8 +1,9 @@
 r"""The stage that finds the centre: two questions before a subspace solver, and what they open.
 
 *Budget.* Of mu^2, 3 % for the mean of unit rows and 2 % for the look at caps. Both noise
-multipliers are set before a row is read. Before an adaptive solver the second question is asked only
-where the first leaves it open, and the solver spends what is then left; a fixed plan asks both.
+multipliers are set before a row is read. Before an adaptive solver the second question is asked
+only where the first leaves it open, and the solver spends what is then left; a fixed plan asks
+both.
 
 *What answers decide.* Which view of the rows all later questions go through: the rows as they are,
 the rows with a cap set to zero (a map of single rows at released numbers), or differences of
@@ -44,8 +45,8 @@ REFUSED = (
     "charged."
 )
 DOUBTED = (
-    "RobustPCA took {centre}, but its released numbers do not decide it: {doubt}. If you know which "
-    'it is, say center="pairs" or center="origin".'
+    "RobustPCA took {centre}, but its released numbers do not decide it: {doubt}. If you know "
+    'which it is, say center="pairs" or center="origin".'
 )
 
 

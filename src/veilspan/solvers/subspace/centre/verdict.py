@@ -171,12 +171,11 @@ def judge_caps(mean: MeanDirection, look: Look) -> Verdict:
     lean = 2 * look.ahead - 1
     cap = look.cluster(mean)
     if cap is not None:
-        left = cap.outside.length
+        left, angle = cap.outside.length, math.degrees(math.acos(cap.cosine))
         return Verdict(
             "cap",
-            f"{_percent(cap.inside)} of the rows point within {math.degrees(math.acos(cap.cosine)):.0f} "
-            "degrees of their mean direction; without them its length falls from "
-            f"{mean.length:.2f} to "
+            f"{_percent(cap.inside)} of the rows point within {angle:.0f} degrees of their "
+            f"mean direction; without them its length falls from {mean.length:.2f} to "
             + (f"{left:.2f}" if left else f"below {cap.outside.least:.2g}"),
             cosine=cap.cosine,
         )
