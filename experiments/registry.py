@@ -96,6 +96,8 @@ ITEMS = (
          "erm.tables", uses="a9a, adult, census-income, covertype (erm/sets.py)", peers=True),
     Item("erm-regression", "ours", "Regression", "R^2 of every solver of linear regressions",
          "erm.regression"),
+    Item("outlier-kinds", "ours", "Outliers", "robust PCA on kinds of outliers and offsets",
+         "robust_pca.outlier_kinds"),
     Item("tables", "ours", "Tables", "curves of ordinary columns beside DP-EBM, AdaSSP and bins",
          "tables.run", uses="adult, census-income, covertype (tables/sets.py)", peers=True),
     Item("tables-unbounded", "ours", "No bounds", "linear models of which no bound is said",

@@ -236,6 +236,7 @@ PARTS = {
     "solver/stream-release": "solvers.stream.block_release.StreamRelease",
     "steps/constant": "solvers.steps.ConstantSteps",
     "steps/decreasing": "solvers.steps.DecreasingSteps",
+    "steps/falling": "solvers.steps.FallingSteps",
     "steps/geometric": "solvers.steps.GeometricSteps",
     "steps/paper": "solvers.steps.PaperSteps",
     "steps/restarted": "solvers.steps.RestartedSteps",

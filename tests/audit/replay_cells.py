@@ -62,7 +62,10 @@ SUBSPACE_SOLVERS = {
     "reaper-md": ReaperDescent(geometry="mirror", steps=3),
     "reaper-smd": ReaperDescent(geometry="mirror", steps=3, sampling_rate=0.3),
 }
-CENTRES = {"private centre": "private", "public centre": np.full(WIDTH, 0.3), "pairs": "pairs"}
+CENTRES = {
+    "private centre": "private", "public centre": np.full(WIDTH, 0.3), "pairs": "pairs",
+    "origin": "origin",
+}  # fmt: skip
 
 
 def subspace_cells():

@@ -59,6 +59,10 @@ def count(x, y, point):
     return big([1.0]), None
 
 
+def direction(x, y, point):
+    return flat(unit(big(x)), big([0.3])), None
+
+
 def spherical(x, y, point):
     x = unit(big(x))
     return np.outer(x, x).ravel(), None
@@ -84,9 +88,11 @@ def parts(x, basis):
 
 def whitened(first, second):
     def contribution(x, y, point):
-        basis, scale = big(point[0]), mp.mpf(point[1])
+        basis, scale, *stretch = big(point[0]), mp.mpf(point[1]), *map(big, point[2:])
         inside, outside = parts(unit(big(x)), basis)
         outside = outside / scale
+        for matrix in stretch:
+            inside = matrix @ inside
         size = length(flat(inside, outside)) or mp.mpf(1)
         a, b = inside / size, outside / size
         return flat(first * np.outer(a, a), second * np.outer(b, a)), None

@@ -43,6 +43,7 @@ from veilspan.queries.own_gradient import RowGradient
 from veilspan.queries.profile.cell_counts import CellCounts
 from veilspan.queries.profile.number_moments import NumberMoments
 from veilspan.queries.stream.touching_moment import TouchingMoment
+from veilspan.queries.subspace.directions import DirectionSum, RingSums
 from veilspan.queries.subspace.geodesic_gradient import GeodesicGradient
 from veilspan.queries.subspace.reaper_gradient import ReaperGradient
 from veilspan.queries.subspace.sphered import SphericalMoment
@@ -246,6 +247,7 @@ SOME = (BIAS, np.array([0, 3, 4]))
 # Edges that no simple row lies on.
 CROOKED = np.array([-0.7712, -0.1037, 0.1234, 0.6181])
 THIN_THETA = np.random.default_rng(5).standard_normal(THIN_WIDTH)
+CAP = np.random.default_rng(6).standard_normal(THIN_WIDTH)
 THETAS = tuple(np.random.default_rng(4).standard_normal((3, 4)) * 3)
 
 
@@ -298,7 +300,7 @@ def moment(scale):
     )
 
 
-def whitened(scale, size, rows=1500):
+def whitened(scale, size, rows=1500, stretch=()):
     def query(relation):
         return WhitenedBlocks(relation)
 
@@ -306,7 +308,8 @@ def whitened(scale, size, rows=1500):
         return exact.whitened(1 if relation == "replace-one" else 0.5, exact.ROOT2)(x, y, point)
 
     basis = frame(20, size)
-    return Cell(query, contribution, 20, (basis, scale), *along(basis, scale), rows=rows)
+    point = (basis, scale, *stretch)
+    return Cell(query, contribution, 20, point, *along(basis, scale), rows=rows)
 
 
 def touching(scale, rows=1500):
@@ -451,8 +454,16 @@ CELLS = {
     "spherical moment": simple(SphericalMoment(), exact.spherical, 5),
     "spherical moment, thin": thin(SphericalMoment(), exact.spherical),
     "spherical moment, half full": thin(SphericalMoment(), exact.spherical, 1.0),
+    "direction sum": simple(DirectionSum(), exact.direction, 5),
+    "direction sum, thin": thin(DirectionSum(), exact.direction),
+    # Which side of an edge a row is on is defined by its own bits.
+    "ring sums": simple(RingSums(), None, 5, (unit_rows(CAP[None, :5])[0], (0.8, 0.6))),
+    "ring sums, thin": thin(RingSums(), None, point=(unit_rows(CAP[None])[0], (0.3, 0.1))),
     "whitened blocks, s=1e-4": whitened(1e-4, 1),
     "whitened blocks, s=1e-7": whitened(1e-7, 2, rows=7000),
+    "whitened blocks, s=1e-11, stretched": whitened(
+        1e-11, 2, stretch=(np.array([[5.0, 3.0], [3.0, 5.0]]),)
+    ),
     "touching moment, s=1e-6": touching(1e-6, rows=7000),
     "touching moment, s=1": touching(1.0),
     "tyler block": near(

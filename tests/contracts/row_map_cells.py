@@ -67,6 +67,8 @@ from veilspan.queries.moments import squared_norms
 from veilspan.queries.profile.cell_counts import CellCounts
 from veilspan.queries.profile.number_moments import NumberMoments
 from veilspan.queries.stream.touching_moment import complete_rows
+from veilspan.queries.subspace.directions import OutsideCap, cosines_to, rays_of
+from veilspan.queries.subspace.directions import place as place_in_rings
 from veilspan.queries.subspace.sphered import to_rays, to_sparse_rays, to_sphere
 from veilspan.tables.cell_rules import CellReader
 from veilspan.tables.encoding import Encoder
@@ -96,6 +98,12 @@ class Map:
     marked: str | None
     rows: Callable[[np.random.Generator], Any]
     apply: Callable[[Any], Any]
+
+
+def cap_for(block):
+    """A cap that some rows point into."""
+    direction = np.linspace(-1, 2, block.x.shape[1])
+    return OutsideCap(direction / np.linalg.norm(direction), 0.3)
 
 
 def take(rows, which):
@@ -627,6 +635,24 @@ MAPS = {
     **wide(
         QUERIES + "subspace.sphered.to_sphere", lambda d: as_block(lambda b: to_sphere(b, None))
     ),
+    **{
+        f"{name}, {kind}": Map(QUERIES + f"subspace.directions.{place}", made, as_block(apply))
+        for kind, made in {
+            "dense": hard(6),
+            "by columns": columnwise(hard(6)),
+            "sparse": thin(hard(6)),
+            "wide": hard(9000, usual=6),
+        }.items()
+        for name, place, apply in (
+            ("outside a cap", "OutsideCap.__call__", lambda b: cap_for(b)(b)),
+            ("rings", "place", lambda b: place_in_rings(b, cap_for(b).direction, (0.6, 0.3))),
+            (
+                "cosines",
+                "cosines_to",
+                lambda b: cosines_to(rays_of(b), cap_for(b).direction),
+            ),
+        )
+    },
     "clip weights": Map(
         "veilspan.curator.memory.clip_weights",
         lambda rng: np.append(hard(1, 64)(rng)[:, 0] ** 2, [np.inf, np.nan, 1e308, 1e250]),

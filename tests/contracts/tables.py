@@ -40,6 +40,7 @@ from veilspan.queries.moments import RowCount, RowSum, SecondMoment
 from veilspan.queries.own_gradient import RowGradient
 from veilspan.queries.profile.cell_counts import CellCounts
 from veilspan.queries.profile.number_moments import NumberMoments
+from veilspan.queries.subspace.directions import DirectionSum, RingSums
 from veilspan.queries.subspace.geodesic_gradient import GeodesicGradient
 from veilspan.queries.subspace.reaper_gradient import ReaperGradient
 from veilspan.queries.subspace.sphered import SphericalMoment
@@ -67,10 +68,12 @@ def unit(row):
 
 
 def slow_blocks(row, point):
-    basis, scale = point
+    basis, scale, *stretch = point
     x = unit(row)
     inside = basis.T @ x
     outside = (x - basis @ inside) / scale
+    for matrix in stretch:
+        inside = matrix @ inside
     length = np.sqrt(inside @ inside + outside @ outside) or 1.0
     return np.outer(inside, inside) / length**2, np.outer(outside, inside) / length**2
 
@@ -88,6 +91,18 @@ def slow_residual_difference(row, point):
     x = unit(row)
     lengths = [np.linalg.norm(x - basis @ (basis.T @ x)) for basis in point]
     return np.array([lengths[0] - lengths[1]])
+
+
+def slow_ring_sums(row, point):
+    direction, cosines = point
+    x = unit(row)
+    ring = sum(x @ direction <= c for c in cosines)
+    sums, counts = np.zeros((len(cosines) + 1, len(x))), np.zeros(len(cosines) + 1)
+    sums[ring] = x
+    if ring < len(cosines):
+        counts[ring] = 1
+    counts[-1] = float(x @ direction > 0)
+    return sums, counts
 
 
 def slow_geodesic(row, basis):
@@ -222,7 +237,12 @@ IN_BALL = Loss(PoincareBall(3), lambda rows, w: -PoincareBall(3).log(w, inside_b
 HYPERPLANE = np.linalg.qr(np.random.default_rng(7).standard_normal((4, 3)))[0]
 RELAXED = np.diag([0.9, 0.6, 0.4, 0.1]) + 0.05
 FRAME = np.linalg.qr(np.random.default_rng(5).standard_normal((5, 3)))[0]
-BLOCK_POINTS = ((FRAME[:, :2], 1.0), (FRAME[:, :2], 0.3), (FRAME[:, :1], 0.05))
+BLOCK_POINTS = (
+    (FRAME[:, :2], 1.0),
+    (FRAME[:, :2], 0.3),
+    (FRAME[:, :1], 0.05),
+    (FRAME[:, :2], 0.3, np.array([[2.5, 1.5], [1.5, 2.5]])),
+)
 
 # name: (query, number of columns, public points, contribution of one row, written plainly)
 QUERIES = {
@@ -243,6 +263,13 @@ QUERIES = {
         5,
         ((FRAME[:, :2], FRAME[:, 1:]),),
         slow_residual_difference,
+    ),
+    "direction sum": (DirectionSum(), 5, (None,), lambda row, point: (unit(row), np.ones(1))),
+    "ring sums": (
+        RingSums(),
+        5,
+        ((FRAME[:, 0], (0.9, 0.6)), (FRAME[:, 0], (0.4,))),
+        slow_ring_sums,
     ),
     "geodesic gradient": (GeodesicGradient(), 4, (HYPERPLANE,), slow_geodesic),
     "reaper gradient": (ReaperGradient(), 4, (RELAXED, np.diag([1.0, 1, 0, 0])), slow_reaper),
@@ -350,6 +377,7 @@ ESTIMATORS = {
     "PCA, public centre": (PCA, {"n_components": 1, "center": np.ones(4), "epsilon": 3.0}),
     "PCA, exact noise": (PCA, {"n_components": 2, "noise": "exact"}),
     "RobustPCA": (RobustPCA, {"n_components": 2}),
+    "RobustPCA, origin": (RobustPCA, {"n_components": 2, "center": "origin"}),
     "RobustPCA, rank unknown": (RobustPCA, {"epsilon": 5.0}),
     "RobustPCA, pairs": (RobustPCA, {"n_components": 2, "center": "pairs"}),
     "RobustPCA, ggd": (RobustPCA, {"n_components": 2, "solver": GGD}),

@@ -34,7 +34,7 @@ NAMES = [f"c{i}" for i in range(6)]
 
 
 def fitted(table):
-    return RobustPCA(2, epsilon=INF).fit(table)
+    return RobustPCA(2, epsilon=INF, center="origin").fit(table)
 
 
 def planes_differ(table, in_memory):

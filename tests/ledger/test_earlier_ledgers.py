@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 
 from ledger.requests import request
-from veilspan import PCA, RGD, Ball, FrechetMean, LogisticRegression, MatrixCompletion
+from veilspan import (
+    PCA,
+    RGD,
+    Ball,
+    FrechetMean,
+    LogisticRegression,
+    MatrixCompletion,
+    RobustPCA,
+    catalogue,
+)
 from veilspan.estimators.charging import asked_parameters
 from veilspan.geometry import SPD
 from veilspan.ledger import Ledger
@@ -42,6 +51,8 @@ BALL = Ball.from_eigenvalues(SPD(2), 0.1, 10.0)
 #: Digests of class and parameters as 0.1.0.dev0 wrote them, when modules lay elsewhere.
 REQUESTS = [
     (PCA(2), "0e1da6d3f7d2cc44c032860579e6ef86ac82fb9fb92e4a43b88fa3c2e14b2958"),
+    # None was the default before there was "auto".
+    (RobustPCA(2, center=None), "93ae7be3b82070a0423d59a63131db09eedd5b67599d6f69f5481123993085af"),
     (
         FrechetMean(BALL.manifold, ball=BALL, solver=RGD(steps=4)),
         "4b393c2b14a801598e943651040cc4e24a90bae8f5c947c90872b5d44fdd2822",
@@ -67,3 +78,12 @@ def test_a_stored_result_is_found_where_it_lies_now():
     before = named.replace(b"veilspan.solvers.manifold.base", b"veilspan.solvers.manifold")
     assert before != named
     assert unpack(before)["result_"] is ManifoldResult
+
+
+def test_a_fit_by_a_schema_asks_what_it_asked_before_there_was_auto():
+    """Its centre was private, and is."""
+    table = catalogue.ESTIMATORS["Profile"].small_settings()["schema"]
+    auto, before = (RobustPCA(2, schema=table, center=center) for center in ("auto", None))
+    assert asked_parameters(auto) == asked_parameters(before)
+    assert auto.plan(100).to_dict() == before.plan(100).to_dict()
+    assert asked_parameters(RobustPCA(2, schema=table, center="origin"))["center"] == "origin"

@@ -27,7 +27,8 @@ public. []
 return the same door: one meter, one source of noise, one tape. The map of a later stage is a
 function of earlier answers and public numbers and looks at one row at a time, so given these
 answers related tables stay related, and (1) holds for what is asked of the mapped rows. (2) speaks
-of the one meter, whatever view a question came through.
+of the one meter, whatever view a question came through. A stage may also see differences of paired
+rows (:meth:`Curator.paired`), under replace-one: ``paired_rows`` says why these stay related.
 
 *Who is trusted with rows.* A query's block functions and a marked row map
 (``curator.row_maps``) see rows, in here, and are held to what their docstrings derive. A solver may
@@ -47,10 +48,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from veilspan.curator.memory import GROUP, Executor, MemoryExecutor, Sampling
+from veilspan.curator.memory import GROUP, Executor, Sampling, executor_of
+from veilspan.curator.paired_rows import open_pairs
 from veilspan.curator.query import RowQuery
 from veilspan.curator.row_maps import ROW_MAPS
-from veilspan.curator.rows import Block, Rows
+from veilspan.curator.rows import Block
 from veilspan.curator.silence import Silence
 from veilspan.curator.tape import CURRENT_TAPE, Question, fingerprint
 from veilspan.privacy.budget import Budget
@@ -123,9 +125,7 @@ class Curator:
         self._meter = meter_for(plan)
         self._rows = rows
         self._places = plan.n_rows  # rows that take part or are absent, where that is public
-        # Sums over rows in memory run here; rows that lie elsewhere say where theirs do.
-        in_memory = isinstance(rows, Rows)
-        self._executor: Executor = MemoryExecutor(rows) if in_memory else rows.executor()
+        self._executor: Executor = executor_of(rows)
         self._suffix = ""
 
     def mapped(
@@ -157,9 +157,12 @@ class Curator:
         view = self._view(budget, events, n_features)
         with Silence(not self._source.secure):
             view._rows = self._rows.mapped(row_map, n_features)
-            in_memory = isinstance(view._rows, Rows)
-            view._executor = MemoryExecutor(view._rows) if in_memory else view._rows.executor()
+            view._executor = executor_of(view._rows)
         return view
+
+    def paired(self, budget: Budget | None = None, events: tuple[Event, ...] | None = None) -> Self:
+        """The same door over differences of randomly paired rows: see :func:`open_pairs`."""
+        return open_pairs(self, self._view(budget, events, self._plan.n_features))
 
     def part(self, budget: Budget, events: tuple[Event, ...], suffix: str = "") -> Self:
         """The same door for one of several solvers of a fit: its events, and what it decides by.
@@ -209,6 +212,11 @@ class Curator:
     def is_sparse(self) -> bool:
         """Whether the table is stored sparse, which is part of its public form."""
         return bool(self._rows.is_sparse)
+
+    @property
+    def rounds_alike(self) -> bool:
+        """Whether rows that stay are rounded alike on neighbouring tables: all on one machine."""
+        return bool(self._executor.rounds_alike)
 
     @property
     def noise(self) -> NoiseKind:

@@ -98,6 +98,9 @@ def asked_parameters(estimator: Any) -> dict[str, Any]:
         value = parameters.get(name, "")
         if value is None or (isinstance(value, str) and value == nothing):
             parameters.pop(name)
+    if schema is not None and isinstance(parameters.get("center"), str):
+        # By a schema "auto" is the private centre that saying nothing was before there was "auto".
+        parameters["center"] = {"auto": None}.get(parameters["center"], parameters["center"])
     return (
         parameters if schema is None else {**parameters, "schema": SchemaRecord.of(schema).digest}
     )

@@ -62,3 +62,7 @@ class PeopleCountWarning(UserWarning):
 
 class RareClassWarning(UserWarning):
     """A paid, noisy count says that a class is so rare that a plain model predicts it never."""
+
+
+class CenterWarning(UserWarning):
+    """Paid, noisy numbers leave it open where rows are centred."""

@@ -197,11 +197,25 @@ def _point(subject: Subject) -> Html | None:
     return _vector(flat, names, name, "coordinate")
 
 
+#: What a centre that was found is called.
+CENTRES = {
+    "origin": "The origin",
+    "cap": "The origin, with a cluster of rows left out",
+    "pairs": "Differences of randomly paired rows: the direction of the subspace, not its place",
+}
+
+
 def _center(subject: Subject) -> Html | None:
-    """The centre of a subspace, where something was subtracted."""
+    """The centre of a subspace: what was subtracted, or what was used and why."""
     source = subject.source
     center = getattr(source, "mean_", None)
-    if center is None or not hasattr(source, "components_") or not np.any(center):
+    if center is None or not hasattr(source, "components_"):
+        return None
+    used = CENTRES.get(str(getattr(source, "center_used_", "")))
+    if used is not None:
+        words = f"{used}. Why: {getattr(source, 'center_reason_', 'not recorded')}."
+        return tag("div", tag("h3", "Centre"), tag("p", words))
+    if not np.any(center):
         return None
     flat = np.asarray(center, dtype=float)
     return _vector(flat, subject.names(len(flat)), "Centre", "column")

@@ -12,8 +12,9 @@ the same object then runs: what was planned is what runs. A solver that chooses 
 
 **Stages.** Rows may have to be prepared for a solver by what earlier answers say: ranges first,
 then rows scaled by them. Such a fit has stages before its solver. A stage asks its own events and
-returns a map of single rows (:meth:`veilspan.curator.curator.Curator.mapped`); all stages and the
-solver share one plan and one meter.
+returns a map of single rows (:meth:`veilspan.curator.curator.Curator.mapped`), or a :class:`View`
+where rows may be seen otherwise (in pairs, say); all stages and the solver share one plan and one
+meter.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
@@ -73,7 +74,7 @@ class Stage(Protocol):
     def n_columns(self) -> int:
         """Columns of the mapped rows."""
 
-    def find_map(self, curator: Curator) -> Callable[[Any], Any]:
+    def find_map(self, curator: Curator) -> Callable[[Any], Any] | View:
         """Ask, and return the map: of answers and public numbers, one row at a time."""
 
 
@@ -86,6 +87,14 @@ class After(Protocol):
 
     def ask(self, curator: Curator, problem: Any, result: Any) -> Any:
         """Ask, and return the result with what was told."""
+
+
+@runtime_checkable
+class View(Protocol):
+    """What a stage has found that is more than a map: how the next questions see rows."""
+
+    def open(self, curator: Curator, budget: Budget, events: tuple[Event, ...]) -> Curator:
+        """The same door for what comes next, which decides by this budget and has these events."""
 
 
 class Outcome(NamedTuple):
@@ -153,8 +162,12 @@ class Prepared(Generic[P, R]):
         """Pass the stages, run the solver on what they leave, ask what comes after it."""
         maps: list[Any] = []
         for stage in self.stages:
-            maps.append(stage.find_map(curator))
-            curator = curator.mapped(maps[-1], stage.n_columns, self.budget, self.events)
+            found = stage.find_map(curator)
+            maps.append(found)
+            if isinstance(found, View):
+                curator = found.open(curator, self.budget, self.events)
+            else:
+                curator = curator.mapped(found, stage.n_columns, self.budget, self.events)
         result: Any = self.solver.run(curator, self.problem)
         for after in self.afters:
             result = after.ask(curator, self.problem, result)

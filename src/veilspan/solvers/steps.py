@@ -61,6 +61,19 @@ class PaperSteps:
 
 
 @dataclass(frozen=True)
+class FallingSteps:
+    """Another schedule for ``after`` steps, then halved every ``every`` steps from where it is."""
+
+    schedule: StepSchedule
+    after: int
+    every: float
+
+    def __call__(self, k: int) -> float:
+        """Size of step k, counted from 0."""
+        return self.schedule(min(k, self.after)) * 2.0 ** (-max(k - self.after, 0) / self.every)
+
+
+@dataclass(frozen=True)
 class RestartedSteps:
     """Another schedule, begun again every ``period`` steps."""
 

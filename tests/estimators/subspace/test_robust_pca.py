@@ -68,9 +68,12 @@ def test_pairs_find_an_affine_subspace_without_a_centre():
     moved = data.rows + 5.0
     found = RobustPCA(2, epsilon=2.0, center="pairs", random_state=1).fit(moved)
     assert log10_squared_angle_distance(data.subspace, found.components_) < -5.5  # -6.1
-    lost = RobustPCA(2, epsilon=2.0, random_state=1).fit(moved)
+    lost = RobustPCA(2, epsilon=2.0, center="origin", random_state=1).fit(moved)
     assert log10_squared_angle_distance(data.subspace, lost.components_) > -0.5  # 0.15
     assert found.plan(20_000, 10).n_rows == 10_000
+    own = RobustPCA(2, epsilon=2.0, random_state=1).fit(moved)
+    assert own.center_used_ == "pairs"
+    assert log10_squared_angle_distance(data.subspace, own.components_) < -5.5  # -6.2
 
 
 def test_pairs_work_on_sparse_rows():
@@ -121,7 +124,7 @@ def test_components_follow_the_released_spectrum(data):
 
 def test_solver_instances_set_options(data):
     solver = GeodesicGradientDescent(steps=10, halvings=2)
-    fitted = RobustPCA(2, solver=solver).fit(data.rows)
+    fitted = RobustPCA(2, solver=solver, center="origin").fit(data.rows)
     assert sum(event.count for event in fitted.privacy_.events) == 11
     fitted = RobustPCA(2, solver=RecursiveSpherical(max_steps=2), epsilon=5.0).fit(data.rows)
     assert sum(e.count for e in fitted.privacy_.events if e.name == "refine") <= 2

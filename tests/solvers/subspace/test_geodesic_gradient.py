@@ -85,7 +85,7 @@ def test_it_beats_its_start_under_noise(options):
 
     The start is at -1.58; from -3.01 (two restarts of half the steps each) to -3.91 is reached.
     """
-    solver = GeodesicGradientDescent(**options)
+    solver = GeodesicGradientDescent(**{"steps": 40, **options})
     errors, starts = [], []
     noise = (12.0, 40.0) if solver.sampling_rate is None else (12.0, 8.0)
     events = tuple(with_multiplier(solver, z)[i] for i, z in enumerate(noise))
@@ -173,3 +173,24 @@ def test_the_mean_subspace_is_that_of_the_mean_projector():
 def test_impossible_settings_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         GeodesicGradientDescent(**options)
+
+
+def test_steps_are_taken_from_the_number_of_rows_where_it_is_public():
+    default = GeodesicGradientDescent()
+    found = {n: default.for_rows(n).steps for n in (None, 100, 2000, 10**6)}
+    assert found == {None: 40, 100: 40, 2000: 50, 10**6: 60}
+    sizes = default.for_rows(2000).step_sizes
+    assert [sizes(k) for k in range(40)] == [math.ldexp(0.3, -(k * 6 // 40)) for k in range(40)]
+    assert sizes(43) == pytest.approx(sizes(40) / 4)
+    given = GeodesicGradientDescent(steps=7)
+    assert given.for_rows(2000) is given
+    own = GeodesicGradientDescent(step_schedule=ConstantSteps(0.1)).for_rows(2000)
+    assert (own.steps, own.step_sizes(45)) == (40, 0.1)
+    assert prepared(default, 2000, 20, 2).events[-1].count == 50
+
+
+def test_exact_inliers_are_found_far_beyond_forty_steps():
+    """-9.6 with 2,000 rows, where 40 steps end at -5.3."""
+    data = make_haystack(2000, 20, 2, noise=0.0, random_state=0)
+    found = private(GeodesicGradientDescent(), data.rows, 2, 4.0).basis
+    assert math.log10(squared_distance(found, data.subspace)) < -8.5

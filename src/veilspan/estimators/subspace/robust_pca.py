@@ -11,6 +11,7 @@ from veilspan._scales import check_scale
 from veilspan.estimators.by_person import also_by_person
 from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.subspace.base import SubspaceEstimator
+from veilspan.estimators.subspace.centre_plan import prepare_with_centre
 from veilspan.privacy.accounting import epsilon_spent
 from veilspan.privacy.budget import LEAST_EPSILON, Budget
 from veilspan.privacy.neighbors import Neighbors
@@ -18,6 +19,7 @@ from veilspan.privacy.plan import Plan
 from veilspan.solvers.base import Outcome, Prepared
 from veilspan.solvers.subspace.base import SubspaceProblem, SubspaceResult
 from veilspan.solvers.subspace.by_name import subspace_solver
+from veilspan.solvers.subspace.centre.stage import FoundCentre
 from veilspan.solvers.subspace.descent import SubspaceDescent
 
 
@@ -46,12 +48,17 @@ class RobustPCA(SubspaceEstimator):
         ``"sggd"`` (geodesic gradient descent, full-batch and Poisson-sampled), ``"reaper-gd"``,
         ``"reaper-sgd"``, ``"reaper-md"``, ``"reaper-smd"``. An instance of a solver class sets its
         options.
-    center : None, array of shape (n_features,), "private" or "pairs"
-        What to subtract first: nothing; a public vector; a private mean of rows bounded by
-        ``row_norm`` (10 % of the budget); or ``"pairs"``: differences of randomly paired rows,
-        which cost no budget and find the *direction* of an affine subspace with an unknown centre.
-        Pairs halve the number of rows and square the inlier share (a pair is an inlier only if
-        both rows are), so use them when most rows are inliers; they need replace-one.
+    center : "auto", "origin", "pairs", "private", array of shape (n_features,) or None
+        What rows are centred at. ``"auto"`` pays 3 to 5 % of the budget to find out: the origin, a
+        cluster of rows that is left out, or pairs, whichever the released numbers ask for
+        (:mod:`veilspan.solvers.subspace.centre.verdict`); with a schema it is ``"private"``, with
+        ``noise_std`` the origin. ``"origin"``, or ``None``, subtracts nothing (``None`` with a
+        schema: ``"private"``). An array is a public vector to subtract, ``"private"`` a private
+        mean of rows bounded by ``row_norm`` (10 % of the budget). ``"pairs"`` are differences of
+        randomly paired rows, which cost no budget and find the *direction* of an affine subspace
+        with an unknown centre. Pairs halve the number of rows and square the inlier share (a pair
+        is an inlier only if both rows are), so use them when most rows are inliers; they need
+        replace-one. Where ``"auto"`` finds that it needs them under add-remove, it refuses.
     row_norm : float
         Public bound on the length of a row, used by ``center="private"`` only.
     noise_std : float, optional
@@ -75,7 +82,12 @@ class RobustPCA(SubspaceEstimator):
     noise_edge_ : float
         Eigenvalue that pure noise reaches in ``spectrum_``.
     mean_ : array of shape (n_features,)
-        What :meth:`transform` subtracts; zero for ``center="pairs"``, where it is not known.
+        What :meth:`transform` subtracts; zero for pairs, where it is not known.
+    center_used_ : str
+        ``"origin"``, ``"pairs"``, ``"cap"`` (the origin, a cluster of rows left out), ``"private"``
+        or ``"public"``.
+    center_reason_ : str
+        Why, in words and released numbers; who asked for it where it was asked for.
     privacy_ : PrivacyStatement
         What was promised and spent.
 
@@ -89,13 +101,13 @@ class RobustPCA(SubspaceEstimator):
     True
     """
 
-    _center_words: ClassVar[tuple[str, ...]] = ("private", "pairs")
+    _center_words: ClassVar[tuple[str, ...]] = ("auto", "origin", "private", "pairs")
     _solver_label: ClassVar[str] = " ({0.solver.__class__.__name__})"
 
     n_components: int | None = None
     _: KW_ONLY
     solver: Any = "auto"
-    center: Any = None
+    center: Any = "auto"
     row_norm: float = 1.0
     noise_std: float | None = None
 
@@ -121,7 +133,7 @@ class RobustPCA(SubspaceEstimator):
     def _prepare(
         self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
     ) -> Prepared[SubspaceProblem, SubspaceResult]:
-        paired = isinstance(self.center, str) and self.center == "pairs"
+        paired = self._center_word == "pairs"
         if paired:
             if n_rows is None:
                 raise ValueError('center="pairs" needs neighbors="replace-one".')
@@ -130,11 +142,23 @@ class RobustPCA(SubspaceEstimator):
             n_rows //= 2
         solver = subspace_solver(self.solver)
         problem = self._problem(n_rows, n_features)
-        if self.noise_std is None:
-            prepared = solver.prepare(problem, budget, neighbors)
-        else:
+        if self.noise_std is not None:
             prepared = self._prepare_with_noise(solver, problem, budget)
+        elif self._center_word == "auto" and self.schema is None:
+            prepared = prepare_with_centre(solver, problem, budget, neighbors)
+        else:
+            prepared = solver.prepare(problem, budget, neighbors)
         return replace(prepared, paired=True) if paired else prepared
+
+    @property
+    def _center_word(self) -> str | None:
+        return self.center if isinstance(self.center, str) else None
+
+    def _problem(self, n_rows: int | None, n_features: int) -> SubspaceProblem:
+        problem = super()._problem(n_rows, n_features)
+        if self._center_word == "auto" and self.schema is not None:
+            problem = replace(problem, private_center=self._row_bound())
+        return problem
 
     def _prepare_with_noise(
         self, solver: Any, problem: SubspaceProblem, budget: Budget
@@ -159,3 +183,18 @@ class RobustPCA(SubspaceEstimator):
         self.spectrum_ = found.spectrum
         self.noise_edge_ = found.noise_edge
         self._keep_center(found.center, plan.n_features)
+        self.center_used_, self.center_reason_ = self._describe_center(outcome)
+
+    def _describe_center(self, outcome: Outcome) -> tuple[str, str]:
+        """Which centre was used, and why, from what is public or released."""
+        for found in outcome.maps:
+            if isinstance(found, FoundCentre):
+                return found.verdict.centre, found.verdict.reason
+        asked = self._center_word or ("origin" if self.center is None else "public")
+        if outcome.result.center is not None and asked != "public":
+            return "private", "a private mean of the rows, " + (
+                "as asked" if asked == "private" else "which the schema's bounds allow"
+            )
+        if asked == "auto":
+            return "origin", "a given noise_std leaves no budget to look for another"
+        return asked, "as asked"

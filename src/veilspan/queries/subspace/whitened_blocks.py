@@ -6,7 +6,9 @@ Given a basis V (D x r) and a scale s, a row splits into w = V^T x and z = x - V
 
 is the direction of the row after stretching everything outside of V by 1/s. y does not depend on
 the length of x. Rows far from V relative to s have |a| near 0 and drop out: a gross outlier has
-influence of order s.
+influence of order s. Where inliers are spread unevenly inside of V, a symmetric r x r matrix K with
+eigenvalues of at least 1 evens them out, (K w, z/s) in place of (w, z/s): then no direction of V is
+told by few rows alone.
 """
 
 from __future__ import annotations
@@ -33,15 +35,21 @@ from veilspan.queries.subspace.sphered import Rays, SpheredQuery, to_rays
 
 @dataclass(frozen=True)
 class Whitened:
-    """Coordinates w in V, residuals z outside of it, and 1/|(w, z/s)|^2 (0 for zero rows)."""
+    """Coordinates w (or K w) in V, residuals z, and 1/|(w, z/s)|^2 (0 for zero rows)."""
 
     inside: np.ndarray
     outside: np.ndarray
     inverse: np.ndarray
 
 
-def split(block: Block, center: np.ndarray | None, basis: np.ndarray, scale: float) -> Whitened:
-    """Coordinates in the basis, the rest, and the whitened length.
+def split(
+    block: Block,
+    center: np.ndarray | None,
+    basis: np.ndarray,
+    scale: float,
+    stretch: np.ndarray | None = None,
+) -> Whitened:
+    """Coordinates in the basis, stretched if that is asked, the rest, and the whitened length.
 
     The residual is formed row by row: |x|^2 - |w|^2 would lose half of its digits, and with them
     the accuracy at small scales.
@@ -49,6 +57,8 @@ def split(block: Block, center: np.ndarray | None, basis: np.ndarray, scale: flo
     rays = to_rays(block, center)
     inside = rays.x @ basis
     outside = rays.x - inside @ basis.T
+    if stretch is not None:
+        inside = inside @ stretch
     w2 = np.einsum("ij,ij->i", inside, inside)
     z2 = np.einsum("ij,ij->i", outside, outside)
     total = w2 + z2 / scale**2
@@ -57,9 +67,12 @@ def split(block: Block, center: np.ndarray | None, basis: np.ndarray, scale: flo
 
 
 class WhitenedBlocks(SpheredQuery):
-    r"""Sum of A = a a^T (r x r) and B = b a^T (D x r, orthogonal to V); the point is (V, s).
+    r"""Sum of A = a a^T (r x r) and B = b a^T (D x r, orthogonal to V).
 
-    Sensitivity. With t = |a|^2, |A|_F^2 = t^2 and |B|_F^2 = t (1 - t). For y y^T as a block matrix,
+    The point is (V, s), or (V, s, K) with a stretch inside of V.
+
+    Sensitivity. Of y = (a, b) nothing counts but its length, 1, so K does not matter. With
+    t = |a|^2, |A|_F^2 = t^2 and |B|_F^2 = t (1 - t). For y y^T as a block matrix,
 
         |y y^T - y' y'^T|_F^2 = |A - A'|^2 + 2 |B - B'|^2 + |b b^T - b' b'^T|^2 <= 2.
 
@@ -80,7 +93,9 @@ class WhitenedBlocks(SpheredQuery):
     |y y^T - y' y'^T|_F <= sqrt(2) t, which bounds what (A, sqrt(2) B) moves. Hence 2 e max(s, 1/s),
     and D + r + 64 roundings for the normalisation, the weight and the products. What rounding
     leaves of b along V is part of this: y needs not be split orthogonally for any of it, nor for
-    the sensitivity.
+    the sensitivity. With a stretch the computed (K w, z/s) errs by at most (e + r u) (|K| + 1/s),
+    |K| the Frobenius norm, and is as long as before at least, because no eigenvalue of K is below 1:
+    2 (e + r u) (|K| + 1/s) max(1, s).
 
     Parameters
     ----------
@@ -98,15 +113,14 @@ class WhitenedBlocks(SpheredQuery):
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
         """Symmetric r x r matrices and tangent vectors at V, weighted."""
-        basis, _ = point
+        basis = point[0]
         size = basis.shape[1]
         tangent = TangentSpace(Grassmann(n_features, size), basis)
         return ProductSpace((SymmetricSpace(size), tangent), self.weights)
 
     def prepare(self, block: Block, point: Any) -> Whitened:
         """Split every row at V and find its whitened length."""
-        basis, scale = point
-        return split(block, self.center, basis, scale)
+        return split(block, self.center, *point)
 
     def norms(self, block: Whitened, point: Any) -> np.ndarray:
         """Norm of (A, B) with the weights of the space."""
@@ -117,7 +131,7 @@ class WhitenedBlocks(SpheredQuery):
 
     def weighted_sum(self, block: Whitened, weights: np.ndarray, point: Any) -> Any:
         """A = sum w_i a a^T, B = sum w_i b a^T."""
-        _, scale = point
+        scale = point[1]
         weighted = (weights * block.inverse)[:, None] * block.inside
         first = block.inside.T @ weighted
         return (first + first.T) / 2, (block.outside.T @ weighted) / scale
@@ -132,9 +146,13 @@ class WhitenedBlocks(SpheredQuery):
 
     def roundoff(self, n_features: int, point: Any) -> float:
         """See the class; the bound may be below 1."""
-        basis, scale = point
+        basis, scale, *stretch = point
         rank = basis.shape[1]
-        turned = 2 * residual_roundings(n_features, rank) * max(scale, 1 / scale)
+        error = residual_roundings(n_features, rank)
+        turned = 2 * error * max(scale, 1 / scale)
+        if stretch:
+            longest = float(np.linalg.norm(stretch[0])) + 1 / scale
+            turned = 2 * (error + rank) * longest * max(1.0, scale)
         return (turned + n_features + rank + 64.0) / self.bound
 
 

@@ -118,8 +118,11 @@ def calibrate_with_center(
 def find_rows_and_center(
     curator: Curator, problem: SubspaceProblem
 ) -> tuple[float, np.ndarray | None]:
-    """Number of rows (at least 1) and centre of a problem: what is public, or what is asked for."""
-    n_rows = problem.n_rows or count_rows(curator)
+    """Number of rows (at least 1) and centre of a problem: what is public, or what is asked for.
+
+    Rows are those of the curator: half of the problem's where an earlier stage paired them.
+    """
+    n_rows = count_rows(curator)
     if problem.private_center is None:
         return n_rows, problem.center
     return n_rows, curator.answer(RowSum(problem.private_center), event=MEAN).value / n_rows

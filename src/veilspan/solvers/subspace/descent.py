@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Self
 
 import numpy as np
 
@@ -33,13 +34,14 @@ class SubspaceDescent(ABC):
     A subclass is a frozen dataclass that has these settings among its own.
     """
 
-    steps: int
+    steps: int | None
     sampling_rate: float | None
     start_share: float
     guard: float
 
     def __post_init__(self) -> None:
-        check_steps(self.steps, "steps")
+        if self.steps is not None:
+            check_steps(self.steps, "steps")
         if self.sampling_rate is not None and not 0 < self.sampling_rate < 1:
             raise ValueError(
                 "sampling_rate must lie strictly between 0 and 1, or be None for all rows; "
@@ -63,14 +65,19 @@ class SubspaceDescent(ABC):
     def run(self, curator: Curator, problem: SubspaceProblem) -> SubspaceResult:
         """Start, take the steps, and return the subspace where they end."""
 
+    def for_rows(self, n_rows: int | None) -> Self:
+        """The same with a number of steps: the one that was given, or what so many rows allow."""
+        return self
+
     def prepare(
         self, problem: SubspaceProblem, budget: Budget, neighbors: Neighbors
     ) -> Prepared[SubspaceProblem, SubspaceResult]:
         """Share the budget between the start and the steps."""
-        shares = (self.start_share, 1.0 - self.start_share)
-        asked = (self._start_event, self._step_event)
+        solver = self.for_rows(problem.n_rows)
+        shares = (solver.start_share, 1.0 - solver.start_share)
+        asked = (solver._start_event, solver._step_event)
         events = calibrate_with_center(problem, budget, neighbors, asked, shares)
-        return Prepared(self, problem, budget, events)
+        return Prepared(solver, problem, budget, events)
 
     def prepare_with_noise(
         self, problem: SubspaceProblem, budget: Budget, noise_std: float
@@ -90,14 +97,15 @@ class SubspaceDescent(ABC):
         """
         if problem.n_rows is None or problem.private_center is not None:
             raise ValueError("a given noise needs a public number of rows and no private centre.")
-        query = self.step_query(self.guard)
-        step = self._step_event
+        solver = self.for_rows(problem.n_rows)
+        query = solver.step_query(solver.guard)
+        step = solver._step_event
         sampled = isinstance(step, SampledGaussianEvent)
         # What the multiplier of each kind of event refers to: see ``privacy.events``.
         moved = query.bound if sampled else query.sensitivity("replace-one")
         multiplier = noise_std * problem.n_rows * step.sampling_rate / moved
         start = calibrate_noise(budget, (self._start_event,))
-        return Prepared(self, problem, budget, (*start, with_noise(step, multiplier)))
+        return Prepared(solver, problem, budget, (*start, with_noise(step, multiplier)))
 
     def guard_under(self, neighbors: Neighbors) -> float:
         """The guard of a gradient; coarser under add-remove."""
@@ -111,6 +119,7 @@ class SubspaceDescent(ABC):
 
     @property
     def _step_event(self) -> Event:
+        steps = self.steps or 1
         if self.sampling_rate is None:
-            return GaussianEvent(STEP, count=self.steps)
-        return SampledGaussianEvent(STEP, self.sampling_rate, count=self.steps)
+            return GaussianEvent(STEP, count=steps)
+        return SampledGaussianEvent(STEP, self.sampling_rate, count=steps)

@@ -36,9 +36,8 @@ WORTH_REFINING = 0.6
 INFORMATIVE_ANGLE2 = 0.2
 #: Shares of the budget that a start may take; larger ones come first, see ``CLEARLY_BETTER``.
 START_SHARES = (0.7, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05)
-#: Squared residual scale that even perfect inliers are credited with: below it, rounding and what
-#: the model leaves out count more than noise.
-LEAST_TAU2 = 1e-8
+#: Squared residual scale that even perfect inliers are credited with: below it rounding counts.
+LEAST_TAU2 = 1e-26
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,12 @@ from functools import lru_cache
 import numpy as np
 
 # Set on the settings "table" and "structured" of benchmarks/robust_pca.py, but for the two grids.
-_GRID = np.geomspace(1e-8, 1.0, 161)  # of tau: 20 to a decade, closer than noise tells
+_GRID = np.geomspace(1e-13, 1.0, 261)  # of tau: 20 to a decade, closer than noise tells
 _FACTORS = np.geomspace(0.4, 2.5, 41)  # of the scale, about sqrt(tau^2 + R^2): 5 % apart
 _FADING = 0.5  # of a release's precision with each later one: the model is only locally true
 _LEAST_MASS = 0.02  # of alpha: a subspace that fewer rows lie near is not found anyway
 _MASS_SPREAD = 0.1  # prior standard deviation of alpha about the start's estimate
-_LOG_SPREAD = 2.0  # prior standard deviation of log tau: a factor of 7
+_LOG_SPREAD = 2.0  # prior spread of log tau, a factor of 7; with long tails: rows may be exact
 _MODEL_ERROR = 0.02  # of f, because residuals are not all alike
 _RESOLVED = 0.3  # a residual below this fraction of the last scale has not been seen
 
@@ -75,7 +75,7 @@ class ResidualScale:
         alpha = np.clip(alpha, _LEAST_MASS, 1.0)
         loss = (precision * (mass - alpha[:, None] * shape) ** 2).sum(axis=1)
         loss += prior * (alpha - self.mass) ** 2
-        loss += (np.log(_GRID / self.residual) / _LOG_SPREAD) ** 2
+        loss += np.log1p((np.log(_GRID / self.residual) / _LOG_SPREAD) ** 2)
         tau = float(_GRID[np.argmin(loss)])
         return tau**2 if tau > _RESOLVED * self.sightings[-1].scale else 0.0
 
