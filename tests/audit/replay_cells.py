@@ -67,8 +67,12 @@ def subspace_cells():
     for setting, more in {
         "": {},
         "exact noise": {"noise": "exact"},
-        "private centre": {"center": "private"},
+        "private scale": {"scale": "private"},
+        "public bound": {"row_norm": 1.0},
+        "a share": {"n_components": 0.7, "row_norm": 1.0, "center": "origin"},
+        "private centre, public bound": {"center": "private", "row_norm": 1.0},
         "public centre": {"center": CENTRES["public centre"]},
+        "public centre and bound": {"center": CENTRES["public centre"], "row_norm": 1.0},
     }.items():
         yield estimator_cell(PCA, "", {"n_components": 2, **more}, tables, setting=setting)
     for solver, made in SUBSPACE_SOLVERS.items():

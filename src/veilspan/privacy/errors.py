@@ -58,3 +58,7 @@ class LoudNoiseWarning(UserWarning):
 
 class PeopleCountWarning(UserWarning):
     """A paid, noisy number of people is far from the one that the schema says."""
+
+
+class CenterWarning(UserWarning):
+    """Paid, noisy numbers leave it open where rows are centred."""

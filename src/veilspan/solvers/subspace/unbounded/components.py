@@ -1,0 +1,65 @@
+"""From a joined second moment to components, their variances and what to say of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from veilspan._threads import threads_for
+from veilspan.solvers.subspace.analyze_gauss import PrincipalComponents
+from veilspan.solvers.subspace.unbounded.notes import Note, note_of_noise
+from veilspan.solvers.subspace.unbounded.spectrum import (
+    count_for_share,
+    signal_ratios,
+    signal_variances,
+)
+from veilspan.solvers.subspace.unbounded.stretch import NoisyMoment
+
+
+def read_components(
+    found: NoisyMoment,
+    n_components: int | None,
+    share: float | None,
+    center: np.ndarray | None,
+    row_norm: float,
+    notes: tuple[Note, ...] = (),
+) -> PrincipalComponents:
+    """Decompose a noisy moment; all of it is post-processing.
+
+    Parameters
+    ----------
+    found : NoisyMoment
+        The mean of x x^T.
+    n_components, share : int or None, float or None
+        How many components, or how much of the variance they are to hold; both ``None`` for all.
+    center, row_norm : array or None, float
+        What was subtracted from rows, and what they were bounded by.
+    notes : tuple of notes
+        What is to be said beside.
+    """
+    with threads_for(len(found.moment)):
+        values, vectors = np.linalg.eigh(found.moment)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    # Noise in the line of an eigenvector: the lines of the frame that it is made of.
+    lines = (vectors**2).T @ np.sum(found.noise**2, axis=1)
+    # Eigenvalues of noise alone live where noise is loudest, outside of what was stretched.
+    edge = 2.0 * math.sqrt(float(lines.max()))
+    signal = signal_variances(values, lines, edge)
+    ratios = signal_ratios(signal, float(np.trace(found.moment)))
+    wanted = n_components or len(values)
+    if share is not None:
+        wanted = count_for_share(ratios, share)
+    rows = (found.frame @ vectors[:, :wanted]).T
+    largest = np.argmax(np.abs(rows), axis=1)
+    rows = rows * np.sign(rows[np.arange(wanted), largest])[:, None]
+    said = note_of_noise(ratios[:wanted], asked=n_components, share=share)
+    return PrincipalComponents(
+        components=np.ascontiguousarray(rows),
+        variances=np.maximum(values[:wanted], 0.0),
+        ratios=ratios[:wanted],
+        noise_edge=edge,
+        center=center,
+        row_norm=row_norm,
+        notes=(*notes, *said),
+    )

@@ -1,0 +1,91 @@
+r"""The bound on the length of rows, chosen by released counts of their lengths.
+
+Rows longer than R are shortened to R. Both ends cost something:
+
+* *Noise.* Its entries are z R^2, beside a clipped second moment of trace E(R) = sum min(|x|, R)^2.
+  r components of about equal variance that hold half of the trace are then turned so far that
+  4 r^2 D (z R^2 / E(R))^2 of what they hold is lost, by first-order perturbation: D directions
+  outside, a variance of E/(2r) along each.
+* *Shortening.* The share l(R) = 1 - E(R)/E(inf) of the squared lengths is not looked at. It harms
+  only as far as long rows point elsewhere than others do, so a part of it counts (``HARM``).
+
+R minimises the sum over the radii of the second look. It depends on released counts and public
+numbers, and decides what is asked next, never how much is charged for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from veilspan.solvers.subspace.unbounded.looks import Shells, Surroundings
+
+#: What a share of the squared lengths that is cut off counts beside a share of the captured
+#: variance that noise takes.
+HARM = 0.1
+#: Counts below so many stds of their noise are taken for none.
+LIKELY = 2.0
+
+
+@dataclass(frozen=True)
+class RowBound:
+    """A bound, and what shortening rows to it leaves.
+
+    Attributes
+    ----------
+    row_norm : float
+        R.
+    mean_square : float
+        Mean squared length of the rows once they are shortened, by the released counts.
+    cut : float
+        Share of the squared lengths that R cuts off.
+    """
+
+    row_norm: float
+    mean_square: float
+    cut: float
+
+
+def choose_row_bound(around: Surroundings, noise: float, n_components: int) -> RowBound:
+    """Choose R among the radii up to the reach.
+
+    Parameters
+    ----------
+    around : Surroundings
+        Whose second look tells the lengths.
+    noise : float
+        z: std of an off-diagonal entry of the second moment of rows bounded by 1.
+    n_components : int
+        r.
+    """
+    radii = around.shells.radii[: around.shells.reach + 1]
+    counts, middles = _seen_lengths(around.shells, around.n_rows)
+    kept = np.minimum(middles, radii[:, None]) ** 2 @ counts
+    whole = float(counts @ middles**2)
+    n_features = around.shells.sums.shape[1]
+    turned = 4.0 * n_components**2 * n_features * (noise * radii**2 / kept) ** 2
+    price = HARM * (1 - kept / whole) + turned
+    best = int(np.argmin(price)) if noise > 0 else len(radii) - 1
+    return _bound_by(float(radii[best]), float(kept[best]), whole, around.n_rows)
+
+
+def describe_row_bound(around: Surroundings, row_norm: float) -> RowBound:
+    """The same of a public R: how long rows are once they are shortened to it."""
+    counts, middles = _seen_lengths(around.shells, around.n_rows)
+    kept = float(np.minimum(middles, row_norm) ** 2 @ counts)
+    return _bound_by(row_norm, kept, float(counts @ middles**2), around.n_rows)
+
+
+def _bound_by(row_norm: float, kept: float, whole: float, n_rows: float) -> RowBound:
+    return RowBound(row_norm, kept / n_rows, max(1 - kept / whole, 0.0))
+
+
+def _seen_lengths(shells: Shells, n_rows: float) -> tuple[np.ndarray, np.ndarray]:
+    """Rows in each shell up to the reach, without those of noise, and how long they are."""
+    radii, counts = shells.radii[: shells.reach + 1], shells.counts[: shells.reach + 1]
+    if shells.seen:
+        counts = np.where(counts > LIKELY * shells.noise_std, counts, 0.0)
+    else:  # the likeliest shell
+        counts = np.where(np.arange(len(counts)) == shells.reach, n_rows, 0.0)
+    return counts, (np.append(0.0, radii[:-1]) + radii) / 2
