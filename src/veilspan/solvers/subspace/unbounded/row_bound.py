@@ -23,7 +23,7 @@ from veilspan.solvers.subspace.unbounded.looks import Shells, Surroundings
 
 #: What a share of the squared lengths that is cut off counts beside a share of the captured
 #: variance that noise takes.
-HARM = 0.1
+HARM = 0.03
 #: Counts below so many stds of their noise are taken for none.
 LIKELY = 2.0
 

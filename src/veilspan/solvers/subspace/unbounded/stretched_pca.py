@@ -49,7 +49,7 @@ STRETCHED_MOMENT = "stretched moment"
 #: Shares of the budget (of mu^2): the looks take 4 %, which raises the noise of the rest by 2 %.
 LOOK_SHARES = (0.015, 0.025)
 #: Of what the looks leave, the first moment's share; the stretched one takes the rest.
-FIRST_SHARE = 0.4
+FIRST_SHARE = 0.5
 #: Components that a bound and a stretch are chosen for where nobody says how many are wanted.
 USUAL_COMPONENTS = 10
 
