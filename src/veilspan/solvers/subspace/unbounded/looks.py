@@ -4,8 +4,8 @@ The first look counts and adds up rows in shells around the origin (or a public 
 grow by factors of 2, from 2^-48 to 2^64: about 4e-15 to 2e19. The outermost shell that surely holds
 rows says how far they reach, and the sums of the shells up to it give a rough centre. The second
 look does the same around that centre, with radii that grow by factors of 2^(1/4) up to twice as
-far: its sums correct the centre, and its counts are the distribution of the lengths, by which the
-bound is chosen (:mod:`.row_bound`).
+far, and coarser ones beyond: its sums correct the centre, and its counts are the distribution of
+the lengths, by which the bound is chosen (:mod:`.row_bound`).
 
 Why two. The noise on a mean is as large as rows are long. Rows of length 1,000 that differ by 10
 have a first centre with the noise of rows of 1,000, and a second one with that of rows of 10 or of
@@ -24,16 +24,23 @@ import numpy as np
 
 from veilspan.curator.curator import Answer, Curator
 from veilspan.queries.subspace.shells import ShellSums
+from veilspan.solvers.noisy_counts import find_outermost, noise_quantile
 
 FIRST_LOOK, SECOND_LOOK = "first look", "second look"
-#: Radii of the first look: what lies beyond counts in the outermost shells.
-FIRST_EDGES = 2.0 ** np.arange(-48, 65)
-#: Radii of the second look, over twice the reach of the first: 2^(1/4) apart, down to 2^-13. Bounds
-#: are told apart by 19 %, and an offset of up to 4,000 times the spread is left behind.
-SECOND_EDGES = 2.0 ** (np.arange(-52, 1) / 4)
-#: Probability, over the noise, that a shell without rows counts as one with rows. One far away
+#: Radii of the first look: what lies beyond counts in the outermost shells. Neither look has an
+#: edge at 1 or another power of 2, where rows that were brought to one length would straddle it.
+FIRST_EDGES = 2.0 ** (np.arange(-48, 65) + 0.5)
+#: Radii of the second look over the first one's reach: 2^(1/4) apart up to twice it, where most rows
+#: are, so that bounds are told apart by 19 %, and down to 2^-12 of it; then 2 apart up to 2^12, for
+#: few rows that are much longer and that the first look could not see.
+SECOND_EDGES = np.concatenate(
+    [2.0 ** ((np.arange(-48, 5) + 0.5) / 4), 2.0 ** (np.arange(2, 13) + 0.125)]
+)
+#: Counts below so many stds of their noise are taken for none.
+LIKELY = 2.0
+#: Probability, over the noise, that a shell beyond all rows counts as one with rows. One far away
 #: would make the centre and the bound those of noise.
-FAILURE = 1e-6
+UNLIKELY = 1e-6
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,18 @@ class Shells:
     reach: int
     seen: bool
 
+    @property
+    def middles(self) -> np.ndarray:
+        """Lengths that the rows of each shell are taken to have."""
+        return (np.append(0.0, self.radii[:-1]) + self.radii) / 2
+
+    @property
+    def taken(self) -> np.ndarray:
+        """Shells up to the reach that are likely to hold rows: others add noise to a mean."""
+        likely = self.counts > LIKELY * self.noise_std
+        likely[self.reach] = True
+        return np.flatnonzero(likely[: self.reach + 1])
+
 
 @dataclass(frozen=True)
 class Center:
@@ -90,26 +109,29 @@ def look(curator: Curator, edges: np.ndarray, center: np.ndarray | None, event: 
 def read_shells(answer: Answer, radii: np.ndarray) -> Shells:
     """Counts, sums, and how far rows reach."""
     counts, sums = answer.value[:, 0], answer.value[:, 1:] * radii[:, None]
-    surely = np.flatnonzero(counts > sure_count(answer.noise_std, len(counts)))
-    reach = int(surely[-1]) if surely.size else int(np.argmax(counts))
-    return Shells(counts, sums, radii, answer.noise_std, reach, bool(surely.size))
+    sure = sure_count(answer.noise_std, len(counts))
+    walked = int(find_outermost(counts[None, ::-1], np.zeros(1), sure)[0])
+    seen = walked < len(counts)
+    reach = len(counts) - 1 - walked if seen else int(np.argmax(counts))
+    return Shells(counts, sums, radii, answer.noise_std, reach, seen)
 
 
 def sure_count(noise_std: float, n_shells: int) -> float:
-    """Count that noise alone reaches in one of the shells with probability ``FAILURE``."""
-    from scipy.special import ndtri
-
-    return float(-ndtri(FAILURE / n_shells)) * noise_std
+    """Count that noise alone reaches in a shell, or in several, with probability ``UNLIKELY``."""
+    return noise_quantile(1, n_shells, UNLIKELY) * noise_std
 
 
 def rough_center(shells: Shells, n_rows: float) -> Center:
     r"""Mean of the rows by a first look, shrunk where it is noise.
 
-    The sums up to the reach are added up, each shell's shrunk towards zero by as much as its noise
+    The sums of the shells that rows are in are added up, each shell's shrunk towards zero by as much as its noise
     explains of its length (James & Stein 1961, positive part): a shell in which rows point all
-    ways, or which holds hardly any, adds little but noise.
+    ways, or which holds hardly any, adds little but noise. Where no shell surely holds rows the
+    centre is the origin.
     """
-    used = slice(0, shells.reach + 1)
+    if not shells.seen:
+        return Center(np.zeros(shells.sums.shape[1]), 0.0)
+    used = shells.taken
     sums, noise = shells.sums[used], (shells.noise_std * shells.radii[used]) ** 2
     kept = _kept_share(sums, noise)
     place = (kept[:, None] * sums).sum(axis=0) / n_rows
@@ -122,7 +144,9 @@ def corrected_center(first: Center, shells: Shells, n_rows: float) -> Center:
     By the gain v / (v + e^2) of two independent estimates of variances v (of the rough centre) and
     e^2 (of the second look); v is taken for larger where the move is longer than both explain.
     """
-    used = slice(0, shells.reach + 1)
+    if not shells.seen:
+        return first
+    used = shells.taken
     move = shells.sums[used].sum(axis=0) / n_rows
     error = float(np.sum((shells.noise_std * shells.radii[used]) ** 2)) / n_rows**2
     prior = max(first.variance, float(np.mean(move**2)) - error)
@@ -140,13 +164,11 @@ def _kept_share(sums: np.ndarray, noise: np.ndarray) -> np.ndarray:
 
 def share_of_mean(shells: Shells, n_rows: float) -> float:
     """Share of the rows' squared length about the look's centre that is their mean's, 0 to 1."""
-    used = slice(0, shells.reach + 1)
+    used = shells.taken
     mean = shells.sums[used].sum(axis=0) / n_rows
     noise = float(np.sum((shells.noise_std * shells.radii[used]) ** 2)) / n_rows**2
     length2 = max(float(mean @ mean) - len(mean) * noise, 0.0)
-    inner = np.append(0.0, shells.radii[:-1])[used]
-    middles = (inner + shells.radii[used]) / 2
-    energy = float(np.maximum(shells.counts[used], 0.0) @ middles**2) / n_rows
+    energy = float(np.maximum(shells.counts, 0.0)[used] @ shells.middles[used] ** 2) / n_rows
     return min(length2 / energy, 1.0) if energy > 0 else math.nan
 
 
@@ -194,12 +216,12 @@ def look_around(
         Whether the centre is to be found. If not, both looks are around the public one.
     """
     first = look(curator, FIRST_EDGES, center, FIRST_LOOK)
-    reach = 2.0 * float(first.radii[first.reach])
+    reach = float(first.radii[first.reach])
     mean_share = share_of_mean(first, n_rows)
     if not private_center:
         second = look(curator, reach * SECOND_EDGES, center, SECOND_LOOK)
         return Surroundings(center, second, mean_share, n_rows)
     rough = rough_center(first, n_rows)
     second = look(curator, reach * SECOND_EDGES, rough.place, SECOND_LOOK)
-    place = corrected_center(rough, second, n_rows).place
-    return Surroundings(place, second, mean_share, n_rows)
+    found = corrected_center(rough, second, n_rows)
+    return Surroundings(found.place, second, mean_share, n_rows)

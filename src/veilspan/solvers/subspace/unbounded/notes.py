@@ -8,13 +8,15 @@ import numpy as np
 
 from veilspan.privacy.errors import CenterWarning, LoudNoiseWarning
 from veilspan.solvers.subspace.base import SubspaceProblem
-from veilspan.solvers.subspace.unbounded.looks import Surroundings
+from veilspan.solvers.subspace.unbounded.looks import Surroundings, sure_count
 from veilspan.solvers.subspace.unbounded.row_bound import RowBound
 
 #: A class of warnings, and what is said.
 Note = tuple[type[UserWarning], str]
 #: Share of the squared length about the origin from which the mean decides the first component.
 MOSTLY_MEAN = 0.5
+#: Share of the rows that noise may hide far out before it is said.
+MANY_UNSEEN = 0.1
 #: Share of the squared lengths that a bound may cut off before it is said.
 MUCH_CUT = 0.5
 
@@ -48,6 +50,13 @@ def notes_of_looks(
             "center out, and a private mean is subtracted first."
         )
         notes.append((CenterWarning, text))
+    unseen = sure_count(around.shells.noise_std, len(around.shells.counts)) / around.n_rows
+    if unseen > MANY_UNSEEN:
+        notes += _loud(
+            f"there are so few rows for this epsilon that noise would hide up to {unseen:.0%} of "
+            f"them far out. Rows longer than row_norm = {bound.row_norm:.3g} are shortened to it "
+            "and count no more than others."
+        )
     if bound.cut > MUCH_CUT:
         notes += _loud(
             f"rows were shortened to row_norm = {bound.row_norm:.3g}, which leaves out about "

@@ -6,8 +6,10 @@ Rows longer than R are shortened to R. Both ends cost something:
   r components of about equal variance that hold half of the trace are then turned so far that
   4 r^2 D (z R^2 / E(R))^2 of what they hold is lost, by first-order perturbation: D directions
   outside, a variance of E/(2r) along each.
-* *Shortening.* The share l(R) = 1 - E(R)/E(inf) of the squared lengths is not looked at. It harms
-  only as far as long rows point elsewhere than others do, so a part of it counts (``HARM``).
+* *Shortening.* Rows count by their squared lengths, and shortening moves a share v(R) of that
+  weight from long rows to others: half of the sum of |w_i - w_i(R)|, w_i(R) = min(|x_i|, R)^2/E(R).
+  All rows shortened alike move none. The components turn with what is moved, and what they then
+  lose grows with its square (``HARM`` times v^2), as far as long rows point elsewhere than others.
 
 R minimises the sum over the radii of the second look. It depends on released counts and public
 numbers, and decides what is asked next, never how much is charged for it.
@@ -21,11 +23,11 @@ import numpy as np
 
 from veilspan.solvers.subspace.unbounded.looks import Shells, Surroundings
 
-#: What a share of the squared lengths that is cut off counts beside a share of the captured
-#: variance that noise takes.
-HARM = 0.03
-#: Counts below so many stds of their noise are taken for none.
-LIKELY = 2.0
+#: What a share of the weight that is moved counts beside a share of the captured variance that
+#: noise takes. Of .01 to .3 all do on tables of few columns; images prefer less than .1.
+HARM = 0.5
+#: Prices that differ by no more than this, relative to each other, are equal up to rounding.
+TIE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -61,13 +63,15 @@ def choose_row_bound(around: Surroundings, noise: float, n_components: int) -> R
     """
     radii = around.shells.radii[: around.shells.reach + 1]
     counts, middles = _seen_lengths(around.shells, around.n_rows)
-    kept = np.minimum(middles, radii[:, None]) ** 2 @ counts
-    whole = float(counts @ middles**2)
+    shortened = counts * np.minimum(middles, radii[:, None]) ** 2
+    kept, whole = shortened.sum(axis=1), counts * middles**2
+    moved = np.abs(shortened / kept[:, None] - whole / whole.sum()).sum(axis=1) / 2
     n_features = around.shells.sums.shape[1]
     turned = 4.0 * n_components**2 * n_features * (noise * radii**2 / kept) ** 2
-    price = HARM * (1 - kept / whole) + turned
-    best = int(np.argmin(price)) if noise > 0 else len(radii) - 1
-    return _bound_by(float(radii[best]), float(kept[best]), whole, around.n_rows)
+    price = HARM * moved**2 + turned
+    # Below the shortest rows all radii cost the same: the largest of those. Without noise, of all.
+    best = int(np.flatnonzero(price <= price.min() * (1 + TIE) if noise > 0 else radii > 0)[-1])
+    return _bound_by(float(radii[best]), float(kept[best]), float(whole.sum()), around.n_rows)
 
 
 def describe_row_bound(around: Surroundings, row_norm: float) -> RowBound:
@@ -83,9 +87,9 @@ def _bound_by(row_norm: float, kept: float, whole: float, n_rows: float) -> RowB
 
 def _seen_lengths(shells: Shells, n_rows: float) -> tuple[np.ndarray, np.ndarray]:
     """Rows in each shell up to the reach, without those of noise, and how long they are."""
-    radii, counts = shells.radii[: shells.reach + 1], shells.counts[: shells.reach + 1]
-    if shells.seen:
-        counts = np.where(counts > LIKELY * shells.noise_std, counts, 0.0)
-    else:  # the likeliest shell
-        counts = np.where(np.arange(len(counts)) == shells.reach, n_rows, 0.0)
-    return counts, (np.append(0.0, radii[:-1]) + radii) / 2
+    reach = shells.reach + 1
+    counts = np.zeros(reach)
+    counts[shells.taken] = np.maximum(shells.counts[shells.taken], 0.0)
+    if not shells.seen:  # the likeliest shell
+        counts = np.where(np.arange(reach) == shells.reach, n_rows, 0.0)
+    return counts, shells.middles[:reach]

@@ -80,11 +80,17 @@ def plain_variances(found: NoisyMoment, total: float) -> np.ndarray:
     size, noise = len(found.moment), float(found.noise[0, 0])
     values = np.diag(found.moment)
     plain = deflate(values, noise, size)
-    above = int(np.sum(np.cumprod(values > 2.0 * noise * math.sqrt(size))))
+    above = count_shown(found)
     rest = (total - float(plain[:above].sum())) / max(size - above, 1)
     least = max(LEAST_VARIANCE * total, 1e-300)
     shown = np.arange(size) < above
     return np.asarray(np.where(shown, np.maximum(plain, least), max(rest, least)))
+
+
+def count_shown(found: NoisyMoment) -> int:
+    """Leading directions of a first release that stand out of its noise."""
+    edge = 2.0 * float(found.noise[0, 0]) * math.sqrt(len(found.moment))
+    return int(np.sum(np.cumprod(np.diag(found.moment) > edge)))
 
 
 def choose_stretch(
@@ -97,7 +103,8 @@ def choose_stretch(
     """The stretch for a second release, its t in the frame of the first, and the mean of |y|^2."""
     variances = plain_variances(found, total)
     size = len(variances)
-    squares = minimise_in_turns(variances, n_components, float(found.noise[0, 0]))
+    shown = min(n_components, count_shown(found))
+    squares = minimise_in_turns(variances, shown, float(found.noise[0, 0]))
     apart = min(size, max(MOST_DIRECTIONS, n_components))
     squares[apart:] = squares[apart:].mean() if apart < size else 0.0
     squares = np.maximum(squares / squares.max(), STEEPEST[neighbors] ** -2)
@@ -109,7 +116,7 @@ def choose_stretch(
 
 def minimise_in_turns(variances: np.ndarray, r: int, noise: float) -> np.ndarray:
     """The a_i = t_i^2, up to a common factor."""
-    if r >= len(variances):
+    if not 0 < r < len(variances):
         return np.ones_like(variances)
     inside, outside = variances[:r], variances[r:]
     # Gaps that noise hides are as good as its own size.
