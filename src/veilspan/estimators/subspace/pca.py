@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -86,6 +86,8 @@ class PCA(SubspaceEstimator):
         The bound R that was used, found or given.
     scale_ : array of shape (n_features,)
         What columns are divided by, with ``scale="private"`` only.
+    notes_ : tuple of str
+        What released numbers say that a user should know; each was a warning of the fit.
     privacy_ : PrivacyStatement
         What was promised and spent.
 
@@ -176,8 +178,15 @@ class PCA(SubspaceEstimator):
             del self.scale_  # of an earlier fit
         self._keep_center(found.center, plan.n_features)
         self.center_used_ = self._name_center(found)
-        for kind, note in found.notes:
-            warnings.warn(note, kind, stacklevel=2)
+        self.notes_ = tuple(text for _, text in found.notes)
+        self._unsaid = found.notes
+
+    def _learn(self, table: Any, targets: Any = None) -> Self:
+        """Learn, and then say what the released numbers ask to be said: they are kept by now."""
+        super()._learn(table, targets)
+        for kind, text in vars(self).pop("_unsaid", ()):
+            warnings.warn(text, kind, stacklevel=4)
+        return self
 
     def _name_center(self, found: PrincipalComponents) -> str:
         if found.center is None:

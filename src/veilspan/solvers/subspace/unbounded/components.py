@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from veilspan._threads import threads_for
@@ -43,9 +41,8 @@ def read_components(
     values, vectors = values[::-1], vectors[:, ::-1]
     # Noise in the line of an eigenvector: the lines of the frame that it is made of.
     lines = (vectors**2).T @ np.sum(found.noise**2, axis=1)
-    # Eigenvalues of noise alone live where noise is loudest, outside of what was stretched.
-    edge = 2.0 * math.sqrt(float(lines.max()))
-    signal = signal_variances(values, lines, edge)
+    edges = edges_of_noise(found.noise)
+    signal = signal_variances(values, lines, edges)
     ratios = signal_ratios(signal, float(np.trace(found.moment)))
     wanted = n_components or len(values)
     if share is not None:
@@ -58,8 +55,20 @@ def read_components(
         components=np.ascontiguousarray(rows),
         variances=np.maximum(values[:wanted], 0.0),
         ratios=ratios[:wanted],
-        noise_edge=edge,
+        noise_edge=float(edges[wanted - 1]),
         center=center,
         row_norm=row_norm,
         notes=(*notes, *said),
     )
+
+
+def edges_of_noise(noise: np.ndarray) -> np.ndarray:
+    """Eigenvalue that noise alone reaches among the directions from each one on.
+
+    A direction that stands out takes its own line of the noise with it: what noise makes of the
+    others lives in the block that is left, whose edge is twice the root of its largest line.
+    """
+    tails = np.cumsum((noise**2)[:, ::-1], axis=1)[:, ::-1]
+    places = np.arange(len(noise))
+    tails[places[:, None] < places[None, :]] = 0.0  # of lines that are not in the block
+    return np.asarray(2.0 * np.sqrt(tails.max(axis=0)))

@@ -15,7 +15,7 @@ from veilspan.solvers.subspace.base import CLEARLY_ABOVE_NOISE
 
 
 def signal_variances(
-    values: np.ndarray, squared_noise: np.ndarray | float, edge: float
+    values: np.ndarray, squared_noise: np.ndarray | float, edge: np.ndarray | float
 ) -> np.ndarray:
     """Variances without what noise adds; 0 where noise hides them.
 
@@ -25,8 +25,8 @@ def signal_variances(
         Eigenvalues of the noisy matrix.
     squared_noise : array of shape (r,) or float
         N.
-    edge : float
-        Eigenvalue that noise alone reaches anywhere.
+    edge : array of shape (r,) or float
+        Eigenvalue that noise alone reaches, there or anywhere.
     """
     shown = values > np.maximum(CLEARLY_ABOVE_NOISE * edge, 0.0)
     roots = np.sqrt(np.maximum(values**2 - 4.0 * squared_noise, 0.0))
