@@ -70,7 +70,7 @@ def subspace_cells():
         "private scale": {"scale": "private"},
         "public bound": {"row_norm": 1.0},
         "a share": {"n_components": 0.7, "row_norm": 1.0, "center": "origin"},
-        "private centre, public bound": {"center": "private", "row_norm": 1.0},
+        "private centre": {"center": "private", "row_norm": 1.0},
         "public centre": {"center": CENTRES["public centre"]},
         "public centre and bound": {"center": CENTRES["public centre"], "row_norm": 1.0},
     }.items():
