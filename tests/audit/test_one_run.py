@@ -93,7 +93,9 @@ def test_too_few_canaries_say_so():
 
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
 def test_a_correct_fit_passes_with_power(neighbors):
-    report = audit_one_run(PCA(1, epsilon=8.0, neighbors=neighbors, **BOUNDED), ROWS, n_canaries=250)
+    report = audit_one_run(
+        PCA(1, epsilon=8.0, neighbors=neighbors, **BOUNDED), ROWS, n_canaries=250
+    )
     assert report.ok
     assert 1.5 < report.lower_bound < 8.0
     assert "no violation found; lower bound" in repr(report)

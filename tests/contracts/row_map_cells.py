@@ -44,10 +44,10 @@ from veilspan.queries.linear.table_layout import layout_of_schema
 from veilspan.queries.linear.target_scaling import TargetScaling
 from veilspan.queries.moments import squared_norms
 from veilspan.queries.profile.cell_counts import CellCounts
-from veilspan.queries.subspace.column_scaling import ColumnScaling
-from veilspan.queries.subspace.shells import ShellSums
 from veilspan.queries.profile.number_moments import NumberMoments
 from veilspan.queries.stream.touching_moment import complete_rows
+from veilspan.queries.subspace.column_scaling import ColumnScaling
+from veilspan.queries.subspace.shells import ShellSums
 from veilspan.queries.subspace.sphered import to_rays, to_sparse_rays, to_sphere
 from veilspan.tables.cell_rules import CellReader
 from veilspan.tables.encoding import Encoder

@@ -42,7 +42,10 @@ BALL = Ball.from_eigenvalues(SPD(2), 0.1, 10.0)
 #: Digests of class and parameters as 0.1.0.dev0 wrote them, when modules lay elsewhere.
 REQUESTS = [
     # What was its default then: rows cut to length 1 about the origin.
-    (PCA(2, row_norm=1.0, center=None), "0e1da6d3f7d2cc44c032860579e6ef86ac82fb9fb92e4a43b88fa3c2e14b2958"),
+    (
+        PCA(2, row_norm=1.0, center=None),
+        "0e1da6d3f7d2cc44c032860579e6ef86ac82fb9fb92e4a43b88fa3c2e14b2958",
+    ),
     (
         FrechetMean(BALL.manifold, ball=BALL, solver=RGD(steps=4)),
         "4b393c2b14a801598e943651040cc4e24a90bae8f5c947c90872b5d44fdd2822",

@@ -37,7 +37,7 @@ class SubspaceEstimator(
 
     n_components: int | None
     center: Any
-    row_norm: float
+    row_norm: Any
     components_: np.ndarray
     mean_: np.ndarray
 

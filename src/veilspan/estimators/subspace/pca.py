@@ -184,7 +184,7 @@ class PCA(SubspaceEstimator):
     def _learn(self, table: Any, targets: Any = None) -> Self:
         """Learn, and then say what the released numbers ask to be said: they are kept by now."""
         super()._learn(table, targets)
-        for kind, text in vars(self).pop("_unsaid", ()):
+        for kind, text in self.__dict__.pop("_unsaid", ()):
             warnings.warn(text, kind, stacklevel=4)
         return self
 

@@ -30,9 +30,9 @@ FIRST_LOOK, SECOND_LOOK = "first look", "second look"
 #: Radii of the first look: what lies beyond counts in the outermost shells. Neither look has an
 #: edge at 1 or another power of 2, where rows that were brought to one length would straddle it.
 FIRST_EDGES = 2.0 ** (np.arange(-48, 65) + 0.5)
-#: Radii of the second look over the first one's reach: 2^(1/4) apart up to twice it, where most rows
-#: are, so that bounds are told apart by 19 %, and down to 2^-12 of it; then 2 apart up to 2^12, for
-#: few rows that are much longer and that the first look could not see.
+#: Radii of the second look over the first one's reach: 2^(1/4) apart up to twice it, where most
+#: rows are, so that bounds are told apart by 19 %, and down to 2^-12 of it; then 2 apart up to
+#: 2^12, for few rows that are much longer and that the first look could not see.
 SECOND_EDGES = np.concatenate(
     [2.0 ** ((np.arange(-48, 5) + 0.5) / 4), 2.0 ** (np.arange(2, 13) + 0.125)]
 )
@@ -124,9 +124,9 @@ def sure_count(noise_std: float, n_shells: int) -> float:
 def rough_center(shells: Shells, n_rows: float) -> Center:
     r"""Mean of the rows by a first look, shrunk where it is noise.
 
-    The sums of the shells that rows are in are added up, each shell's shrunk towards zero by as much as its noise
-    explains of its length (James & Stein 1961, positive part): a shell in which rows point all
-    ways, or which holds hardly any, adds little but noise. Where no shell surely holds rows the
+    The sums of the shells that rows are in are added up, each shrunk towards zero by as much as its
+    noise explains of its length (James & Stein 1961, positive part): a shell in which rows point
+    all ways, or which holds hardly any, adds little but noise. Where no shell surely holds rows the
     centre is the origin.
     """
     if not shells.seen:

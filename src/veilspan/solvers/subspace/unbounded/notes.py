@@ -21,7 +21,9 @@ MANY_UNSEEN = 0.1
 MUCH_CUT = 0.5
 
 
-def describe(problem: SubspaceProblem, row_norm: float | None, scale: str = "none") -> dict[str, Any]:
+def describe(
+    problem: SubspaceProblem, row_norm: float | None, scale: str = "none"
+) -> dict[str, Any]:
     """Public choices, as plans show them."""
     center = "the origin" if problem.center is None else "a public vector"
     if problem.private_center is not None:

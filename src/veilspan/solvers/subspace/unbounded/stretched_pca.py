@@ -25,6 +25,7 @@ from veilspan.queries.subspace.reshaped_moment import ReshapedMoment
 from veilspan.solvers.base import Prepared, calibrate_events, count_rows
 from veilspan.solvers.subspace.analyze_gauss import SECOND_MOMENT, PrincipalComponents
 from veilspan.solvers.subspace.base import SubspaceProblem
+from veilspan.solvers.subspace.unbounded.components import read_components
 from veilspan.solvers.subspace.unbounded.looks import (
     FIRST_LOOK,
     SECOND_LOOK,
@@ -37,7 +38,6 @@ from veilspan.solvers.subspace.unbounded.row_bound import (
     choose_row_bound,
     describe_row_bound,
 )
-from veilspan.solvers.subspace.unbounded.components import read_components
 from veilspan.solvers.subspace.unbounded.stretch import (
     NoisyMoment,
     choose_stretch,
