@@ -19,6 +19,11 @@ from veilspan.reports.subject import Subject, top
 from veilspan.reports.svg import figure
 
 MOST_NAMES, MOST_COLUMNS = 16, 6
+CENTERS = {
+    "private": "a private mean, subtracted",
+    "public": "a public vector, subtracted",
+    "origin": "the origin: nothing was subtracted",
+}
 LEVELS = 9  # shades of a cell on each side of zero
 
 
@@ -26,7 +31,7 @@ def learned_section(subject: Subject) -> Html | None:
     """The section, or None for a bare statement."""
     parts = [
         part
-        for make in (_spectrum, _center, _loadings, _coefficients, _items, _factors, _point)
+        for make in (_spectrum, _asked_of_rows, _center, _loadings, _coefficients, _items, _factors, _point)
         if (part := make(subject)) is not None
     ]
     curves = getattr(subject.source, "shapes_", None)
@@ -163,6 +168,25 @@ def _point(subject: Subject) -> Html | None:
     flat = point.reshape(-1)
     names = [f"[{i}]" for i in range(len(flat))]
     return _vector(flat, names, name, "coordinate")
+
+
+def _asked_of_rows(subject: Subject) -> Html | None:
+    """Which centre, bound and scale a PCA used, and what its numbers say that one should know."""
+    source = subject.source
+    if not hasattr(source, "row_norm_") or not hasattr(source, "center_used_"):
+        return None
+    found = getattr(source, "row_norm", None) is None
+    scaled = getattr(source, "scale_", None) is not None
+    rows = [
+        ("centre", CENTERS.get(source.center_used_, source.center_used_)),
+        ("row norm", f"{number(source.row_norm_)}, {'found privately' if found else 'public'}"),
+        ("scale", "columns over private standard deviations" if scaled else "columns as they are"),
+    ]
+    notes = [tag("p", text[:1].upper() + text[1:]) for text in getattr(source, "notes_", ())]
+    words = "Rows longer than the row norm about the centre were shortened to it."
+    return _with_title(
+        "Centre and bound", table(("", "used"), rows, caption="Centre and bound"), words, *notes
+    )
 
 
 def _center(subject: Subject) -> Html | None:

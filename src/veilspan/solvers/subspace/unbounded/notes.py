@@ -22,17 +22,24 @@ MUCH_CUT = 0.5
 
 
 def describe(
-    problem: SubspaceProblem, row_norm: float | None, scale: str = "none"
+    problem: SubspaceProblem,
+    row_norm: float | None,
+    edge: float,
+    scale: str = "none",
 ) -> dict[str, Any]:
-    """Public choices, as plans show them."""
+    """Public choices, as plans show them; ``edge`` is what noise reaches in a sum of unit rows."""
     center = "the origin" if problem.center is None else "a public vector"
     if problem.private_center is not None:
         center = "private, from the looks"
-    return {
+    decisions: dict[str, Any] = {
         "center": center,
         "row_norm": "private, from the looks" if row_norm is None else float(row_norm),
         "scale": scale,
     }
+    if problem.n_rows is not None:
+        unit, words = (1.0, " over row_norm^2") if row_norm is None else (row_norm**2, "")
+        decisions[f"noise edge, variance{words}"] = float(f"{unit * edge / problem.n_rows:.4g}")
+    return decisions
 
 
 def notes_of_looks(

@@ -41,6 +41,7 @@ from veilspan.solvers.subspace.unbounded.stretch import decompose
 from veilspan.solvers.subspace.unbounded.stretched_pca import (
     LOOK_SHARES,
     USUAL_COMPONENTS,
+    edge_of_events,
     entry_noise,
 )
 
@@ -80,7 +81,8 @@ class ScaledPCA:
         shares = (*RANGE_SHARES, *LOOK_SHARES, rest)
         asked = tuple(map(GaussianEvent, names))
         events = calibrate_events(budget, neighbors, problem.n_rows, asked, shares)
-        decisions = describe(problem, self.row_norm, "private, from ranges")
+        edge = edge_of_events(events[-1:], neighbors, problem.n_features)
+        decisions = describe(problem, self.row_norm, edge, "private, from ranges")
         return Prepared(self, problem, budget, events, decisions)
 
     def run(self, curator: Curator, problem: SubspaceProblem) -> PrincipalComponents:

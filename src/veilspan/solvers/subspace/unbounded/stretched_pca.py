@@ -18,11 +18,12 @@ from dataclasses import dataclass
 
 from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.events import GaussianEvent
+from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.moments import SecondMoment
 from veilspan.queries.subspace.reshaped_moment import ReshapedMoment
 from veilspan.solvers.base import Prepared, calibrate_events, count_rows
+from veilspan.solvers.spectral import noise_edge
 from veilspan.solvers.subspace.analyze_gauss import SECOND_MOMENT, PrincipalComponents
 from veilspan.solvers.subspace.base import SubspaceProblem
 from veilspan.solvers.subspace.unbounded.components import read_components
@@ -86,7 +87,8 @@ class StretchedPCA:
         shares = (*LOOK_SHARES, FIRST_SHARE * rest, (1 - FIRST_SHARE) * rest)
         asked = tuple(map(GaussianEvent, names))
         events = calibrate_events(budget, neighbors, problem.n_rows, asked, shares)
-        return Prepared(self, problem, budget, events, describe(problem, self.row_norm))
+        edge = edge_of_events(events[-2:], neighbors, problem.n_features)
+        return Prepared(self, problem, budget, events, describe(problem, self.row_norm, edge))
 
     def run(self, curator: Curator, problem: SubspaceProblem) -> PrincipalComponents:
         """Look, ask for both moments, decompose what they are together."""
@@ -111,6 +113,15 @@ class StretchedPCA:
         if self.largest is not None and chosen.row_norm > 2 * self.largest:
             return describe_row_bound(around, 2 * self.largest)
         return chosen
+
+
+def edge_of_events(
+    events: tuple[Event, ...], neighbors: Neighbors, n_features: int
+) -> float:
+    """Eigenvalue that noise reaches in a sum over unit rows, all moments taken together."""
+    mu = math.sqrt(sum(event.mu**2 for event in events))
+    std = SecondMoment(1.0).sensitivity(neighbors) / mu if 0 < mu < math.inf else 0.0
+    return noise_edge(std, n_features)
 
 
 def entry_noise(curator: Curator, event: str) -> float:
