@@ -10,10 +10,10 @@ The *noise part* is the distance to the non-private eigenvectors in the same uni
 costs, without what the outliers cost. There ``veilspan.PCA`` must agree with an independent
 reference of the same mechanism (five lines of NumPy, sigma from dp_accounting), and be sqrt(2)
 better for large D than the usual textbook noise (i.i.d. entries of std sigma, mirrored over the
-diagonal). The default of ``veilspan.PCA``, which finds its own centre and bound, is shown beside one
-whose rows are told to be centred and bounded by 1: what that costs in error and in time (goal: at
-most 3 times as long). diffprivlib runs in an environment of its own (made on first use) with a limit on the
-CPU time of a fit.
+diagonal). The default of ``veilspan.PCA``, which finds its own centre and bound, is shown beside
+one that is told that rows are centred and bounded by 1: what finding them costs in error and in
+time (goal: at most 3 times as long). diffprivlib runs in an environment of its own (made on first
+use) with a limit on the CPU time of a fit.
 """
 
 import argparse
@@ -40,7 +40,7 @@ from veilspan import PCA, Budget, GaussianEvent, calibrate_noise
 from veilspan.datasets import make_haystack
 
 EPSILON, DELTA, RANK = 0.8, 1e-5, 2
-SETTINGS = ((2_000, 4), (2_000, 8), (2_000, 20), (20_000, 100), (20_000, 400))
+SETTINGS = ((2_000, 4), (2_000, 8), (2_000, 20), (20_000, 100))
 PEER = "diffprivlib 0.6.6 PCA"
 PEER_PACKAGES = ["diffprivlib==0.6.6", "scikit-learn==1.7.2", "numpy<2.4"]
 OURS, DEFAULT = "veilspan.PCA, bound given", "veilspan.PCA, default"

@@ -31,7 +31,16 @@ def learned_section(subject: Subject) -> Html | None:
     """The section, or None for a bare statement."""
     parts = [
         part
-        for make in (_spectrum, _asked_of_rows, _center, _loadings, _coefficients, _items, _factors, _point)
+        for make in (
+            _spectrum,
+            _asked_of_rows,
+            _center,
+            _loadings,
+            _coefficients,
+            _items,
+            _factors,
+            _point,
+        )
         if (part := make(subject)) is not None
     ]
     curves = getattr(subject.source, "shapes_", None)

@@ -125,7 +125,9 @@ def test_a_private_scale_makes_columns_count_alike():
 
 
 def test_the_looks_take_their_share_and_no_more():
-    plan = PCA(2, neighbors="add-remove").plan(None, 4)
+    narrow = [event.name for event in PCA(2).plan(100, 15).events]
+    assert narrow == ["first look", "second look", "second moment"]
+    plan = PCA(2, neighbors="add-remove").plan(None, 16)
     shares = {event.name: event.mu**2 / plan.budget.mu**2 for event in plan.events}
     assert list(shares) == ["count", "first look", "second look", "second moment",
                             "stretched moment"]  # fmt: skip
@@ -265,16 +267,20 @@ def test_the_fewest_components_that_hold_a_share():
 # ------------------------------------------------------------- broken twins
 
 
-def fit(arguments):
-    return PCA(2, random_state=0, neighbors="replace-one").fit(*arguments)
+def fit(arguments, **settings):
+    return PCA(2, random_state=0, neighbors="replace-one", **settings).fit(*arguments)
 
 
-def found_in(change, monkeypatch, neighbors="replace-one"):
+def found_in(change, monkeypatch, **settings):
     """Whether replays of a changed PCA find anything."""
-    dealt = list(pairs.table_pairs(4, neighbors))[:5]
-    assert all(replay(fit, pair.one, pair.two).ok for pair in dealt)
+
+    def fitted(arguments):
+        return fit(arguments, **settings)
+
+    dealt = list(pairs.table_pairs(16, "replace-one", sizes=(5, 40)))[:5]
+    assert all(replay(fitted, pair.one, pair.two).ok for pair in dealt)
     change(monkeypatch)
-    return not all(replay(fit, pair.one, pair.two).ok for pair in dealt)
+    return not all(replay(fitted, pair.one, pair.two).ok for pair in dealt)
 
 
 def exact_rows(curator):
@@ -320,4 +326,4 @@ def test_a_stretched_row_that_is_not_bounded_is_caught(monkeypatch):
     def unbounded(patch):
         patch.setattr(ReshapedMoment, "norms", lambda self, block, point: np.zeros(len(block)))
 
-    assert found_in(unbounded, monkeypatch)
+    assert found_in(unbounded, monkeypatch, row_norm=1.0)

@@ -3,6 +3,7 @@ r"""Second moments of rows that a released matrix has stretched."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,24 @@ class Stretch:
         sizes = np.append(self.inside, self.outside)
         return float(sizes.max() / sizes.min())
 
+    @cached_property
+    def matrix(self) -> np.ndarray | None:
+        """T itself, where a product with it is quicker than two with its basis."""
+        size, rank = self.basis.shape
+        if 2 * rank < size:
+            return None
+        return np.asarray(self.outside * np.eye(size) + self.basis @ self._factor)
+
+    @cached_property
+    def _factor(self) -> np.ndarray:
+        return np.asarray((self.inside - self.outside)[:, None] * self.basis.T)
+
+    def apply(self, x: np.ndarray) -> np.ndarray:
+        """Stretched rows of centred ones."""
+        if self.matrix is not None:
+            return np.asarray(x @ self.matrix)
+        return np.asarray(self.outside * x + (x @ self.basis) @ self._factor)
+
 
 class ReshapedMoment(SecondMoment):
     r"""Sum of y y^T for y = T (x - m), each scaled down to length R; the point is a ``Stretch``.
@@ -53,7 +72,9 @@ class ReshapedMoment(SecondMoment):
     Rounding. With u = 2^-53, k = ``residual_roundings`` of q directions and t* the largest
     eigenvalue of T, the computed w = V^T (x - m), its products with t - c and V, and the sum with
     c (x - m) together err by at most 2 t* (k + 2) u |x - m|: the products are those of a residual,
-    scaled by at most t*. Since |y| >= |x - m| t*/K, K being the condition of T, y errs by at most
+    scaled by at most t*. Where T is formed it errs by
+    (q + 2) u t* | |V| |V|^T |_F <= q (q + 2) u t* and a product with it by D u t* sqrt(D), which then
+    stand for k. Since |y| >= |x - m| t*/K, K being the condition of T, y errs by at most
     2 K (k + 2) u |y|. So its direction turns by as much and its length changes by as much, and
     y y^T, clipped or not, moves by at most twice 2 K (k + 2) u R^2 (|a b^T + b a^T| with |a| <= R);
     D + 64 more for the norm, the weight and the products.
@@ -67,10 +88,8 @@ class ReshapedMoment(SecondMoment):
     def prepare(self, block: Block, point: Any) -> np.ndarray:
         """Stretch every row: y, whose length is then bounded."""
         x = block.dense()
-        if point.center is not None:
-            x = x - point.center
-        inside = (x @ point.basis) * (point.inside - point.outside)
-        return np.asarray(point.outside * x + inside @ point.basis.T)
+        stretched: np.ndarray = point.apply(x if point.center is None else x - point.center)
+        return stretched
 
     def norms(self, block: np.ndarray, point: Any) -> np.ndarray:
         """Squared length of each stretched row."""
@@ -87,4 +106,7 @@ class ReshapedMoment(SecondMoment):
     def roundoff(self, n_features: int, point: Any) -> float:
         """Roundings of y y^T, which grow with how unevenly T stretches: see the class."""
         error = residual_roundings(n_features, point.basis.shape[1]) + 2.0
+        if point.matrix is not None:
+            rank = point.basis.shape[1]
+            error = rank * (rank + 2.0) + n_features**1.5 + 2.0
         return 4.0 * point.condition * error + n_features + 64.0

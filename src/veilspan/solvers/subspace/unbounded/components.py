@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from veilspan._threads import threads_for
+from veilspan.solvers.spectral import leading_eigenvectors
 from veilspan.solvers.subspace.analyze_gauss import PrincipalComponents
 from veilspan.solvers.subspace.unbounded.notes import Note, note_of_noise
 from veilspan.solvers.subspace.unbounded.spectrum import (
@@ -36,20 +36,18 @@ def read_components(
     notes : tuple of notes
         What is to be said beside.
     """
-    with threads_for(len(found.moment)):
-        values, vectors = np.linalg.eigh(found.moment)
-    values, vectors = values[::-1], vectors[:, ::-1]
+    wanted = n_components or len(found.moment)
+    values, vectors = leading_eigenvectors(found.moment, wanted)
     # Noise in the line of an eigenvector: the lines of the frame that it is made of.
-    lines = (vectors**2).T @ np.sum(found.noise**2, axis=1)
-    edges = edges_of_noise(found.noise)
+    lines = vectors**2 @ np.sum(found.noise**2, axis=1)
+    edges = edges_of_noise(found.noise)[:wanted]
     signal = signal_variances(values, lines, edges)
     ratios = signal_ratios(signal, float(np.trace(found.moment)))
-    wanted = n_components or len(values)
     if share is not None:
         wanted = count_for_share(ratios, share)
-    rows = (found.frame @ vectors[:, :wanted]).T
+    rows = vectors[:wanted] @ found.frame.T
     largest = np.argmax(np.abs(rows), axis=1)
-    rows = rows * np.sign(rows[np.arange(wanted), largest])[:, None]
+    rows *= np.sign(rows[np.arange(wanted), largest])[:, None]
     said = note_of_noise(ratios[:wanted], asked=n_components, share=share)
     return PrincipalComponents(
         components=np.ascontiguousarray(rows),

@@ -4,7 +4,7 @@ r"""PCA without a bound or a centre: two looks, a second moment, and a stretched
 2. *Second moment* of the rows around it, bounded by what the lengths say (:mod:`.row_bound`).
 3. *Stretched moment* (:mod:`.stretch`): rows stretched by what the first moment says of their
    variances, which lowers the noise where the wanted components could be turned. Both moments are
-   joined.
+   joined. Tables of few columns go without, and the second moment has the whole rest.
 
 Which questions are asked, and the noise of each, follows from the budget alone; released answers
 decide centres, bounds and stretches. Each answer is a sum of bounded contributions at a point made
@@ -51,6 +51,9 @@ STRETCHED_MOMENT = "stretched moment"
 LOOK_SHARES = (0.015, 0.025)
 #: Of what the looks leave, the first moment's share; the stretched one takes the rest.
 FIRST_SHARE = 0.5
+#: Columns from which there is a stretched moment. Below, few directions are there to add noise, and
+#: reading all rows once more is what a fit mostly takes.
+WIDE = 16
 #: Components that a bound and a stretch are chosen for where nobody says how many are wanted.
 USUAL_COMPONENTS = 10
 
@@ -83,11 +86,13 @@ class StretchedPCA:
     ) -> Prepared[SubspaceProblem, PrincipalComponents]:
         """Share the budget out among looks and moments; nothing of it depends on rows."""
         rest = 1 - sum(LOOK_SHARES)
-        names = (FIRST_LOOK, SECOND_LOOK, SECOND_MOMENT, STRETCHED_MOMENT)
-        shares = (*LOOK_SHARES, FIRST_SHARE * rest, (1 - FIRST_SHARE) * rest)
-        asked = tuple(map(GaussianEvent, names))
+        moments = {SECOND_MOMENT: 1.0}
+        if problem.n_features >= WIDE:
+            moments = {SECOND_MOMENT: FIRST_SHARE, STRETCHED_MOMENT: 1 - FIRST_SHARE}
+        asked = tuple(map(GaussianEvent, (FIRST_LOOK, SECOND_LOOK, *moments)))
+        shares = (*LOOK_SHARES, *(rest * share for share in moments.values()))
         events = calibrate_events(budget, neighbors, problem.n_rows, asked, shares)
-        edge = edge_of_events(events[-2:], neighbors, problem.n_features)
+        edge = edge_of_events(events[-len(moments) :], neighbors, problem.n_features)
         return Prepared(self, problem, budget, events, describe(problem, self.row_norm, edge))
 
     def run(self, curator: Curator, problem: SubspaceProblem) -> PrincipalComponents:
@@ -98,7 +103,8 @@ class StretchedPCA:
         wanted = problem.n_components or min(USUAL_COMPONENTS, problem.n_features)
         bound = self._bound_rows(curator, around, wanted)
         found = _ask_plain(curator, around, bound)
-        found = _ask_stretched(curator, around, bound, found, wanted)
+        if problem.n_features >= WIDE:
+            found = _ask_stretched(curator, around, bound, found, wanted)
         notes = notes_of_looks(around, bound, private_center=private)
         return read_components(
             found, problem.n_components, self.share, around.center, bound.row_norm, notes
@@ -107,7 +113,10 @@ class StretchedPCA:
     def _bound_rows(self, curator: Curator, around: Surroundings, wanted: int) -> RowBound:
         if self.row_norm is not None:
             return describe_row_bound(around, self.row_norm)
-        noises = [entry_noise(curator, name) for name in (SECOND_MOMENT, STRETCHED_MOMENT)]
+        moments = [
+            e.name for e in curator.plan.events if e.name in (SECOND_MOMENT, STRETCHED_MOMENT)
+        ]
+        noises = [entry_noise(curator, name) for name in moments]
         together = 1 / math.hypot(*(1 / z for z in noises)) if min(noises) > 0 else 0.0
         chosen = choose_row_bound(around, together, wanted)
         if self.largest is not None and chosen.row_norm > 2 * self.largest:
@@ -115,9 +124,7 @@ class StretchedPCA:
         return chosen
 
 
-def edge_of_events(
-    events: tuple[Event, ...], neighbors: Neighbors, n_features: int
-) -> float:
+def edge_of_events(events: tuple[Event, ...], neighbors: Neighbors, n_features: int) -> float:
     """Eigenvalue that noise reaches in a sum over unit rows, all moments taken together."""
     mu = math.sqrt(sum(event.mu**2 for event in events))
     std = SecondMoment(1.0).sensitivity(neighbors) / mu if 0 < mu < math.inf else 0.0
