@@ -43,5 +43,5 @@ def median_error(n: int, epsilon: float, bound: float = 1.0, **rows: Any) -> flo
 
 def _error(n: int, epsilon: float, bound: float, seed: int, **rows: Any) -> float:
     data = make_haystack(n, 20, 2, inlier_share=0.7, noise=0.1, random_state=seed, **rows)
-    pca = PCA(2, epsilon=epsilon, delta=1e-6, row_norm=bound, random_state=seed)
+    pca = PCA(2, epsilon=epsilon, delta=1e-6, row_norm=bound, center="origin", random_state=seed)
     return projection_distance(data.subspace, pca.fit(data.rows).components_)

@@ -68,6 +68,10 @@ def tables(relation):
     return pairs.table_pairs(WIDTH, relation)
 
 
+def wide_tables(relation):
+    return pairs.table_pairs(16, relation, sizes=(5, 40))
+
+
 def longer_tables(relation):
     return pairs.table_pairs(WIDTH, relation, sizes=(4, 5, 40, 300))
 

@@ -19,6 +19,7 @@ from audit.replay_cell import (
     ratings,
     sparse_copies,
     tables,
+    wide_tables,
 )
 from audit.replay_linear import linear_cells
 from veilspan import (
@@ -72,10 +73,15 @@ def subspace_cells():
     for setting, more in {
         "": {},
         "exact noise": {"noise": "exact"},
-        "private centre": {"center": "private"},
+        "private scale": {"scale": "private"},
+        "public bound": {"row_norm": 1.0},
+        "a share": {"n_components": 0.7, "row_norm": 1.0, "center": "origin"},
+        "private centre": {"center": "private", "row_norm": 1.0},
         "public centre": {"center": CENTRES["public centre"]},
+        "public centre and bound": {"center": CENTRES["public centre"], "row_norm": 1.0},
     }.items():
         yield estimator_cell(PCA, "", {"n_components": 2, **more}, tables, setting=setting)
+    yield estimator_cell(PCA, "", {"n_components": 2}, wide_tables, 16, setting="stretched")
     for solver, made in SUBSPACE_SOLVERS.items():
         yield estimator_cell(
             RobustPCA, solver, {"n_components": 2, "solver": made, **budget_for(solver)}, tables

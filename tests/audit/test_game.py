@@ -42,11 +42,12 @@ MU = 3.0
 EPSILON = gdp.epsilon_of(MU, 1e-6)
 BALL = Ball.from_norm(Euclidean(2), 1.0)
 LINEAR = {"row_norm": 1.0, "epsilon": EPSILON}
+BOUNDED = {"row_norm": 1.0, "center": "origin"}
 
 # name: (estimator at mu = 3, runs on each table)
 FULL_BATCH = {
-    "PCA": (PCA(1, epsilon=EPSILON), 2000),
-    "PCA, add-remove": (PCA(1, epsilon=EPSILON, neighbors="add-remove"), 500),
+    "PCA": (PCA(1, epsilon=EPSILON, **BOUNDED), 2000),
+    "PCA, add-remove": (PCA(1, epsilon=EPSILON, neighbors="add-remove", **BOUNDED), 500),
     "RobustPCA": (RobustPCA(1, epsilon=EPSILON, solver=ReaperDescent(steps=3)), 300),
     "FrechetMean": (
         FrechetMean(BALL.manifold, ball=BALL, epsilon=EPSILON, solver=RGD(steps=2)),
@@ -107,13 +108,13 @@ def test_an_estimator_keeps_its_promise(name):
 @pytest.mark.parametrize(("factor", "runs"), [(0.5, 300), (0.75, 1500)])
 def test_too_little_noise_shows(factor, runs, monkeypatch):
     monkeypatch.setattr(Curator, "_add_noise", noise_times(factor))
-    found, plan, _ = played(PCA(1, epsilon=EPSILON), runs, sound=False)
+    found, plan, _ = played(PCA(1, epsilon=EPSILON, **BOUNDED), runs, sound=False)
     assert Claim.of_plan(plan).refuted_by(found.rates(ALPHA))
 
 
 def test_missing_noise_shows(monkeypatch):
     monkeypatch.setattr(Curator, "_add_noise", lambda self, exact, scale: exact)
-    found, _, _ = played(PCA(1, epsilon=EPSILON), 100, sound=False)
+    found, _, _ = played(PCA(1, epsilon=EPSILON, **BOUNDED), 100, sound=False)
     assert np.all(found.first < 0)
     assert np.all(found.second > 0)
     assert Claim.of_mu(1.5).refuted_by(found.rates(ALPHA))

@@ -146,6 +146,7 @@ def worst_tables(neighbors):
 
 
 def pca(neighbors="replace-one", **settings):
+    settings = {"row_norm": 1.0, "center": "origin", **settings}  # so that pairs use it in full
     return lambda x: PCA(1, epsilon=3.0, neighbors=neighbors, random_state=0, **settings).fit(x)
 
 
@@ -274,7 +275,7 @@ def test_a_plan_calibrated_too_low_is_caught(monkeypatch):
     monkeypatch.setattr(gdp, "mu_of", lambda epsilon, delta: 1.05 * genuine(epsilon, delta))
 
     def fit(x):
-        return PCA(1, epsilon=2.71, random_state=0).fit(x)
+        return PCA(1, epsilon=2.71, random_state=0, row_norm=1.0, center="origin").fit(x)
 
     one, two = worst_tables("replace-one")
     with pytest.raises(BudgetExceededError, match="more than its budget"):

@@ -81,6 +81,8 @@ def test_input_that_cannot_be(scores, coins, alpha):
 
 ROWS = 0.1 * np.random.default_rng(3).standard_normal((60, 30))
 BALL = Ball.from_norm(Euclidean(30), 1.0)
+#: A bound that canaries use in full.
+BOUNDED = {"row_norm": 1.0, "center": "origin"}
 RATINGS = np.where(ROWS[:, :12] > 0, 4.0, np.nan)
 
 
@@ -91,7 +93,9 @@ def test_too_few_canaries_say_so():
 
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
 def test_a_correct_fit_passes_with_power(neighbors):
-    report = audit_one_run(PCA(1, epsilon=8.0, neighbors=neighbors), ROWS, n_canaries=250)
+    report = audit_one_run(
+        PCA(1, epsilon=8.0, neighbors=neighbors, **BOUNDED), ROWS, n_canaries=250
+    )
     assert report.ok
     assert 1.5 < report.lower_bound < 8.0
     assert "no violation found; lower bound" in repr(report)
@@ -111,9 +115,9 @@ def noise_times(factor):
 def test_halved_noise_on_pca_at_epsilon_8_is_flagged(seed, monkeypatch):
     """700 canaries, 50 columns. Of ideal sums 95 % are flagged; with 1,225 all of 40 were."""
     table = 0.1 * np.random.default_rng(9).standard_normal((9, 50))
-    honest = audit_one_run(PCA(1, epsilon=8.0), table, n_canaries=700, seed=seed)
+    honest = audit_one_run(PCA(1, epsilon=8.0, **BOUNDED), table, n_canaries=700, seed=seed)
     monkeypatch.setattr(Curator, "_add_noise", noise_times(0.5))
-    halved = audit_one_run(PCA(1, epsilon=8.0), table, n_canaries=700, seed=seed)
+    halved = audit_one_run(PCA(1, epsilon=8.0, **BOUNDED), table, n_canaries=700, seed=seed)
     assert honest.ok
     assert honest.lower_bound > 3.0
     assert not halved.ok
@@ -123,7 +127,7 @@ def test_halved_noise_on_pca_at_epsilon_8_is_flagged(seed, monkeypatch):
 def test_a_third_of_the_noise_is_flagged_under_add_remove(monkeypatch):
     """One row moves x x^T alone, and such canaries overlap: less power than under replace-one."""
     monkeypatch.setattr(Curator, "_add_noise", noise_times(1 / 3))
-    model = PCA(1, epsilon=8.0, neighbors="add-remove")
+    model = PCA(1, epsilon=8.0, neighbors="add-remove", **BOUNDED)
     assert not audit_one_run(model, np.zeros((9, 50)), n_canaries=500).ok
 
 

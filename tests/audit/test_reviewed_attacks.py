@@ -251,7 +251,8 @@ SPHERE, FLAT = Sphere(3), Euclidean(3)
 NUMBERS = {"target_range": (-1, 1)}
 QUIET = {
     "PCA": (lambda: veilspan.PCA(2), ()),
-    "PCA, private centre": (lambda: veilspan.PCA(2, center="private"), ()),
+    "PCA, private centre": (lambda: veilspan.PCA(2, center="private", row_norm=1.0), ()),
+    "PCA, private scale": (lambda: veilspan.PCA(2, scale="private"), ()),
     "RobustPCA, pairs": (lambda: veilspan.RobustPCA(2, center="pairs"), ()),
     "LinearRegression": (
         lambda: veilspan.LinearRegression(feature_range=(-3, 3), **NUMBERS), (TARGETS,)),
@@ -308,8 +309,9 @@ def within_or_refused(make, one, two):
 
 
 @pytest.mark.parametrize("scale", [1e-13, 1e-20, 1.6e-23, 1e-23])
+@pytest.mark.parametrize("center", ["auto", "origin"])
 @BOTH
-def test_tiny_row_norms(scale, neighbors):
+def test_tiny_row_norms(scale, center, neighbors):
     """Realised mu was 1.93 times the budget."""
     table = np.random.default_rng(0).standard_normal((50, 3)) * scale / 3
     one, two = table.copy(), table.copy()
@@ -318,7 +320,9 @@ def test_tiny_row_norms(scale, neighbors):
         one, two = one[:-1], one
 
     def make():
-        return veilspan.PCA(2, row_norm=scale, epsilon=4.0, neighbors=neighbors, random_state=1)
+        return veilspan.PCA(
+            2, row_norm=scale, epsilon=4.0, neighbors=neighbors, random_state=1, center=center
+        )
 
     within_or_refused(make, one, two)
 

@@ -138,11 +138,14 @@ def test_skipped_clipping_is_seen(cell, relation, monkeypatch):
 
 
 @quiet
-def test_a_number_of_rows_that_is_not_asked_for_is_seen(monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "place"), [("PCA", "unbounded.stretched_pca"), ("PCA, private centre", "base")]
+)
+def test_a_number_of_rows_that_is_not_asked_for_is_seen(name, place, monkeypatch):
     """Under add-remove a curator that tells the number of rows tells it exactly."""
-    (cell,) = cells_named("PCA")
+    (cell,) = cells_named(name)
     monkeypatch.setattr(
-        "veilspan.solvers.subspace.base.count_rows",
+        f"veilspan.solvers.subspace.{place}.count_rows",
         lambda curator: float(curator._executor._rows.n_rows),
     )
     assert flagged(cell, "add-remove")

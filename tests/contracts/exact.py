@@ -51,6 +51,13 @@ def second_moment(x, y, center):
     return np.outer(x, x).ravel(), None
 
 
+def reshaped(x, y, point):
+    x = big(x) - (0 if point.center is None else big(point.center))
+    inside, outside = parts(x, big(point.basis))
+    moved = big(point.basis) @ (big(point.inside) * inside) + mp.mpf(point.outside) * outside
+    return np.outer(moved, moved).ravel(), None
+
+
 def row_sum(x, y, point):
     return big(x), None
 

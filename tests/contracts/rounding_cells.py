@@ -46,6 +46,8 @@ from veilspan.queries.stream.touching_moment import TouchingMoment
 from veilspan.queries.subspace.directions import DirectionSum, RingSums
 from veilspan.queries.subspace.geodesic_gradient import GeodesicGradient
 from veilspan.queries.subspace.reaper_gradient import ReaperGradient
+from veilspan.queries.subspace.reshaped_moment import ReshapedMoment, Stretch
+from veilspan.queries.subspace.shells import ShellSums
 from veilspan.queries.subspace.sphered import SphericalMoment
 from veilspan.queries.subspace.whitened_blocks import ResidualDifference, TylerBlock, WhitenedBlocks
 
@@ -323,6 +325,19 @@ def touching(scale, rows=1500):
     )
 
 
+def reshaped(smallest, rows=1500):
+    """Rows near V, along which they are made ``smallest`` times as long as elsewhere."""
+    stretch = Stretch(None, WIDE, np.full(WIDE.shape[1], smallest), 1.0)
+    return Cell(
+        lambda relation: ReshapedMoment(1.0),
+        exact.reshaped,
+        20,
+        stretch,
+        *along(WIDE, smallest),
+        rows=rows,
+    )
+
+
 def simple(query, contribution, width, point=None, **options):
     return Cell(
         lambda relation: query,
@@ -449,6 +464,18 @@ CELLS = {
     ),
     "second moment, thin": thin(SecondMoment(1.0), exact.second_moment),
     "second moment, half full": thin(SecondMoment(1.0), exact.second_moment, 1.0),
+    "shell sums": simple(ShellSums(2.0 ** np.arange(-3, 4)), None, 5),
+    "shell sums, far centre": Cell(
+        lambda relation: ShellSums(2.0 ** np.arange(-3, 4)),
+        None,
+        4,
+        np.full(4, 1e6),
+        lambda rng: Block(odd_rows(4)(rng).x + 1e6),
+        lambda rng, count: Block(usual_rows(4)(rng, count).x + 1e6),
+    ),
+    "shell sums, thin": thin(ShellSums(2.0 ** np.arange(-3, 4)), None),
+    "reshaped moment, 1": reshaped(1.0),
+    "reshaped moment, 1e-3": reshaped(1e-3),
     "row sum": simple(RowSum(1.0), exact.row_sum, 5),
     "row count": simple(RowCount(), exact.count, 3),
     "spherical moment": simple(SphericalMoment(), exact.spherical, 5),

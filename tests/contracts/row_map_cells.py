@@ -67,8 +67,10 @@ from veilspan.queries.moments import squared_norms
 from veilspan.queries.profile.cell_counts import CellCounts
 from veilspan.queries.profile.number_moments import NumberMoments
 from veilspan.queries.stream.touching_moment import complete_rows
+from veilspan.queries.subspace.column_scaling import ColumnScaling
 from veilspan.queries.subspace.directions import OutsideCap, cosines_to, rays_of
 from veilspan.queries.subspace.directions import place as place_in_rings
+from veilspan.queries.subspace.shells import ShellSums
 from veilspan.queries.subspace.sphered import to_rays, to_sparse_rays, to_sphere
 from veilspan.tables.cell_rules import CellReader
 from veilspan.tables.encoding import Encoder
@@ -715,6 +717,16 @@ MAPS = {
         QUERIES + "linear.column_histograms.ColumnHistograms._cells",
         hard(6),
         lambda x: HISTOGRAMS._cells(x, np.arange(6), (CENTER, WIDTHS)),
+    ),
+    "shells of lengths": Map(
+        QUERIES + "subspace.shells.ShellSums._place",
+        hard(6),
+        lambda x: ShellSums(2.0 ** np.arange(-48, 65))._place(np.sqrt(squared_norms(x))),
+    ),
+    "scaled columns": Map(
+        QUERIES + "subspace.column_scaling.ColumnScaling.__call__",
+        hard(6),
+        as_block(ColumnScaling(CENTER, 1 / WIDTHS)),
     ),
     "rating rule": Map(
         QUERIES + "completion.rating_rows.RatingRule.keep", ratings_of(ITEMS), as_block(RULE.keep)

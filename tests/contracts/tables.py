@@ -43,6 +43,8 @@ from veilspan.queries.profile.number_moments import NumberMoments
 from veilspan.queries.subspace.directions import DirectionSum, RingSums
 from veilspan.queries.subspace.geodesic_gradient import GeodesicGradient
 from veilspan.queries.subspace.reaper_gradient import ReaperGradient
+from veilspan.queries.subspace.reshaped_moment import ReshapedMoment, Stretch
+from veilspan.queries.subspace.shells import ShellSums
 from veilspan.queries.subspace.sphered import SphericalMoment
 from veilspan.queries.subspace.whitened_blocks import ResidualDifference, TylerBlock, WhitenedBlocks
 from veilspan.solvers.subspace.geodesic_gradient import GeodesicGradientDescent
@@ -232,6 +234,26 @@ def slow_moments(row, point):
     return total
 
 
+def slow_shells(row, center):
+    x = row.x[0] - (0 if center is None else center)
+    size = np.linalg.norm(x)
+    shell = sum(size >= edge for edge in SHELLS)
+    total = np.zeros((len(SHELLS) + 1, 1 + len(x)))
+    total[shell] = [1.0, *(x / max(SHELLS[min(shell, len(SHELLS) - 1)], size))]
+    if shell < len(SHELLS):
+        total[shell, 1:] = x / SHELLS[shell]
+    return total
+
+
+def slow_reshaped(row, point):
+    x = row.x[0] - (0 if point.center is None else point.center)
+    projector = point.basis @ point.basis.T
+    stretch = point.basis @ np.diag(point.inside) @ point.basis.T
+    y = (stretch + point.outside * (np.eye(len(x)) - projector)) @ x
+    return np.outer(y, y)
+
+
+SHELLS = (0.3, 0.9, 2.0)
 CURVED = LeadingSubspace(Sphere(4), row_norm=1.0)
 IN_BALL = Loss(PoincareBall(3), lambda rows, w: -PoincareBall(3).log(w, inside_ball(rows)))
 HYPERPLANE = np.linalg.qr(np.random.default_rng(7).standard_normal((4, 3)))[0]
@@ -247,6 +269,16 @@ BLOCK_POINTS = (
 # name: (query, number of columns, public points, contribution of one row, written plainly)
 QUERIES = {
     "second moment": (SecondMoment(1.3), 5, (None, np.arange(5) / 4), outer),
+    "shell sums": (ShellSums(np.array(SHELLS)), 5, (None, np.arange(5) / 4), slow_shells),
+    "reshaped moment": (
+        ReshapedMoment(1.3),
+        5,
+        (
+            Stretch(None, FRAME[:, :2], np.array([0.1, 3.0]), 0.5),
+            Stretch(np.arange(5) / 4, FRAME, np.array([1.0, 1e-3, 0.2]), 0.7),
+        ),
+        slow_reshaped,
+    ),
     "row sum": (RowSum(2.0), 5, (None,), lambda row, point: row.x[0]),
     "row count": (RowCount(), 3, (None,), lambda row, point: np.ones(1)),
     "spherical moment": (

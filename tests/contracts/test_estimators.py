@@ -165,7 +165,7 @@ def test_a_large_delta_is_warned_about(name, table):
     if uses_pairs(name):
         return
     with warnings.catch_warnings():  # under add-remove the warning would tell something about n
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", WeakGuaranteeWarning)
         make(name, delta=0.05, neighbors="add-remove").fit(table)
 
 

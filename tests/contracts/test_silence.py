@@ -36,7 +36,7 @@ from veilspan.privacy.errors import FormError, LoudNoiseWarning, NotPrivateWarni
 from veilspan.queries.moments import SecondMoment
 from veilspan.queries.stream.touching_moment import complete_rows
 from veilspan.solvers.completion.frank_wolfe import FrankWolfeCompletion
-from veilspan.solvers.subspace.analyze_gauss import AnalyzeGauss
+from veilspan.solvers.subspace.unbounded.stretched_pca import StretchedPCA
 
 #: Said for public reasons, before any row is read.
 PUBLIC = (NotPrivateWarning, LoudNoiseWarning)
@@ -345,14 +345,14 @@ def test_a_map_that_tells_of_one_row_is_caught(twin, words, monkeypatch):
 
 
 def test_a_solver_that_fails_for_one_row_is_caught(monkeypatch):
-    whole = AnalyzeGauss.run
+    whole = StretchedPCA.run
 
     def failing(self, curator, problem):
         for block in curator._executor._rows.blocks(10):
             raises(block)
         return whole(self, curator, problem)
 
-    monkeypatch.setattr(AnalyzeGauss, "run", failing)
+    monkeypatch.setattr(StretchedPCA, "run", failing)
     found = complaints(cell_of("PCA"), "replace-one", Listener(monkeypatch))
     assert {each.partition(":")[0] for each in found} == {"zero", "negative zero"}
     assert all("WithheldError" in each for each in found)

@@ -50,7 +50,11 @@ def test_an_earlier_ledger_says_what_it_said_and_goes_on(version, tmp_path):
 BALL = Ball.from_eigenvalues(SPD(2), 0.1, 10.0)
 #: Digests of class and parameters as 0.1.0.dev0 wrote them, when modules lay elsewhere.
 REQUESTS = [
-    (PCA(2), "0e1da6d3f7d2cc44c032860579e6ef86ac82fb9fb92e4a43b88fa3c2e14b2958"),
+    # What was its default then: rows cut to length 1 about the origin.
+    (
+        PCA(2, row_norm=1.0, center=None),
+        "0e1da6d3f7d2cc44c032860579e6ef86ac82fb9fb92e4a43b88fa3c2e14b2958",
+    ),
     # None was the default before there was "auto".
     (RobustPCA(2, center=None), "93ae7be3b82070a0423d59a63131db09eedd5b67599d6f69f5481123993085af"),
     (

@@ -38,7 +38,7 @@ from veilspan.geometry import Sphere
 from veilspan.ledger import Ledger, LedgerError, current_dataset
 from veilspan.ledger.costs import cost_of
 from veilspan.privacy.budget import Budget
-from veilspan.solvers.subspace.analyze_gauss import AnalyzeGauss
+from veilspan.solvers.subspace.unbounded.stretched_pca import StretchedPCA
 
 X = np.random.default_rng(0).standard_normal((60, 4))
 Y = (X[:, 0] > 0).astype(int)
@@ -128,7 +128,7 @@ def test_what_happens_in_between_is_charged(data, monkeypatch):
     def fail(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(AnalyzeGauss, "run", fail)
+    monkeypatch.setattr(StretchedPCA, "run", fail)
     with pytest.raises(KeyboardInterrupt):
         PCA(2, ledger=data).fit(X)
     assert [data.spent().charges, data.spent().released] == [1, 0]

@@ -16,7 +16,7 @@ from veilspan.ledger import LedgerError, TamperError
 from veilspan.ledger.releases import pack, question_of, unpack
 from veilspan.privacy.budget import Budget
 from veilspan.solvers.manifold.rgd import RGD
-from veilspan.solvers.subspace.analyze_gauss import AnalyzeGauss
+from veilspan.solvers.subspace.unbounded.stretched_pca import StretchedPCA
 
 X = np.random.default_rng(0).standard_normal((200, 4))
 
@@ -77,7 +77,7 @@ def test_a_crash_between_charge_and_release_stays_spent(data, monkeypatch):
 
     model = PCA(2, ledger=data.with_key("figure-3"))
     with monkeypatch.context() as patch:
-        patch.setattr(AnalyzeGauss, "run", crash)
+        patch.setattr(StretchedPCA, "run", crash)
         with pytest.raises(MemoryError):
             model.fit(X)
     assert [data.spent().charges, data.spent().released] == [1, 0]
@@ -253,7 +253,7 @@ def test_those_who_wait_are_told_when_the_first_one_fails(data, monkeypatch):
         started.wait(1)
         raise MemoryError
 
-    monkeypatch.setattr(AnalyzeGauss, "run", crash)
+    monkeypatch.setattr(StretchedPCA, "run", crash)
     results = at_once(lambda: PCA(2, ledger=data.with_key("figure-3")).fit(X), 4)
     assert sorted(type(result).__name__ for result in results) == [
         *["LedgerError"] * 3,

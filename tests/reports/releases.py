@@ -67,7 +67,7 @@ def _classes(kind, **more):
 # name: (how to make it, words that only its page has)
 KINDS = {
     "PCA": (lambda: PCA(2).fit(ROWS), ("Spectrum", "Loadings", "noise alone")),
-    "PCA, centred": (lambda: PCA(2, center="private").fit(ROWS), ("Centre", "mean")),
+    "PCA, centred": (lambda: PCA(2, center="private", row_norm=3.0).fit(ROWS), ("Centre", "mean")),
     "RobustPCA": (
         lambda: RobustPCA(2, neighbors="add-remove").fit(ROWS),
         ("eigenvalue", "Loadings", "which may have been there or not", "within a filter"),

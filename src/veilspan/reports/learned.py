@@ -19,6 +19,11 @@ from veilspan.reports.subject import Subject, top
 from veilspan.reports.svg import figure
 
 MOST_NAMES, MOST_COLUMNS = 16, 6
+CENTERS = {
+    "private": "a private mean, subtracted",
+    "public": "a public vector, subtracted",
+    "origin": "the origin: nothing was subtracted",
+}
 LEVELS = 9  # shades of a cell on each side of zero
 
 
@@ -198,11 +203,30 @@ def _point(subject: Subject) -> Html | None:
 
 
 #: What a centre that was found is called.
-CENTRES = {
+FOUND_CENTRES = {
     "origin": "The origin",
     "cap": "The origin, with a cluster of rows left out",
     "pairs": "Differences of randomly paired rows: the direction of the subspace, not its place",
 }
+
+
+def _asked_of_rows(subject: Subject) -> Html | None:
+    """Which centre, bound and scale a PCA used, and what its numbers say that one should know."""
+    source = subject.source
+    if not hasattr(source, "row_norm_") or not hasattr(source, "center_used_"):
+        return None
+    found = getattr(source, "row_norm", None) is None
+    scaled = getattr(source, "scale_", None) is not None
+    rows = [
+        ("centre", CENTERS.get(source.center_used_, source.center_used_)),
+        ("row norm", f"{number(source.row_norm_)}, {'found privately' if found else 'public'}"),
+        ("scale", "columns over private standard deviations" if scaled else "columns as they are"),
+    ]
+    notes = [tag("p", text[:1].upper() + text[1:]) for text in getattr(source, "notes_", ())]
+    words = "Rows longer than the row norm about the centre were shortened to it."
+    return _with_title(
+        "Centre and bound", table(("", "used"), rows, caption="Centre and bound"), words, *notes
+    )
 
 
 def _center(subject: Subject) -> Html | None:
@@ -211,9 +235,9 @@ def _center(subject: Subject) -> Html | None:
     center = getattr(source, "mean_", None)
     if center is None or not hasattr(source, "components_"):
         return None
-    used = CENTRES.get(str(getattr(source, "center_used_", "")))
-    if used is not None:
-        words = f"{used}. Why: {getattr(source, 'center_reason_', 'not recorded')}."
+    reason = getattr(source, "center_reason_", None)
+    if reason is not None:
+        words = f"{FOUND_CENTRES[source.center_used_]}. Why: {reason}."
         return tag("div", tag("h3", "Centre"), tag("p", words))
     if not np.any(center):
         return None
@@ -291,6 +315,7 @@ def _plain(value: Any) -> str:
 
 _PARTS = (
     _spectrum,
+    _asked_of_rows,
     _center,
     _loadings,
     _coefficients,

@@ -42,17 +42,18 @@ def test_the_private_centre_without_noise_is_the_mean():
 
 
 @simulated
-def test_accuracy_on_the_haystack():
+@pytest.mark.parametrize("settings", [{}, {"row_norm": 1.0, "center": "origin"}])
+def test_accuracy_on_the_haystack(settings):
     """Mean error of 20 fits at (2000, 20, 2), epsilon 0.8: 0.042 in benchmarks/pca.py.
 
-    0.0414 of these seeds, with a standard error near 0.0015.
+    0.0414 of these seeds with the bound given, with a standard error near 0.0015; 0.0385 without.
     """
     errors = []
     for seed in range(20):
         data = make_haystack(2000, 20, 2, random_state=seed)
-        fitted = PCA(2, epsilon=0.8, delta=1e-5, random_state=seed).fit(data.rows)
+        fitted = PCA(2, epsilon=0.8, delta=1e-5, random_state=seed, **settings).fit(data.rows)
         errors.append(error(data.subspace, fitted.components_))
-    assert 0.035 < np.mean(errors) < 0.048
+    assert 0.032 < np.mean(errors) < 0.048
 
 
 @simulated
@@ -63,13 +64,15 @@ def test_noise_of_the_right_size_reaches_the_variances(neighbors):
     Tracy and Widom: 0.97 of the edge in the mean, standard deviation 0.03; here 1.004 and 0.968.
     """
     x = np.zeros((1000, 100))
-    fitted = PCA(1, epsilon=1.0, neighbors=neighbors, random_state=0).fit(x)
+    fitted = PCA(
+        1, epsilon=1.0, neighbors=neighbors, random_state=0, row_norm=1.0, center="origin"
+    ).fit(x)
     assert 0.85 < fitted.explained_variance_[0] / fitted.noise_edge_ < 1.1
 
 
 def test_rows_above_the_bound_are_scaled_down():
     x = np.vstack([np.eye(3), 1e9 * np.eye(3)[:1]])
-    fitted = PCA(epsilon=math.inf, row_norm=1.0).fit(x)
+    fitted = PCA(epsilon=math.inf, row_norm=1.0, center="origin").fit(x)
     np.testing.assert_allclose(fitted.explained_variance_, [0.5, 0.25, 0.25])
 
 
@@ -123,7 +126,7 @@ def test_plans_need_the_public_number_of_rows():
 
 
 def test_the_budget_is_split_as_said():
-    plan = PCA(2, center="private", neighbors="add-remove").plan(None, 4)
+    plan = PCA(2, center="private", row_norm=1.0, neighbors="add-remove").plan(None, 4)
     shares = {event.name: event.mu**2 / plan.budget.mu**2 for event in plan.events}
     assert shares == pytest.approx({"count": 0.02, "mean": 0.1, "second moment": 0.88}, rel=1e-6)
 
@@ -131,4 +134,4 @@ def test_the_budget_is_split_as_said():
 def test_the_seed_warning_is_one_class():
     with pytest.warns(NotPrivateWarning) as caught:
         PCA(1, random_state=0).fit(np.eye(3))
-    assert len(caught) == 1
+    assert [w.category for w in caught].count(NotPrivateWarning) == 1

@@ -88,8 +88,8 @@ def learn(budget: Budget, bar: ProgressBar) -> DemoResult:
     methods = {
         ROBUST: RobustPCA(N_COMPONENTS, **spend),
         PLAIN: None,
-        WHOLE: PCA(N_COMPONENTS, row_norm=GENEROUS, **spend),
-        CUT: PCA(N_COMPONENTS, row_norm=TYPICAL, **spend),
+        WHOLE: PCA(N_COMPONENTS, row_norm=GENEROUS, center="origin", **spend),
+        CUT: PCA(N_COMPONENTS, row_norm=TYPICAL, center="origin", **spend),
         PRINTED: make_printed_method(len(scores), budget),
     }
     views = {}

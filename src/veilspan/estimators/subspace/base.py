@@ -37,7 +37,7 @@ class SubspaceEstimator(
 
     n_components: int | None
     center: Any
-    row_norm: float
+    row_norm: Any
     components_: np.ndarray
     mean_: np.ndarray
 
@@ -54,14 +54,14 @@ class SubspaceEstimator(
             With a schema whose units have an ``id``: an answer for each person, as a
             :class:`~veilspan.estimators.by_person.ByPerson`.
         """
-        table = self._own_rows(X)
-        return np.asarray(table @ self.components_.T) - self.mean_ @ self.components_.T
+        table, directions = self._own_rows(X), self._directions()
+        return np.asarray(table @ directions.T) - self.mean_ @ directions.T
 
     @lazy_for_dask(lambda model: model.components_.shape[1], of_rows=False)
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Rows of the original space from coordinates in the components."""
         check_is_fitted(self)
-        return own_numbers(X) @ self.components_ + self.mean_
+        return own_numbers(X) @ self._moves() + self.mean_
 
     def _own_rows(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -83,7 +83,15 @@ class SubspaceEstimator(
             )
         from veilspan.tables.user_units import make_loadings
 
-        return make_loadings(self.schema, self.components_)
+        return make_loadings(self.schema, self._moves())
+
+    def _directions(self) -> np.ndarray:
+        """What rows are multiplied by for their coordinates."""
+        return self.components_
+
+    def _moves(self) -> np.ndarray:
+        """How far each column moves with each coordinate."""
+        return self.components_
 
     @property
     def _n_features_out(self) -> int:
@@ -102,9 +110,7 @@ class SubspaceEstimator(
     def _problem(self, n_rows: int | None, n_features: int) -> SubspaceProblem:
         """Check the parameters, and say what is to be learned."""
         row_norm = self._row_bound()
-        wanted = self.n_components
-        if wanted is not None:
-            wanted = check_count(wanted, "n_components", n_features)
+        wanted = self._wanted_count(n_features)
         center = None
         if isinstance(self.center, str) and self.center not in self._center_words:
             words = " or ".join(f'"{word}"' for word in self._center_words)
@@ -120,6 +126,12 @@ class SubspaceEstimator(
         if self.schema is not None and self.center is None:
             private = True  # columns of a table are hardly ever around zero
         return SubspaceProblem(n_rows, n_features, wanted, center, row_norm if private else None)
+
+    def _wanted_count(self, n_features: int) -> int | None:
+        """Number of components that is asked for; ``None`` leaves it to the solver."""
+        if self.n_components is None:
+            return None
+        return check_count(self.n_components, "n_components", n_features)
 
     def _row_bound(self) -> float:
         """Public bound on the length of a row; of an encoded one the schema knows the largest."""

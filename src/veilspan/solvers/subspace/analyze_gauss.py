@@ -18,6 +18,12 @@ from veilspan.solvers.subspace.base import (
     calibrate_with_center,
     find_rows_and_center,
 )
+from veilspan.solvers.subspace.unbounded.notes import Note, note_of_noise
+from veilspan.solvers.subspace.unbounded.spectrum import (
+    count_for_share,
+    signal_ratios,
+    signal_variances,
+)
 
 SECOND_MOMENT = "second moment"
 
@@ -33,11 +39,17 @@ class PrincipalComponents(Result):
     variances : array of shape (r,)
         Noisy mean squared length of the bounded rows along each, at least 0.
     ratios : array of shape (r,)
-        The same over the noisy total.
+        The same over the noisy total, with what noise adds taken off: 0 where noise hides it.
     noise_edge : float
         Variance that pure noise reaches.
     center : array or None
         What was subtracted from rows, public or released.
+    row_norm : float or None
+        What rows were bounded by, public or released; ``None`` where the caller knows it.
+    scale : array or None
+        What columns were divided by, where they were.
+    notes : tuple of notes
+        What the released numbers say that a user should know.
     """
 
     components: np.ndarray
@@ -45,6 +57,9 @@ class PrincipalComponents(Result):
     ratios: np.ndarray
     noise_edge: float
     center: np.ndarray | None
+    row_norm: float | None = None
+    scale: np.ndarray | None = None
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -55,9 +70,12 @@ class AnalyzeGauss:
     ----------
     row_norm : float
         Public bound on the length of a row after centring; longer rows are scaled down to it.
+    share : float, optional
+        Share of the variance that the components are to hold, in place of their number.
     """
 
     row_norm: float = 1.0
+    share: float | None = None
 
     @property
     def name(self) -> str:
@@ -84,15 +102,18 @@ class AnalyzeGauss:
         """Ask for the second moment and decompose it."""
         n_rows, center = find_rows_and_center(curator, problem)
         answer = curator.answer(SecondMoment(self.row_norm), center, event=SECOND_MOMENT)
-        wanted = problem.n_components or problem.n_features
-        values, components = leading_eigenvectors(answer.value, wanted)
-        values = np.maximum(values, 0.0)
-        # Noise may make the trace smaller than what the leading ones add up to.
-        total = max(float(np.trace(answer.value)), float(values.sum()), 1e-300)
+        size, asked = problem.n_features, problem.n_components
+        values, components = leading_eigenvectors(answer.value, asked or size)
+        edge = noise_edge(answer.noise_std, size)
+        signal = signal_variances(values, edge**2 / 4, edge)
+        ratios = signal_ratios(signal, float(np.trace(answer.value)))
+        kept = len(values) if self.share is None else count_for_share(ratios, self.share)
         return PrincipalComponents(
-            components=components,
-            variances=values / n_rows,
-            ratios=values / total,
-            noise_edge=noise_edge(answer.noise_std, problem.n_features) / n_rows,
+            components=components[:kept],
+            variances=np.maximum(values[:kept], 0.0) / n_rows,
+            ratios=ratios[:kept],
+            noise_edge=edge / n_rows,
             center=center,
+            row_norm=self.row_norm,
+            notes=note_of_noise(ratios[:kept], asked=asked, share=self.share),
         )

@@ -84,7 +84,7 @@ class CurvatureDiagonal(RowQuery):
         return BentRows(squares, row_lengths(squares), bends)
 
     def norms(self, block: BentRows, point: Any) -> np.ndarray:
-        """c |(x'_1^2, ..., x'_p^2)| of each row."""
+        """C |(x'_1^2, ..., x'_p^2)| of each row."""
         return np.asarray(block.lengths * block.bends)
 
     def weighted_sum(self, block: BentRows, weights: np.ndarray, point: Any) -> np.ndarray:

@@ -32,6 +32,7 @@ from veilspan.curator.curator import Answer, Curator
 from veilspan.queries.linear.column_choice import ColumnChoice, RowLengths, TargetColumn
 from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.row_scaling import RowScaling
+from veilspan.solvers.noisy_counts import FAILURE, find_outermost, noise_quantile
 
 RANGES, FINER, LENGTH, TARGETS = "ranges", "finer ranges", "length", "targets"
 UNIT = 1.0 + 2.0**-40  # end of the bin of 1
@@ -40,10 +41,7 @@ GRID = 4.0 ** np.arange(-24, 33) * (1 + 2.0**-40)
 LOG_EDGES = np.concatenate([-GRID[::-1], GRID])
 ZERO_BIN = len(GRID)
 UNIT_BIN = int(np.searchsorted(LOG_EDGES, 1.0))
-#: Probability, over the noise, that any column's range breaks its promise. A column of which noise
-#: makes a range does little harm: its rows are clipped to it, in a fit and afterwards.
-FAILURE = 1e-3
-#: The same for targets: an end that noise alone made, far away, would ruin every prediction.
+#: ``FAILURE`` for targets: an end that noise alone made, far away, would ruin every prediction.
 TARGETS_FAILURE = 1e-10
 #: Equal bins of the second release: at most and at least, and stds that one of average mass has.
 MOST_BINS, FEWEST_BINS, CLEARANCE = 64, 4, 8.0
@@ -215,7 +213,7 @@ def private_length(curator: Curator, row_map: RowScaling) -> float:
     # Lengths above 1 are those of rounding.
     counts = np.append(answer.value[:, :-2], answer.value[:, -2:].sum(axis=1)[:, None], axis=1)
     noise = noise_quantile(1, len(LENGTHS) + 1) * answer.noise_std
-    walked = int(_outermost(counts[:, ::-1], np.array([LONG_ROWS * rows]), noise)[0])
+    walked = int(find_outermost(counts[:, ::-1], np.array([LONG_ROWS * rows]), noise)[0])
     share = LENGTHS[len(LENGTHS) - 1 - walked] if walked < len(LENGTHS) else 1.0
     return float(row_map.row_norm * share)
 
@@ -292,31 +290,14 @@ def ranges_from_histogram(
     wanted = np.broadcast_to(np.asarray(n_rows, dtype=np.float64) * (1 - coverage) / 2, (width,))
     noise = quantile * answer.noise_std
     ends = _closed(edges)
-    first = _outermost(counts, wanted, noise)
-    last = bins - 1 - _outermost(counts[:, ::-1], wanted, noise)
+    first = find_outermost(counts, wanted, noise)
+    last = bins - 1 - find_outermost(counts[:, ::-1], wanted, noise)
     passed = (first <= last) & (first < bins) & (last >= 0)
     first, last = np.where(passed, first, 0), np.where(passed, last, 0)
     return ends[first], ends[last + 1], passed
-
-
-def noise_quantile(n_features: int, n_bins: int, failure: float = FAILURE) -> float:
-    """Normal quantile z of level failure / (6 p B)."""
-    from scipy.special import ndtri
-
-    return float(-ndtri(failure / (6 * n_features * n_bins)))
 
 
 def check_coverage(coverage: float) -> None:
     """Refuse a coverage that no range has."""
     if not 0 < coverage < 1:
         raise ValueError(f"coverage must lie strictly between 0 and 1; got {coverage}.")
-
-
-def _outermost(counts: np.ndarray, wanted: np.ndarray, noise: float) -> np.ndarray:
-    """First bin from the left that rows are in, for each column; one past the end if none."""
-    sums, reached = np.cumsum(counts, axis=1), np.arange(1, counts.shape[1] + 1)
-    alone = counts >= np.maximum(wanted, noise)[:, None]
-    together = sums >= np.maximum(wanted[:, None], noise * np.sqrt(reached))
-    # Without noise, and where no row is wanted, an empty bin would do.
-    passed = (alone & (counts > 0)) | (together & (sums > 0))
-    return np.where(passed.any(axis=1), np.argmax(passed, axis=1), counts.shape[1])

@@ -1,0 +1,104 @@
+"""What is said of a PCA in words: decisions of its plan, and warnings from released numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from veilspan.privacy.errors import CenterWarning, LoudNoiseWarning
+from veilspan.solvers.subspace.base import SubspaceProblem
+from veilspan.solvers.subspace.unbounded.looks import Surroundings, sure_count
+from veilspan.solvers.subspace.unbounded.row_bound import RowBound
+
+#: A class of warnings, and what is said.
+Note = tuple[type[UserWarning], str]
+#: Share of the squared length about the origin from which the mean decides the first component.
+MOSTLY_MEAN = 0.5
+#: Share of the rows that noise may hide far out before it is said.
+MANY_UNSEEN = 0.1
+#: Share of the squared lengths that a bound may cut off before it is said.
+MUCH_CUT = 0.5
+
+
+def describe(
+    problem: SubspaceProblem,
+    row_norm: float | None,
+    edge: float,
+    scale: str = "none",
+) -> dict[str, Any]:
+    """Public choices, as plans show them; ``edge`` is what noise reaches in a sum of unit rows."""
+    center = "the origin" if problem.center is None else "a public vector"
+    if problem.private_center is not None:
+        center = "private, from the looks"
+    decisions: dict[str, Any] = {
+        "center": center,
+        "row_norm": "private, from the looks" if row_norm is None else float(row_norm),
+        "scale": scale,
+    }
+    if problem.n_rows is not None:
+        unit, words = (1.0, " over row_norm^2") if row_norm is None else (row_norm**2, "")
+        decisions[f"noise edge, variance{words}"] = float(f"{unit * edge / problem.n_rows:.4g}")
+    return decisions
+
+
+def notes_of_looks(
+    around: Surroundings, bound: RowBound, *, private_center: bool
+) -> tuple[Note, ...]:
+    """What the looks say that a user should know."""
+    if not around.seen:
+        return _loud(
+            "noise hides how long the rows are and where they lie, so that the components are "
+            "those of noise. More rows or a larger epsilon would help."
+        )
+    notes: list[Note] = []
+    if not private_center and around.mean_share > MOSTLY_MEAN:
+        text = (
+            f"about {around.mean_share:.0%} of the rows' squared length is that of their mean, so "
+            "the first component mostly points from the centre that was given to the mean. Leave "
+            "center out, and a private mean is subtracted first."
+        )
+        notes.append((CenterWarning, text))
+    unseen = sure_count(around.shells.noise_std, len(around.shells.counts)) / around.n_rows
+    if unseen > MANY_UNSEEN:
+        notes += _loud(
+            f"there are so few rows for this epsilon that noise would hide up to {unseen:.0%} of "
+            f"them far out. Rows longer than row_norm = {bound.row_norm:.3g} are shortened to it "
+            "and count no more than others."
+        )
+    if bound.cut > MUCH_CUT:
+        notes += _loud(
+            f"rows were shortened to row_norm = {bound.row_norm:.3g}, which leaves out about "
+            f"{bound.cut:.0%} of their squared length: few rows are much longer than others, or "
+            "noise is loud. The components are mostly those of ordinary rows."
+        )
+    return tuple(notes)
+
+
+def note_of_noise(
+    ratios: np.ndarray, *, asked: int | None, share: float | None
+) -> tuple[Note, ...]:
+    """What the released spectrum says of noise, for the components that are kept."""
+    shown = int(np.sum(ratios > 0))
+    if shown == 0:
+        return _loud(
+            "no component stands out of the noise: explained_variance_ratio_ is 0 and the "
+            "directions mean nothing. More rows or a larger epsilon would help."
+        )
+    if share is not None and float(ratios.sum()) < share - 1e-12:
+        return _loud(
+            f"the {len(ratios)} components that stand out of the noise hold about "
+            f"{float(ratios.sum()):.0%} of the variance, not the {share:.0%} that were asked for: "
+            "noise hides the rest. More rows or a larger epsilon would show more of it."
+        )
+    if asked is not None and shown < asked:
+        return _loud(
+            f"noise hides {asked - shown} of the {asked} components: those with an "
+            "explained_variance_ratio_ of 0 point in directions that mean little. Ask for "
+            f"n_components={shown}, or give more rows or a larger epsilon."
+        )
+    return ()
+
+
+def _loud(text: str) -> tuple[Note, ...]:
+    return ((LoudNoiseWarning, text),)
