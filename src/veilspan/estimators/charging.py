@@ -20,7 +20,7 @@ from veilspan.privacy.plan import Plan
 from veilspan.privacy.schema_record import SchemaRecord, names_rows
 
 #: Parameters that estimators got after requests had been stored; None says nothing.
-CAME_LATER = ("features", "threshold")
+CAME_LATER = ("features", "threshold", "blocks_apart")
 
 
 class LedgerParameter:

@@ -1,0 +1,316 @@
+r"""One release per block over running sums with correlated noise, and what is learned from them.
+
+Every block is asked for the second moment of its rows, stretched around the last estimate V by 1/s
+(:mod:`veilspan.queries.stream.stretched_moment`), with noise that takes back much of what earlier
+noise has left in the running sum (:mod:`veilspan.privacy.correlation`). Blocks of one question are
+a *segment*; with G the mean of its answers and S = V V^T + s (I - V V^T), the estimate is spanned by
+the leading eigenvectors of S G S. Noise of std q on G tilts them by about q s / gap an entry.
+
+*Stretching.* For rows with mean squares a2 inside and z2 outside, s over what clipping leaves of a
+row is least at s^2 = z2 / max(a2, R^2 - a2). Rows near the subspace make s, and with it the noise on
+a tilt, small. So a segment ends, and one with a smaller s around the new estimate begins, when the
+noise would fall by a clear factor. The new one opens a triangular block of its own. That is
+better than to carry the old noise on: y_t of the new segment would hold -B_t, which is of use to
+sums that include earlier blocks alone. And it makes segments independent, so that what earlier ones
+told, a precision J of the tilt's entries, enters by J / (J + 1/e^2), the posterior mean.
+
+*Forgetting* f: sums are decayed by 1 - f a block, with noise made for that, and so is J.
+
+*Rows that leave.* If a direction of V loses its energy in a block that has as much of it as others,
+all is forgotten. A block without rows (absent people) has none in any direction, and passes.
+
+*Forgotten noise* (a copy or a restart): the answer then comes from place 0 of a new triangular
+block. The segment before it is closed: its estimate becomes the centre of the next, or its mean,
+if it was not stretched, is weighed against the next by their noise.
+
+All of this is decided by released numbers; here is no row, so everything is post-processing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from veilspan.curator.answer import Answer, Carried
+from veilspan.curator.curator import Curator
+from veilspan.privacy.budget import Budget
+from veilspan.privacy.correlation import Correlation
+from veilspan.privacy.neighbors import Neighbors
+from veilspan.queries.stream.stretched_moment import SMALLEST_SCALE, StretchedMoment
+from veilspan.solvers.base import Prepared, Result
+from veilspan.solvers.spectral import leading_eigenvectors
+from veilspan.solvers.stream.block_release import BLOCK, prepare_blocks
+from veilspan.solvers.stream.running_belief import RunningBelief
+from veilspan.solvers.stream.spectra import (
+    KNOWN,
+    LEAST_VARIANCE,
+    LOST,
+    SURPRISE,
+    best_scale,
+    has_left,
+    nearest_basis,
+    read_moment,
+    relative_noise,
+    tiny_energy,
+    turn_to,
+)
+
+# Set on the seven settings of experiments/streams, where other values are no better by more than
+# a tenth in any of them.
+
+#: Noise on a tilt over what it is now, below which stretching begins, or goes further. A segment of
+#: j blocks makes up for one of i given up once j (1/gain^2 - 1) > 2 i: soon, if both are short.
+_GAIN_FIRST, _GAIN = 0.8, 0.6
+#: Squared tilt from the centre over its predicted error at which the centre is moved.
+_FAR = 3.0
+#: Variance of a row's entry, in units of R^4, by which unstretched means are weighed beside noise.
+_ROW_VARIANCE = 0.01
+
+
+@dataclass(frozen=True)
+class RunningResult(Result):
+    """What is believed after a block.
+
+    Attributes
+    ----------
+    belief : RunningBelief
+        Of released numbers, as the next block will be asked by.
+    """
+
+    belief: RunningBelief
+
+
+@dataclass(frozen=True)
+class RunningRelease:
+    """Settings of a stream's releases with correlated noise.
+
+    Attributes
+    ----------
+    n_components : int
+        Dimension r of the subspace.
+    row_norm : float
+        Public bound R on the length of a row; longer ones are scaled down to it.
+    forgetting : float
+        f, in [0, 1]: what a running sum loses a block.
+    max_blocks_per_person : int
+        k: blocks that may hold a row of one person. Noise is set for so many.
+    band : int or None
+        Least number of blocks from one of them to the next, at which the noise's memory ends; None
+        for k = 1, where it need not end.
+    """
+
+    n_components: int
+    row_norm: float
+    forgetting: float = 0.0
+    max_blocks_per_person: int = 1
+    band: int | None = None
+
+    @property
+    def name(self) -> str:
+        """What plans and errors call it."""
+        return "one release per block, with correlated noise"
+
+    @property
+    def correlation(self) -> Correlation:
+        """How the noise of the blocks hangs together."""
+        return Correlation(self.band, 1 - self.forgetting)
+
+    def prepare(
+        self, problem: RunningBelief, budget: Budget, neighbors: Neighbors
+    ) -> Prepared[RunningBelief, RunningResult]:
+        """Set the noise of a block so that all blocks of one person stay within the budget.
+
+        What is believed plays no part: each block has the same price, whatever it is asked.
+        """
+        events = prepare_blocks(self.max_blocks_per_person, budget, neighbors)
+        return Prepared(self, problem, budget, events)
+
+    def run(self, curator: Curator, problem: RunningBelief) -> RunningResult:
+        """Ask one question about the curator's block, learn from its answer."""
+        point = None if problem.scale == 1 else (problem.centre, problem.scale)
+        answer = curator.answer(
+            StretchedMoment(self.row_norm, self.n_components),
+            point,
+            event=BLOCK,
+            carried=Carried(self.correlation, fresh=problem.total is None),
+        )
+        return RunningResult(self._learn(problem, answer, curator.n_rows))
+
+    @property
+    def _tiny(self) -> float:
+        return tiny_energy(self.row_norm)
+
+    # Learning from answers.
+
+    def _learn(self, belief: RunningBelief, answer: Answer, n_rows: int) -> RunningBelief:
+        if answer.place == 0 and belief.total is not None:
+            belief = self._close(belief, answer.noise_std, n_rows)
+        single = answer.noise_std * self.correlation.single_std(answer.place) / n_rows
+        if self._rows_left(belief, answer.value / n_rows, single, n_rows):
+            return self._begin_again(belief, answer.value / n_rows, single, n_rows)
+        kept = 1 - self.forgetting
+        belief = replace(
+            belief,
+            total=answer.value + (0.0 if belief.total is None else kept * belief.total),
+            blocks=belief.blocks + 1,
+            weight=1 + kept * belief.weight,
+            weight2=1 + kept**2 * belief.weight2,
+            prior=kept * belief.prior,
+            rows=kept * belief.rows,
+        )
+        assert belief.total is not None
+        std = answer.noise_std * self.correlation.sum_std(answer.place) / (belief.weight * n_rows)
+        mean = belief.total / (belief.weight * n_rows)
+        rows = n_rows * belief.weight**2 / belief.weight2
+        if belief.scale == 1:
+            return self._learn_plain(belief, *_weigh(belief, mean, std**2, rows, self.row_norm))
+        return self._learn_tilt(belief, mean, std, rows)
+
+    def _learn_plain(
+        self, belief: RunningBelief, mean: np.ndarray, noise2: float, rows: float
+    ) -> RunningBelief:
+        """The leading eigenvectors of an unstretched mean; stretch from now on, if that pays."""
+        seen = read_moment(mean, noise2 / 2, rows, self.n_components, self.row_norm)
+        belief = replace(
+            belief,
+            basis=turn_to(seen.basis, belief.basis),
+            precision=1 / max(seen.variance, LEAST_VARIANCE),
+            length2=seen.length2,
+            ratio=seen.outside / max(seen.inside, self._tiny) + min(seen.angle2, 1.0),
+        )
+        if seen.angle2 >= KNOWN:
+            return belief
+        inside, outside = self._energies(belief)
+        scale = best_scale(inside, outside, self.row_norm, SMALLEST_SCALE)
+        if relative_noise(inside, outside, self.row_norm, scale) < _GAIN_FIRST:
+            return belief.start_segment(scale, belief.precision)
+        return belief
+
+    def _learn_tilt(
+        self, belief: RunningBelief, mean: np.ndarray, std: float, rows: float
+    ) -> RunningBelief:
+        """The tilt from the segment's centre, drawn to it by what was known before."""
+        centre, scale = belief.centre, belief.scale
+        assert centre is not None
+        width, size = centre.shape
+        touched = mean @ centre
+        core = centre.T @ touched
+        energy = max(float(np.trace(core)), std * math.sqrt(size), self._tiny)
+        spread = max(float(np.trace(mean)) - float(np.trace(core)), 2 * std * math.sqrt(width - size))
+        outside = spread * scale**2
+        values, vectors = leading_eigenvectors(_unstretch(mean, centre, touched, core, scale), size)
+        bulk = outside / (width - size)
+        gap = max(float(values[-1]) - bulk, std * math.sqrt(size), self._tiny)
+        error2 = ((scale * std) ** 2 / 2 + max(float(values[-1]), 0.0) * bulk / rows) / gap**2
+        error2 += LEAST_VARIANCE
+        tilt = _tilt_from(centre, vectors.T)
+        tilt2 = float(np.sum(tilt**2)) / ((width - size) * size)
+        prior = belief.prior
+        if prior > 0 and tilt2 > _FAR * (error2 + 1 / prior):
+            prior = 1 / max(tilt2 - error2, 1 / prior)
+        precision = prior + 1 / error2
+        belief = replace(
+            belief,
+            basis=nearest_basis(centre + tilt / (1 + prior * error2)),
+            precision=precision,
+            ratio=outside / energy,
+            prior=prior,
+        )
+        if (width - size) / precision >= KNOWN:
+            return belief.start_segment(1.0, 0.0)
+        return self._stretch_further(belief, tilt2, error2)
+
+    def _stretch_further(
+        self, belief: RunningBelief, tilt2: float, error2: float
+    ) -> RunningBelief:
+        """Begin a segment with a smaller stretch or a better centre, where that pays."""
+        assert belief.basis is not None
+        width, size = belief.basis.shape
+        inside, outside = self._energies(belief)
+        moved = (width - size) * max(tilt2 - error2, 0.0)  # of the energy inside, by the centre
+        left = (width - size) / belief.precision
+        ratio = max(belief.ratio - moved, 1e-14) + left
+        nearer = inside * ratio
+        scale = best_scale(inside, nearer, self.row_norm, SMALLEST_SCALE)
+        now = relative_noise(inside, outside, self.row_norm, belief.scale)
+        gain = relative_noise(inside, nearer, self.row_norm, scale) / now
+        far = tilt2 > _FAR * error2 and belief.blocks >= 2
+        if gain < _GAIN or far:
+            scale = scale if gain < _GAIN else min(scale, belief.scale)
+            return belief.start_segment(scale, belief.precision)
+        return belief
+
+    def _energies(self, belief: RunningBelief) -> tuple[float, float]:
+        inside = belief.length2 / (1 + belief.ratio)
+        return inside, belief.ratio * inside
+
+    # Noise that was forgotten, rows that left.
+
+    def _close(self, belief: RunningBelief, noise_std: float, n_rows: int) -> RunningBelief:
+        """End a segment whose noise is gone; what it told is kept."""
+        if belief.scale < 1:
+            return belief.start_segment(belief.scale, belief.precision)
+        assert belief.total is not None
+        last = self.correlation.sum_std(belief.blocks - 1)
+        std = noise_std * last / (belief.weight * n_rows)
+        rows = n_rows * belief.weight**2 / belief.weight2
+        mean = belief.total / (belief.weight * n_rows)
+        mean, noise2, rows = _weigh(belief, mean, std**2, rows, self.row_norm)
+        closed = belief.start_segment(1.0, 0.0)
+        return replace(closed, moment=mean, noise2=noise2, rows=rows)
+
+    def _rows_left(
+        self, belief: RunningBelief, value: np.ndarray, noise: float, n_rows: int
+    ) -> bool:
+        basis = belief.basis if belief.scale == 1 else belief.centre
+        if belief.total is None or basis is None:
+            return False
+        width, size = basis.shape
+        if (width - size) / max(belief.precision, 1e-300) >= KNOWN:
+            return False
+        before = belief.total / (belief.weight * n_rows)
+        allowed = SURPRISE * noise * math.sqrt(width)
+        if float(np.trace(value)) + allowed < LOST * float(np.trace(before)):
+            return False  # a block without rows, or with few
+        return has_left(basis.T @ before @ basis, basis.T @ value @ basis, noise)
+
+    def _begin_again(
+        self, belief: RunningBelief, value: np.ndarray, noise: float, n_rows: int
+    ) -> RunningBelief:
+        """Forget all but this block, which counts as a segment of its own if it can."""
+        plain = belief.scale == 1
+        belief = replace(belief.start_segment(1.0, 0.0), precision=0.0, losses=belief.losses + 1)
+        if not plain:
+            return belief
+        belief = replace(belief, moment=value, noise2=noise**2, rows=float(n_rows))
+        return self._learn_plain(belief, value, noise**2, float(n_rows))
+
+
+def _weigh(
+    belief: RunningBelief, mean: np.ndarray, noise2: float, rows: float, row_norm: float
+) -> tuple[np.ndarray, float, float]:
+    """A segment's mean and those before it, weighed by their noise; noise variance and rows."""
+    if belief.moment is None or belief.rows <= 0:
+        return mean, noise2, rows
+    row2 = _ROW_VARIANCE * row_norm**4
+    here = 1 / (noise2 + row2 / rows)
+    share = here / (here + 1 / (belief.noise2 + row2 / belief.rows))
+    both = share * mean + (1 - share) * belief.moment
+    return both, share**2 * noise2 + (1 - share) ** 2 * belief.noise2, rows + belief.rows
+
+
+def _unstretch(
+    mean: np.ndarray, centre: np.ndarray, touched: np.ndarray, core: np.ndarray, scale: float
+) -> np.ndarray:
+    """S G S with S = V V^T + s (I - V V^T), from G V and V^T G V."""
+    half = (1 - scale) * (scale * touched + 0.5 * (1 - scale) * centre @ core) @ centre.T
+    return np.asarray(scale**2 * mean + half + half.T)
+
+
+def _tilt_from(centre: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """T, orthogonal to V, for which V + T spans what was found: U (V^T U)^-1 - V."""
+    overlap = centre.T @ found
+    tilt = np.linalg.lstsq(overlap.T, found.T, rcond=1e-8)[0].T - centre
+    return np.asarray(tilt - centre @ (centre.T @ tilt))
