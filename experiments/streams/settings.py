@@ -47,5 +47,9 @@ SETTINGS = (
 
 
 def distance(truth, found):
-    """Sine of the largest angle between the spans of two orthonormal bases (columns)."""
-    return float(np.linalg.norm(truth - found @ (found.T @ truth), 2))
+    """Projection distance of the spans of two orthonormal bases (columns), at most 1.
+
+    |P - Q|_F / sqrt(2 r): the root mean square of the sines of the angles.
+    """
+    rest = truth - found @ (found.T @ truth)
+    return float(np.linalg.norm(rest) / np.sqrt(truth.shape[1]))

@@ -33,6 +33,7 @@ from veilspan.queries.moments import RowCount, RowSum, SecondMoment
 from veilspan.queries.own_gradient import RowGradient
 from veilspan.queries.profile.cell_counts import CellCounts
 from veilspan.queries.profile.number_moments import NumberMoments
+from veilspan.queries.stream.stretched_moment import StretchedMoment
 from veilspan.queries.stream.touching_moment import TouchingMoment
 from veilspan.queries.subspace.geodesic_gradient import GeodesicGradient
 from veilspan.queries.subspace.reaper_gradient import ReaperGradient
@@ -308,6 +309,17 @@ def touching(scale, rows=1500):
     )
 
 
+def stretched(scale, rows=1500):
+    return Cell(
+        lambda relation: StretchedMoment(1.0, 2),
+        exact.stretched,
+        20,
+        (frame(20, 2), scale),
+        *along(frame(20, 2), scale),
+        rows=rows,
+    )
+
+
 def simple(query, contribution, width, point=None, **options):
     return Cell(
         lambda relation: query,
@@ -423,6 +435,9 @@ CELLS = {
     "whitened blocks, s=1e-7": whitened(1e-7, 2, rows=7000),
     "touching moment, s=1e-6": touching(1e-6, rows=7000),
     "touching moment, s=1": touching(1.0),
+    "stretched moment, s=1e-6": stretched(1e-6),
+    "stretched moment, s=0.3": stretched(0.3),
+    "stretched moment, as it is": simple(StretchedMoment(1.0, 2), exact.stretched, 5),
     "tyler block": near(
         TylerBlock(), exact.tyler, NARROW, 1e-4, (NARROW, np.diag([1.0, 9.0]), 1e-4)
     ),

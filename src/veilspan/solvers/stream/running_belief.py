@@ -27,12 +27,15 @@ class RunningBelief:
     losses : int
         How often rows have left the subspace.
     centre, scale : array of shape (D, r) or None, float
-        V and s that the segment's rows are stretched by; s = 1 is not at all.
+        The estimate at the segment's start, and the s that its rows are stretched by around the
+        latest one; s = 1 is not at all.
     prior : float
         Precision of the centre, from earlier segments.
-    total, blocks, weight, weight2 : array of shape (D, D) or None, int, float, float
-        Sum of the segment's answers, decayed if it forgets; their number, and sums of their weights
-        and of the squares of these.
+    total, traces, blocks, weight, weight2 : array of shape (D, D) or None, float, int, float, float
+        Sum of the segment's answers, the stretch undone, and of their traces as they came; both
+        decayed if it forgets. Their number, and sums of their weights and of the squares of these.
+    leak : float
+        Variance that turning the stretch has left in an entry of ``total`` beside the diagonal.
     moment, noise2, rows : array of shape (D, D) or None, float, float
         Mean of earlier unstretched segments, its noise variance, and the rows that it stands for.
     """
@@ -46,9 +49,11 @@ class RunningBelief:
     scale: float = 1.0
     prior: float = 0.0
     total: np.ndarray | None = None
+    traces: float = 0.0
     blocks: int = 0
     weight: float = 0.0
     weight2: float = 0.0
+    leak: float = 0.0
     moment: np.ndarray | None = None
     noise2: float = 0.0
     rows: float = 0.0
@@ -64,5 +69,5 @@ class RunningBelief:
         stretched = scale < 1
         return replace(
             self, centre=self.basis if stretched else None, scale=scale, prior=prior,
-            total=None, blocks=0, weight=0.0, weight2=0.0, moment=None, noise2=0.0, rows=0.0,
+            total=None, traces=0.0, blocks=0, weight=0.0, weight2=0.0, leak=0.0, moment=None, noise2=0.0, rows=0.0,
         )  # fmt: skip

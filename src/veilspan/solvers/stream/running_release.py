@@ -3,8 +3,9 @@ r"""One release per block over running sums with correlated noise, and what is l
 Every block is asked for the second moment of its rows, stretched around the last estimate V by 1/s
 (:mod:`veilspan.queries.stream.stretched_moment`), with noise that takes back much of what earlier
 noise has left in the running sum (:mod:`veilspan.privacy.correlation`). Blocks of one question are
-a *segment*; with G the mean of its answers and S = V V^T + s (I - V V^T), the estimate is spanned by
-the leading eigenvectors of S G S. Noise of std q on G tilts them by about q s / gap an entry.
+a *segment*. With S = V V^T + s (I - V V^T), S y S of an answer y is a moment of plain rows again, and
+the estimate is spanned by the leading eigenvectors of their mean. Noise of std q on a mean answer
+tilts them by about q s / gap an entry.
 
 *Stretching.* For rows with mean squares a2 inside and z2 outside, s over what clipping leaves of a
 row is least at s^2 = z2 / max(a2, R^2 - a2). Rows near the subspace make s, and with it the noise on
@@ -13,6 +14,11 @@ noise would fall by a clear factor. The new one opens a triangular block of its 
 better than to carry the old noise on: y_t of the new segment would hold -B_t, which is of use to
 sums that include earlier blocks alone. And it makes segments independent, so that what earlier ones
 told, a precision J of the tilt's entries, enters by J / (J + 1/e^2), the posterior mean.
+
+*Turning.* Within a segment s stays and V is the latest estimate: rows that are stretched around a
+V beside their subspace are clipped so that tilts come out a few hundredths too short, for ever. What
+it costs: the sum of S_t n_t S_t is no longer S N S with N the sum of the noise. By parts, a turn of V
+by T leaves T N_t in it, of std |T| q beside s q: little, since turns are soon far below s.
 
 *Forgetting* f: sums are decayed by 1 - f a block, with noise made for that, and so is J.
 
@@ -63,7 +69,7 @@ from veilspan.solvers.stream.spectra import (
 #: Noise on a tilt over what it is now, below which stretching begins, or goes further. A segment of
 #: j blocks makes up for one of i given up once j (1/gain^2 - 1) > 2 i: soon, if both are short.
 _GAIN_FIRST, _GAIN = 0.8, 0.6
-#: Squared tilt from the centre over its predicted error at which the centre is moved.
+#: Squared tilt over what was known of it at which that is doubted.
 _FAR = 3.0
 #: Variance of a row's entry, in units of R^4, by which unstretched means are weighed beside noise.
 _ROW_VARIANCE = 0.01
@@ -129,7 +135,7 @@ class RunningRelease:
 
     def run(self, curator: Curator, problem: RunningBelief) -> RunningResult:
         """Ask one question about the curator's block, learn from its answer."""
-        point = None if problem.scale == 1 else (problem.centre, problem.scale)
+        point = None if problem.scale == 1 else (problem.basis, problem.scale)
         answer = curator.answer(
             StretchedMoment(self.row_norm, self.n_components),
             point,
@@ -150,23 +156,34 @@ class RunningRelease:
         single = answer.noise_std * self.correlation.single_std(answer.place) / n_rows
         if self._rows_left(belief, answer.value / n_rows, single, n_rows):
             return self._begin_again(belief, answer.value / n_rows, single, n_rows)
-        kept = 1 - self.forgetting
+        kept, value = 1 - self.forgetting, answer.value
+        if belief.scale < 1:
+            assert belief.basis is not None
+            value = _unstretch(value, belief.basis, belief.scale)
         belief = replace(
             belief,
-            total=answer.value + (0.0 if belief.total is None else kept * belief.total),
+            total=value + (0.0 if belief.total is None else kept * belief.total),
+            traces=float(np.trace(answer.value)) + kept * belief.traces,
             blocks=belief.blocks + 1,
             weight=1 + kept * belief.weight,
             weight2=1 + kept**2 * belief.weight2,
+            leak=kept**2 * belief.leak,
             prior=kept * belief.prior,
             rows=kept * belief.rows,
         )
         assert belief.total is not None
-        std = answer.noise_std * self.correlation.sum_std(answer.place) / (belief.weight * n_rows)
-        mean = belief.total / (belief.weight * n_rows)
+        whole = belief.weight * n_rows
+        std = answer.noise_std * self.correlation.sum_std(answer.place) / whole
         rows = n_rows * belief.weight**2 / belief.weight2
+        mean = belief.total / whole
         if belief.scale == 1:
             return self._learn_plain(belief, *_weigh(belief, mean, std**2, rows, self.row_norm))
-        return self._learn_tilt(belief, mean, std, rows)
+        found = self._learn_tilt(belief, mean, std, rows, belief.leak / whole**2)
+        assert found.basis is not None and belief.basis is not None
+        turn2 = float(np.mean((found.basis - belief.basis) ** 2))
+        return self._stretch_further(
+            replace(found, leak=found.leak + turn2 * (std * whole) ** 2)
+        )
 
     def _learn_plain(
         self, belief: RunningBelief, mean: np.ndarray, noise2: float, rows: float
@@ -189,56 +206,45 @@ class RunningRelease:
         return belief
 
     def _learn_tilt(
-        self, belief: RunningBelief, mean: np.ndarray, std: float, rows: float
+        self, belief: RunningBelief, mean: np.ndarray, std: float, rows: float, leak: float
     ) -> RunningBelief:
-        """The tilt from the segment's centre, drawn to it by what was known before."""
+        """The tilt from the segment's first centre, drawn to it by what was known before."""
         centre, scale = belief.centre, belief.scale
         assert centre is not None
         width, size = centre.shape
-        touched = mean @ centre
-        core = centre.T @ touched
-        energy = max(float(np.trace(core)), std * math.sqrt(size), self._tiny)
-        spread = max(float(np.trace(mean)) - float(np.trace(core)), 2 * std * math.sqrt(width - size))
-        outside = spread * scale**2
-        values, vectors = leading_eigenvectors(_unstretch(mean, centre, touched, core, scale), size)
+        values, vectors = leading_eigenvectors(mean, size)
+        inside = max(float(values.sum()), std * math.sqrt(size), self._tiny)
+        least = 2 * std * math.sqrt(width - size) * scale**2
+        outside = max(float(np.trace(mean)) - float(values.sum()), least)
         bulk = outside / (width - size)
         gap = max(float(values[-1]) - bulk, std * math.sqrt(size), self._tiny)
-        error2 = ((scale * std) ** 2 / 2 + max(float(values[-1]), 0.0) * bulk / rows) / gap**2
-        error2 += LEAST_VARIANCE
+        noise2 = ((scale * std) ** 2 + leak) / 2
+        error2 = (noise2 + max(float(values[-1]), 0.0) * bulk / rows) / gap**2 + LEAST_VARIANCE
         tilt = _tilt_from(centre, vectors.T)
         tilt2 = float(np.sum(tilt**2)) / ((width - size) * size)
         prior = belief.prior
         if prior > 0 and tilt2 > _FAR * (error2 + 1 / prior):
             prior = 1 / max(tilt2 - error2, 1 / prior)
-        precision = prior + 1 / error2
-        belief = replace(
+        return replace(
             belief,
             basis=nearest_basis(centre + tilt / (1 + prior * error2)),
-            precision=precision,
-            ratio=outside / energy,
+            precision=prior + 1 / error2,
+            ratio=outside / inside,
             prior=prior,
         )
-        if (width - size) / precision >= KNOWN:
-            return belief.start_segment(1.0, 0.0)
-        return self._stretch_further(belief, tilt2, error2)
 
-    def _stretch_further(
-        self, belief: RunningBelief, tilt2: float, error2: float
-    ) -> RunningBelief:
-        """Begin a segment with a smaller stretch or a better centre, where that pays."""
+    def _stretch_further(self, belief: RunningBelief) -> RunningBelief:
+        """Begin a segment with a smaller stretch where that pays, without one if all is lost."""
         assert belief.basis is not None
         width, size = belief.basis.shape
+        left = (width - size) / belief.precision  # squared angle to the truth
+        if left >= KNOWN:
+            return belief.start_segment(1.0, 0.0)
         inside, outside = self._energies(belief)
-        moved = (width - size) * max(tilt2 - error2, 0.0)  # of the energy inside, by the centre
-        left = (width - size) / belief.precision
-        ratio = max(belief.ratio - moved, 1e-14) + left
-        nearer = inside * ratio
-        scale = best_scale(inside, nearer, self.row_norm, SMALLEST_SCALE)
         now = relative_noise(inside, outside, self.row_norm, belief.scale)
-        gain = relative_noise(inside, nearer, self.row_norm, scale) / now
-        far = tilt2 > _FAR * error2 and belief.blocks >= 2
-        if gain < _GAIN or far:
-            scale = scale if gain < _GAIN else min(scale, belief.scale)
+        outside += left * inside
+        scale = best_scale(inside, outside, self.row_norm, SMALLEST_SCALE)
+        if relative_noise(inside, outside, self.row_norm, scale) < _GAIN * now:
             return belief.start_segment(scale, belief.precision)
         return belief
 
@@ -264,17 +270,18 @@ class RunningRelease:
     def _rows_left(
         self, belief: RunningBelief, value: np.ndarray, noise: float, n_rows: int
     ) -> bool:
-        basis = belief.basis if belief.scale == 1 else belief.centre
+        basis = belief.basis
         if belief.total is None or basis is None:
             return False
         width, size = basis.shape
-        if (width - size) / max(belief.precision, 1e-300) >= KNOWN:
+        if width - size >= KNOWN * belief.precision:
             return False
-        before = belief.total / (belief.weight * n_rows)
         allowed = SURPRISE * noise * math.sqrt(width)
-        if float(np.trace(value)) + allowed < LOST * float(np.trace(before)):
+        whole = belief.weight * n_rows
+        if float(np.trace(value)) + allowed < LOST * belief.traces / whole:
             return False  # a block without rows, or with few
-        return has_left(basis.T @ before @ basis, basis.T @ value @ basis, noise)
+        before = basis.T @ belief.total @ basis / whole
+        return has_left(before, basis.T @ value @ basis, noise)
 
     def _begin_again(
         self, belief: RunningBelief, value: np.ndarray, noise: float, n_rows: int
@@ -301,12 +308,12 @@ def _weigh(
     return both, share**2 * noise2 + (1 - share) ** 2 * belief.noise2, rows + belief.rows
 
 
-def _unstretch(
-    mean: np.ndarray, centre: np.ndarray, touched: np.ndarray, core: np.ndarray, scale: float
-) -> np.ndarray:
-    """S G S with S = V V^T + s (I - V V^T), from G V and V^T G V."""
-    half = (1 - scale) * (scale * touched + 0.5 * (1 - scale) * centre @ core) @ centre.T
-    return np.asarray(scale**2 * mean + half + half.T)
+def _unstretch(answer: np.ndarray, basis: np.ndarray, scale: float) -> np.ndarray:
+    """S G S with S = V V^T + s (I - V V^T): the moment of the rows before they were stretched."""
+    touched = answer @ basis
+    core = basis.T @ touched
+    half = (1 - scale) * (scale * touched + 0.5 * (1 - scale) * basis @ core) @ basis.T
+    return np.asarray(scale**2 * answer + half + half.T)
 
 
 def _tilt_from(centre: np.ndarray, found: np.ndarray) -> np.ndarray:
