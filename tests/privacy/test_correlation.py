@@ -54,7 +54,7 @@ def test_columns_of_any_kind_have_a_diagonal_and_norm_one(kept, band, place):
     spec = Correlation(band, kept)
     diagonal, factor = spec.column(place)
     assert 0.5 < diagonal <= 1
-    assert 0 <= factor < 1
+    assert 0 <= factor <= 1
     assert diagonal**2 + factor**2 * spec.tail2 == pytest.approx(1, abs=1e-12)
 
 

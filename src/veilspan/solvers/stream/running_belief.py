@@ -34,6 +34,8 @@ class RunningBelief:
     total, traces, blocks, weight, weight2 : array of shape (D, D) or None, float, int, float, float
         Sum of the segment's answers, the stretch undone, and of their traces as they came; both
         decayed if it forgets. Their number, and sums of their weights and of the squares of these.
+    recent : array of shape (r, r) or None
+        Part of the last answer, a row's mean, that lies in the estimate.
     leak : float
         Variance that turning the stretch has left in an entry of ``total`` beside the diagonal.
     moment, noise2, rows : array of shape (D, D) or None, float, float
@@ -53,6 +55,7 @@ class RunningBelief:
     blocks: int = 0
     weight: float = 0.0
     weight2: float = 0.0
+    recent: np.ndarray | None = None
     leak: float = 0.0
     moment: np.ndarray | None = None
     noise2: float = 0.0
@@ -69,5 +72,5 @@ class RunningBelief:
         stretched = scale < 1
         return replace(
             self, centre=self.basis if stretched else None, scale=scale, prior=prior,
-            total=None, traces=0.0, blocks=0, weight=0.0, weight2=0.0, leak=0.0, moment=None, noise2=0.0, rows=0.0,
+            total=None, traces=0.0, blocks=0, weight=0.0, weight2=0.0, leak=0.0, recent=None, moment=None, noise2=0.0, rows=0.0,
         )  # fmt: skip

@@ -22,6 +22,9 @@ by T leaves T N_t in it, of std |T| q beside s q: little, since turns are soon f
 
 *Forgetting* f: sums are decayed by 1 - f a block, with noise made for that, and so is J.
 
+*Rows that drift.* Where one block's own tilt is beyond what noise and precision allow, the sum would
+lag: the block is weighed by its own noise, and a segment begins after it.
+
 *Rows that leave.* If a direction of V loses its energy in a block that has as much of it as others,
 all is forgotten. A block without rows (absent people) has none in any direction, and passes.
 
@@ -68,7 +71,10 @@ from veilspan.solvers.stream.spectra import (
 
 #: Noise on a tilt over what it is now, below which stretching begins, or goes further. A segment of
 #: j blocks makes up for one of i given up once j (1/gain^2 - 1) > 2 i: soon, if both are short.
-_GAIN_FIRST, _GAIN = 0.8, 0.6
+_GAIN_FIRST, _GAIN = 0.75, 0.6
+#: Standard deviations of a chi-square by which one block's tilt must exceed what is believed before
+#: the sum is given up: a false alarm in 10^5 blocks or fewer.
+_SURPRISE = 6
 #: Squared tilt over what was known of it at which that is doubted.
 _FAR = 3.0
 #: Variance of a row's entry, in units of R^4, by which unstretched means are weighed beside noise.
@@ -156,12 +162,16 @@ class RunningRelease:
         single = answer.noise_std * self.correlation.single_std(answer.place) / n_rows
         if self._rows_left(belief, answer.value / n_rows, single, n_rows):
             return self._begin_again(belief, answer.value / n_rows, single, n_rows)
-        kept, value = 1 - self.forgetting, answer.value
+        moved = self._follow(belief, answer.value / n_rows, single, n_rows)
+        if moved is not None:
+            return moved
+        kept, value, basis = 1 - self.forgetting, answer.value, belief.basis
         if belief.scale < 1:
-            assert belief.basis is not None
-            value = _unstretch(value, belief.basis, belief.scale)
+            assert basis is not None
+            value = _unstretch(value, basis, belief.scale)
         belief = replace(
             belief,
+            recent=None if basis is None else basis.T @ answer.value @ basis / n_rows,
             total=value + (0.0 if belief.total is None else kept * belief.total),
             traces=float(np.trace(answer.value)) + kept * belief.traces,
             blocks=belief.blocks + 1,
@@ -280,8 +290,54 @@ class RunningRelease:
         whole = belief.weight * n_rows
         if float(np.trace(value)) + allowed < LOST * belief.traces / whole:
             return False  # a block without rows, or with few
-        before = basis.T @ belief.total @ basis / whole
-        return has_left(before, basis.T @ value @ basis, noise)
+        before, now = basis.T @ belief.total @ basis / whole, basis.T @ value @ basis
+        rest = float(np.trace(belief.total)) / whole - float(np.trace(before))
+        floor = max(rest, 0.0) / (width - size) * np.eye(size)  # a direction outside has as much
+        if has_left(before - floor, now - floor, noise):
+            return True
+        # Two blocks see what one is too noisy for; neighbours' noise is never positively related.
+        pair = None if belief.recent is None else (belief.recent + now) / 2 - floor
+        return pair is not None and has_left(before - floor, pair, noise / math.sqrt(2))
+
+    def _follow(
+        self, belief: RunningBelief, value: np.ndarray, noise: float, n_rows: int
+    ) -> RunningBelief | None:
+        """A segment that begins with this block's own tilt, if that is beyond what is believed.
+
+        Rows drift then: their sum would lag behind, and the block counts by its own noise.
+        """
+        basis, scale = belief.basis, belief.scale
+        if belief.total is None or scale == 1:
+            return None
+        assert basis is not None
+        width, size = basis.shape
+        touched = value @ basis
+        core = basis.T @ touched
+        inside = max(float(np.trace(core)), noise * math.sqrt(size), self._tiny)
+        bulk = max(float(np.trace(value)) - inside, 0.0) * scale**2 / (width - size)
+        values, vectors = np.linalg.eigh(core)
+        gaps = np.maximum(values - bulk, max(noise * math.sqrt(size), self._tiny))
+        tilt = scale * ((touched - basis @ core) @ vectors) / gaps @ vectors.T
+        error2 = float(np.mean((scale * noise / gaps) ** 2)) / 2
+        error2 += bulk * size / (inside * n_rows) + LEAST_VARIANCE
+        freedom = (width - size) * size
+        tilt2 = float(np.sum(tilt**2)) / freedom
+        known2 = 1 / belief.precision + error2
+        if tilt2 <= (1 + _SURPRISE * math.sqrt(2 / freedom)) * known2:
+            return None
+        prior = 1 / max(tilt2 - error2, 1 / belief.precision)
+        moved = replace(
+            belief,
+            basis=nearest_basis(basis + tilt / (1 + prior * error2)),
+            precision=prior + 1 / error2,
+        )
+        if (width - size) >= KNOWN * moved.precision:
+            return moved.start_segment(1.0, 0.0)
+        # Rows will go on to move as far as they did.
+        energy, outside = self._energies(belief)
+        outside += energy * (width - size) * tilt2
+        scale = min(max(best_scale(energy, outside, self.row_norm, SMALLEST_SCALE), scale), 0.999)
+        return moved.start_segment(scale, moved.precision)
 
     def _begin_again(
         self, belief: RunningBelief, value: np.ndarray, noise: float, n_rows: int
