@@ -98,6 +98,8 @@ ITEMS = (
          "tables.run", uses="adult, census-income, covertype (tables/sets.py)", peers=True),
     Item("tables-unbounded", "ours", "No bounds", "linear models of which no bound is said",
          "tables.unbounded", uses="adult, census-income, covertype (tables/sets.py)"),
+    Item("streams", "ours", "Streams", "private subspaces of seven streams, block by block",
+         "streams.run"),
     Item("scaling", "ours", "Scaling", "time and memory against n, D, r, users, items",
          "scaling.run"),
     Item("peers", "ours", "Peers", "accuracy, time, memory and audit beside other libraries",

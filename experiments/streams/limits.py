@@ -96,10 +96,33 @@ def least_of_ours():
 
 
 def both_ends():
-    """Least factor at some check for whoever wants independent noise's first and fourth block.
+    """Least factor for whoever wants independent noise's first four blocks.
 
     And the square root's later ones; above 1 it cannot be had.
     """
-    early, late = independent_std(), square_root_std()
-    wanted = {t: float((early if t <= 4 else late)[t - 1]) for t in CHECKS}
-    return certificate(wanted)[0]
+    return certificate(_wanted(1.0, 1.0))[0]
+
+
+def frontier(short=False):
+    """What the first four blocks cost the others: pairs of factors that nobody can have below.
+
+    For a factor x on independent noise's first four blocks, the y on the square root's later ones at
+    which the bound allows both. Ours stands beside it in ``trade_off``.
+    """
+    found = []
+    for early in (1.0,) if short else (1.0, 1.05, 1.1, 1.2, 1.4):
+        low, high = 0.8, 1.2
+        for _ in range(3 if short else 9):
+            late = (low + high) / 2
+            impossible = certificate(_wanted(early, late), 40)[0] > 1
+            low, high = (late, high) if impossible else (low, late)
+        found.append({"first four blocks": early, "later ones at least": low})
+    return found
+
+
+def _wanted(early, late):
+    first, later = independent_std(), square_root_std()
+    return {
+        t: float(early * first[t - 1] if t <= 4 else late * later[t - 1])
+        for t in range(1, BLOCKS + 1)
+    }
