@@ -163,7 +163,7 @@ def release_blocks(tracker: Any, X: Any) -> Any:
         stream = PrivateStream(plan, first_belief(release, start))
     else:
         stream = tracker._private_
-        if _promise_of(stream.plan) != _promise_of(plan):
+        if not _same_promise(stream.plan, plan):
             raise PrivacyError(
                 "parameters of a private stream cannot change on the way: its promise is for all "
                 "releases together. Start a new tracker."
@@ -185,9 +185,17 @@ def release_blocks(tracker: Any, X: Any) -> Any:
     return tracker
 
 
-def _promise_of(plan: Plan) -> Plan:
-    """A plan without words on its noise, which streams of earlier versions did not have."""
-    return replace(plan, decisions={k: v for k, v in plan.decisions.items() if k != "noise"})
+def _same_promise(began: Plan, now: Plan) -> bool:
+    """Whether a stream may go on by its plan under these parameters.
+
+    Its noise is that of the plan that it began with, to the last digit; what is computed today may
+    differ in the last ones. Streams of earlier versions have no words on their noise.
+    """
+    one, two = (
+        (plan.budget, plan.schema, {k: v for k, v in plan.decisions.items() if k != "noise"})
+        for plan in (began, now)
+    )
+    return one == two and began.asks_the_same_as(now)
 
 
 def _find_public_start(tracker: Any, n_features: int) -> np.ndarray | None:

@@ -173,7 +173,7 @@ def _check_released(learned: dict[str, Any], arrays: dict[str, np.ndarray]) -> N
     shapes = {"basis": (width, rank), "inside": (rank, rank), "moment": (width, width)}
     if learned.get("noise") is not None:
         shapes = {"basis": (width, rank), "centre": (width, rank)}
-        shapes |= {"total": (width, width), "moment": (width, width)}
+        shapes |= {"total": (width, width), "moment": (width, width), "recent": (rank, rank)}
         _check_running(belief, arrays)
     if any(array.shape != shapes[name] for name, array in arrays.items()):
         raise StateFileError("the arrays of the state do not fit together.")

@@ -227,9 +227,11 @@ class RunningRelease:
         least = 2 * std * math.sqrt(width - size) * scale**2
         outside = max(float(np.trace(mean)) - float(values.sum()), least)
         bulk = outside / (width - size)
-        gap = max(float(values[-1]) - bulk, std * math.sqrt(size), self._tiny)
+        gap = float(values[-1]) - bulk
+        if gap < SURPRISE * std * math.sqrt(size) + self._tiny:
+            return replace(belief, precision=belief.prior)  # nobody was there: it tells nothing
         noise2 = ((scale * std) ** 2 + leak) / 2
-        error2 = (noise2 + max(float(values[-1]), 0.0) * bulk / rows) / gap**2 + LEAST_VARIANCE
+        error2 = (noise2 + float(values[-1]) * bulk / rows) / gap**2 + LEAST_VARIANCE
         tilt = _tilt_from(centre, vectors.T)
         tilt2 = float(np.sum(tilt**2)) / ((width - size) * size)
         prior = belief.prior
@@ -286,9 +288,8 @@ class RunningRelease:
         width, size = basis.shape
         if width - size >= KNOWN * belief.precision:
             return False
-        allowed = SURPRISE * noise * math.sqrt(width)
         whole = belief.weight * n_rows
-        if float(np.trace(value)) + allowed < LOST * belief.traces / whole:
+        if float(np.trace(value)) < LOST * belief.traces / whole:
             return False  # a block without rows, or with few
         before, now = basis.T @ belief.total @ basis / whole, basis.T @ value @ basis
         rest = float(np.trace(belief.total)) / whole - float(np.trace(before))
@@ -316,7 +317,9 @@ class RunningRelease:
         inside = max(float(np.trace(core)), noise * math.sqrt(size), self._tiny)
         bulk = max(float(np.trace(value)) - inside, 0.0) * scale**2 / (width - size)
         values, vectors = np.linalg.eigh(core)
-        gaps = np.maximum(values - bulk, max(noise * math.sqrt(size), self._tiny))
+        gaps = values - bulk
+        if gaps[0] < SURPRISE * noise * math.sqrt(size) + self._tiny:
+            return None
         tilt = scale * ((touched - basis @ core) @ vectors) / gaps @ vectors.T
         error2 = float(np.mean((scale * noise / gaps) ** 2)) / 2
         error2 += bulk * size / (inside * n_rows) + LEAST_VARIANCE
