@@ -1,18 +1,19 @@
 r"""How little noise running sums can have at several blocks at once: a bound, with its proof.
 
-Let C be any T x T matrix whose columns have norm at most 1, A the prefix sum, and P_t the std of the
-noise of the t-th running sum, the norm of row t of A C^-1. For any weights alpha, beta >= 0
+Let C be any T x T matrix whose columns have norm at most 1, A the prefix sum, and P_t the std of
+the noise of the t-th running sum, the norm of row t of A C^-1. For any weights alpha, beta >= 0
 
     sum_t alpha_t P_t^2  >=  | D(alpha)^(1/2) A D(beta)^(1/2) |_*^2 / sum_u beta_u ,
 
 where |.|_* is the sum of singular values and D(.) a diagonal matrix. *Proof.* With
-X = D(alpha)^(1/2) A C^-1 and Y = C D(beta)^(1/2), |X Y|_* <= |X|_F |Y|_F; |X|_F^2 is the left side and
-|Y|_F^2 = sum_u beta_u |C_u|^2 <= sum_u beta_u. []
+X = D(alpha)^(1/2) A C^-1 and Y = C D(beta)^(1/2), |X Y|_* <= |X|_F |Y|_F; |X|_F^2 is the left side
+and |Y|_F^2 = sum_u beta_u |C_u|^2 <= sum_u beta_u. []
 
-So if P_t <= p_t for all t, then sum alpha_t p_t^2 is at least the right side; with alpha_t p_t^2 that
-sum to 1, some t has P_t >= rho p_t where rho^2 is the right side. Every (alpha, beta) is a proof; the
-search below finds good ones. (The bound is met by the best C: the problem is convex in C^T C, and
-this is its dual.) It holds for mechanisms that know T, so for those that do not all the more.
+So if P_t <= p_t for all t, then sum alpha_t p_t^2 is at least the right side; with alpha_t p_t^2
+that sum to 1, some t has P_t >= rho p_t where rho^2 is the right side. Every (alpha, beta) is a
+proof; the search below finds good ones. (The bound is met by the best C: the problem is convex in
+C^T C, and this is its dual.) It holds for mechanisms that know T, so for those that do not all the
+more.
 """
 
 import numpy as np
@@ -106,8 +107,8 @@ def both_ends():
 def frontier(short=False):
     """What the first four blocks cost the others: pairs of factors that nobody can have below.
 
-    For a factor x on independent noise's first four blocks, the y on the square root's later ones at
-    which the bound allows both. Ours stands beside it in ``trade_off``.
+    For a factor x on independent noise's first four blocks, the y on the square root's later ones
+    at which the bound allows both. Ours stands beside it in ``trade_off``.
     """
     found = []
     for early in (1.0,) if short else (1.0, 1.05, 1.1, 1.2, 1.4):

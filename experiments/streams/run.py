@@ -1,8 +1,8 @@
 """Private subspaces of streams, after 1 to 128 blocks: ours, two rivals, no privacy.
 
 All methods are fed the same rows. Goals: at most 1.3 times (16 blocks) and 1.2 times (64, 128) the
-distance of a square-root matrix mechanism that was built for 128 blocks; at most that of independent
-noise from 16 blocks on, 1.1 times it after one block and 1.35 times after four.
+distance of a square-root matrix mechanism that was built for 128 blocks; at most that of
+independent noise from 16 blocks on, 1.1 times it after one block and 1.35 times after four.
 """
 
 import math

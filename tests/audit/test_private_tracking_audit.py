@@ -15,7 +15,7 @@ from veilspan.curator.waiting import WaitingRows
 from veilspan.estimators.stream import private_stream, private_tracker
 from veilspan.estimators.stream.private_tracker import BlockRelease, stream_plan
 from veilspan.estimators.stream.subspace_tracker import SubspaceTracker
-from veilspan.privacy import plan
+from veilspan.privacy import correlation, plan
 from veilspan.privacy.correlation import Correlation
 from veilspan.privacy.events import with_count
 from veilspan.privacy.noise_buffers import NoiseBuffers
@@ -154,7 +154,8 @@ def test_one_block_more_than_allowed_breaks_the_budget():
     """The assumption is needed: the audit sees what happens without it."""
     assert realised(SIZE * np.arange(2) + 7, broken=True) > 1.3
     apart = {"max_blocks_per_person": 2, "blocks_apart": 5}
-    assert realised(SIZE * np.array([5, 6]) + 7, 14, broken=True, **apart) > 1.1  # not five blocks apart
+    near = SIZE * np.array([5, 6]) + 7  # not five blocks apart
+    assert realised(near, 14, broken=True, **apart) > 1.1
 
 
 # ---------------------------------------------------------------- broken copies
@@ -270,6 +271,15 @@ def test_the_same_noise_in_every_block_is_caught(monkeypatch):
         assert spread() < 1e-6
 
 
+@pytest.fixture
+def _no_broken_numbers_stay():
+    """Spreads of noise are remembered: those of a broken copy must not outlive its test."""
+    correlation._spreads_of.cache_clear()
+    yield
+    correlation._spreads_of.cache_clear()
+
+
+@pytest.mark.usefixtures("_no_broken_numbers_stay")
 def test_a_wrong_column_norm_is_caught(monkeypatch):
     """Weights of the memories without the norm that goes with them."""
     genuine, tail2 = Correlation.weights.fget, Correlation().tail2
@@ -319,9 +329,7 @@ def keep_secrets(monkeypatch):
     """The broken twin: buffers travel along."""
     monkeypatch.setattr(NoiseBuffers, "__reduce__", object.__reduce__)
     monkeypatch.setattr(NoiseBuffers, "__reduce_ex__", object.__reduce_ex__)
-    monkeypatch.setattr(
-        private_stream.PrivateStream, "without_secrets", lambda self: replace(self)
-    )
+    monkeypatch.setattr(private_stream.PrivateStream, "without_secrets", lambda self: replace(self))
 
 
 @pytest.mark.parametrize("carry", CARRIED.values(), ids=CARRIED)

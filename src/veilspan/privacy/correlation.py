@@ -1,4 +1,4 @@
-r"""Noise that is correlated from block to block, for sums that go on for ever: the matrix mechanism.
+r"""Noise that is correlated from block to block, for sums that go on for ever.
 
 A stream gives one bounded sum g_t a block, t = 1, 2, ...; wanted are the running sums. Independent
 noise of std s on each g_t adds up to s sqrt(t). Here the noise n of the answers y_t = g_t + n_t is
@@ -131,10 +131,7 @@ class Correlation:
     @property
     def tail2(self) -> float:
         """W: squared length of the part of a column below its diagonal, for k_i = 1."""
-        if self.band is not None:
-            return float(self.weights @ self.weights) * (1 + _ABOVE)
-        pairs = np.outer(self.weights, self.weights)
-        return float(np.sum(pairs / (1 - np.outer(self.decays, self.decays)))) * (1 + _ABOVE)
+        return _find_tail2(self)
 
     def column(self, place: int) -> tuple[float, float]:
         """Diagonal d and factor k of a column, by its place in its triangular block, from 0 on."""
@@ -213,6 +210,14 @@ class _Spreads:
         step += np.outer(enters, noise)
         self.covariance = step @ self.covariance @ step.T + np.outer(enters, enters) / diagonal**2
         self.found.append((math.sqrt(self.covariance[-1, -1]), math.sqrt(single2)))
+
+
+@lru_cache(maxsize=64)
+def _find_tail2(spec: Correlation) -> float:
+    weights, decays = spec.weights, spec.decays
+    if spec.band is not None:
+        return float(weights @ weights) * (1 + _ABOVE)
+    return float(np.sum(np.outer(weights, weights) / (1 - np.outer(decays, decays)))) * (1 + _ABOVE)
 
 
 @lru_cache(maxsize=64)

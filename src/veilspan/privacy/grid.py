@@ -76,8 +76,8 @@ def noise_scale(
 
     ``largest`` bounds the absolute value of a coordinate: the grid must keep every release an
     exactly representable integer (below 2^52 steps). The grid is at least ``least_bits`` finer
-    than the noise, where ``largest`` allows, and at most ``finest``. ``more_steps`` are roundings of
-    every coordinate beyond the one of the sum itself (``privacy.noise_buffers``).
+    than the noise, where ``largest`` allows, and at most ``finest``. ``more_steps`` are roundings
+    of every coordinate beyond the one of the sum itself (``privacy.noise_buffers``).
     """
     if noise_multiplier == 0:
         return NoiseScale(0.0, 0.0, sensitivity)

@@ -1,8 +1,8 @@
 r"""The memory of correlated noise: secret, on a grid, never written.
 
-Answers with correlated noise (``privacy.correlation``) are y_t = g_t + (z_t - B_t) / C_tt, where B_t
-= sum_{u<t} C_tu n_u is what earlier noise leaves to take back. It is kept in a few buffers of the
-size of an answer: b_j <- th_j b_j + k w_j n_t for each memory, or the last noises for a band.
+Answers with correlated noise (``privacy.correlation``) are y_t = g_t + (z_t - B_t) / C_tt, where
+B_t = sum_{u<t} C_tu n_u is what earlier noise leaves to take back. It is kept in a few buffers of
+the size of an answer: b_j <- th_j b_j + k w_j n_t for each memory, or the last noises for a band.
 
 **Secret.** With the releases, the buffers tell the noise, and with it exact sums. So a pickle or a
 copy of them is empty, and so are they in the child of a fork: whoever goes on there opens a new
@@ -10,34 +10,35 @@ triangular block, which keeps the guarantee. Were they carried along, two proces
 different rows of C under the same columns, which then have norms up to sqrt(2).
 
 **On the grid.** An exact sum is rounded to the answer's grid g, q(g_t), and so is B_t / C_tt; noise
-of std s / C_tt is drawn and rounded to it as for any answer (``privacy.grid``, or ``discrete``), and
-what is taken into the buffers is y_t - q(g_t), which float64 holds exactly. So given earlier
+of std s / C_tt is drawn and rounded to it as for any answer (``privacy.grid``, or ``discrete``),
+and what is taken into the buffers is y_t - q(g_t), which float64 holds exactly. So given earlier
 releases an answer is a number on the grid plus noise on the grid, and (1) of the theorem holds for
 it to the last bit, with the *computed* buffers in the place of B_t. What rounding does is to (2):
 the two tables' buffers differ not by exactly the sum of C_tu (q(g_u) - q(g'_u)).
 
 *Slack.* Buffers are integers times g / 256, none beyond 2^50 of these units. On one table, in them:
 
-1. A memory's update errs by less than 1: two products and a sum of numbers up to 2^50 err by at most
-   3 2^50 / 2^53, rounding to an integer by 1/2. Errors decay like the memory, so they add up to less
-   than E = sum_j 1 / (1 - th_j). A sum of five buffers is exact. A band's noises err by less than 1
-   each as they are stored, and by at most 32 in their weighted sum, so E = 32 + sum_m a_m.
+1. A memory's update errs by less than 1: two products and a sum of numbers up to 2^50 err by at
+   most 3/8 (2^-53 times 3 2^50), rounding to an integer by 1/2. Errors decay like the memory, so
+   they add up to less than E = sum_j 1 / (1 - th_j). A sum of five buffers is exact. A band's
+   noises err by less than 1 each as they are stored, and by at most 32 in their weighted sum (31
+   products of weights that add up to less than 6), so E = 32 + sum_m a_m.
 2. B_t / C_tt is rounded once more, to g: by at most g / 2, and by 2^-6 g for the division.
 
-So on two tables C_tt (m_t - m'_t) is within e g = (1.1 + 2 E / 256) g of the linear sum in every one
-of p coordinates, in the rows from the person's block to the end of the triangular block: N =
+So on two tables C_tt (m_t - m'_t) is within e g = (1.1 + 2 E / 256) g of the linear sum in every
+one of p coordinates, in the rows from the person's block to the end of the triangular block: N =
 ``LONGEST`` of them, or b with a band. By Minkowski's inequality over rows and coordinates
 
     (sum_t |s_t|^2)^(1/2) <= |d| + e g sqrt(p N),
 
-where |d| includes the rounding of the sums themselves. ``slack_steps`` is e sqrt(N); ``noise_scale``
-adds it to the sensitivity, so the noise covers it. Without an end N the bound would be infinite:
-a difference of one step may never die out. That is why a triangular block has one.
+where |d| includes the rounding of the sums themselves. ``slack_steps`` is e sqrt(N);
+``noise_scale`` adds it to the sensitivity, so the noise covers it. Without an end N the bound would
+be infinite: a difference of one step may never die out. That is why a triangular block has one.
 
 *Clipping* to 2^50 never happens to noise that anybody will see (the grid is at most 2^36 finer than
-the noise, so it takes noise of 64 standard deviations). If it does, it only shrinks: all weights are
-positive and clipping is monotone with slope at most 1, so entry by entry the two tables' buffers lie
-no further apart than the linear ones, with the errors of (1) on top.
+the noise, so it takes noise of 64 standard deviations). If it does, it only shrinks: all weights
+are positive and clipping is monotone with slope at most 1, so entry by entry the two tables'
+buffers lie no further apart than the linear ones, with the errors of (1) on top.
 """
 
 from __future__ import annotations

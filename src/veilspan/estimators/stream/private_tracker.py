@@ -37,8 +37,8 @@ row of gaps in her place, which counts as zero; a block without anybody is a blo
 waiting rows (:mod:`veilspan.curator.waiting`) and the noise that is carried on
 (:mod:`veilspan.privacy.noise_buffers`), which would tell exact sums. A pickle, a copy or a saved
 state holds released numbers only, so the rows that wait at that moment are lost to it, and its next
-block starts with the next row and with a new triangular block of noise. There is no way to release a
-block before it is full: it would carry the same noise for fewer rows.
+block starts with the next row and with a new triangular block of noise. There is no way to release
+a block before it is full: it would carry the same noise for fewer rows.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ from veilspan.solvers.stream.belief import Belief
 from veilspan.solvers.stream.running_belief import RunningBelief
 
 NOISE_IN_MEMORY = (
-    "noise of earlier blocks is carried on in memory alone; a copy or a restart begins with new noise"
+    "noise of earlier blocks is carried on in memory alone; a copy or a restart has new noise"
 )
 
 

@@ -1,7 +1,8 @@
 """The plan of a private stream: what its blocks are asked, with noise of which kind.
 
-Correlated noise (:mod:`veilspan.solvers.stream.running_release`) is chosen wherever it can help: for
-people in one block each, or in several that are a declared number of blocks apart. Independent noise
+Correlated noise (:mod:`veilspan.solvers.stream.running_release`) is chosen wherever it can help:
+for people in one block each, or in several that are a declared number of blocks apart. Independent
+noise
 (:mod:`veilspan.solvers.stream.block_release`) stays for
 
 * people in several blocks that may follow each other: a column of C must then not reach into the

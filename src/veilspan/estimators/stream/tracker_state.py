@@ -185,7 +185,7 @@ def _check_running(belief: dict[str, Any], arrays: dict[str, np.ndarray]) -> Non
 
     blocks, scale = belief["blocks"], belief["scale"]
     whole = type(blocks) is int and (blocks > 0) == ("total" in arrays)
-    if not whole or not (blocks == 0 or belief["weight"] > 0 and belief["weight2"] > 0):
+    if not whole or not (blocks == 0 or (belief["weight"] > 0 and belief["weight2"] > 0)):
         raise StateFileError("the state's sums do not fit the number of its blocks.")
     if not SMALLEST_SCALE <= scale <= 1 or (scale < 1) != ("centre" in arrays):
         raise StateFileError("the state's stretch is none.")

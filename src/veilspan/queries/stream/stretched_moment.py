@@ -22,21 +22,22 @@ SMALLEST_SCALE = 1e-6
 class StretchedMoment(RowQuery):
     r"""Sum of y y^T over rows y = V a + (x - V a) / s, a = V^T x, scaled down to length R.
 
-    The point is (V, s) with an orthonormal V (D x r) and 1e-6 <= s <= 1, or ``None`` for y = x. With
-    S = V V^T + s (I - V V^T), S (y y^T) S = x x^T: noise of one size on y y^T is s times as large on
-    what tells how V is tilted towards the rows.
+    The point is (V, s) with an orthonormal V (D x r) and 1e-6 <= s <= 1, or ``None`` for y = x.
+    With S = V V^T + s (I - V V^T), S (y y^T) S = x x^T: noise of one size on y y^T is s times as
+    large on what tells how V is tilted towards the rows.
 
     Sensitivity. y is a function of its row alone, so it is that of any second moment of rows of
-    length R: *add-remove* R^2; *replace-one* |y y^T - w w^T|_F^2 = |y|^4 + |w|^4 - 2 (y.w)^2 <= 2 R^4,
-    so sqrt(2) R^2, met by orthogonal rows. Both whatever (V, s) is.
+    length R: *add-remove* R^2; *replace-one* |y y^T - w w^T|_F^2 = |y|^4 + |w|^4 - 2 (y.w)^2 <= 2
+    R^4, so sqrt(2) R^2, met by orthogonal rows. Both whatever (V, s) is.
 
-    Rounding. The residual z = x - V a is formed row by row and errs by ``residual_roundings`` u |x|;
-    y = x + (1/s - 1) z errs by 1/s times that and by three roundings of |y|, so by k |y| in all with
-    k <= (residual_roundings + 3) u / s, because |x| <= |y|. Unclipped (|y| <= R), y y^T moves by at
-    most 2 k R^2; clipped it is R^2 times that of a unit vector, which turns by at most k, and moves
-    by sqrt(2) k R^2. D + 64 roundings of R^2 are for the length, the weight and the products.
-    Declared is the bound at the *least* s, for every s: all blocks of a stream then have noise of
-    one size, which correlated noise needs; up to 500 columns it is below 1e-6 of the sensitivity.
+    Rounding. The residual z = x - V a is formed row by row and errs by ``residual_roundings`` u
+    |x|; y = x + (1/s - 1) z errs by 1/s times that and by three roundings of |y|, so by k |y| in
+    all with k <= (residual_roundings + 3) u / s, because |x| <= |y|. Unclipped (|y| <= R), y y^T
+    moves by at most 2 k R^2; clipped it is R^2 times that of a unit vector, which turns by at most
+    k, and moves by sqrt(2) k R^2. D + 64 roundings of R^2 are for the length, the weight and the
+    products. Declared is the bound at the *least* s, for every s: all blocks of a stream then have
+    noise of one size, which correlated noise needs; up to 500 columns it is below 1e-6 of the
+    sensitivity.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ class StretchedMoment(RowQuery):
             return x
         basis, scale = point
         if not SMALLEST_SCALE <= scale <= 1 or basis.shape[1] > self.rank:
-            raise ValueError(f"rows are stretched by s in [{SMALLEST_SCALE:g}, 1] from V of rank r.")
+            raise ValueError(f"rows are stretched by an s in [{SMALLEST_SCALE:g}, 1], rank r.")
         rest = x - (x @ basis) @ basis.T
         rest *= 1 / scale - 1
         rest += x

@@ -72,5 +72,6 @@ class RunningBelief:
         stretched = scale < 1
         return replace(
             self, centre=self.basis if stretched else None, scale=scale, prior=prior,
-            total=None, traces=0.0, blocks=0, weight=0.0, weight2=0.0, leak=0.0, recent=None, moment=None, noise2=0.0, rows=0.0,
+            total=None, traces=0.0, blocks=0, weight=0.0, weight2=0.0, leak=0.0, recent=None,
+            moment=None, noise2=0.0, rows=0.0,
         )  # fmt: skip

@@ -3,27 +3,28 @@ r"""One release per block over running sums with correlated noise, and what is l
 Every block is asked for the second moment of its rows, stretched around the last estimate V by 1/s
 (:mod:`veilspan.queries.stream.stretched_moment`), with noise that takes back much of what earlier
 noise has left in the running sum (:mod:`veilspan.privacy.correlation`). Blocks of one question are
-a *segment*. With S = V V^T + s (I - V V^T), S y S of an answer y is a moment of plain rows again, and
-the estimate is spanned by the leading eigenvectors of their mean. Noise of std q on a mean answer
-tilts them by about q s / gap an entry.
+a *segment*. With S = V V^T + s (I - V V^T), S y S of an answer y is a moment of plain rows again,
+and the estimate is spanned by the leading eigenvectors of their mean. Noise of std q on a mean
+answer tilts them by about q s / gap an entry.
 
 *Stretching.* For rows with mean squares a2 inside and z2 outside, s over what clipping leaves of a
-row is least at s^2 = z2 / max(a2, R^2 - a2). Rows near the subspace make s, and with it the noise on
-a tilt, small. So a segment ends, and one with a smaller s around the new estimate begins, when the
-noise would fall by a clear factor. The new one opens a triangular block of its own. That is
+row is least at s^2 = z2 / max(a2, R^2 - a2). Rows near the subspace make s, and with it the noise
+on a tilt, small. So a segment ends, and one with a smaller s around the new estimate begins, when
+the noise would fall by a clear factor. The new one opens a triangular block of its own. That is
 better than to carry the old noise on: y_t of the new segment would hold -B_t, which is of use to
 sums that include earlier blocks alone. And it makes segments independent, so that what earlier ones
 told, a precision J of the tilt's entries, enters by J / (J + 1/e^2), the posterior mean.
 
 *Turning.* Within a segment s stays and V is the latest estimate: rows that are stretched around a
-V beside their subspace are clipped so that tilts come out a few hundredths too short, for ever. What
-it costs: the sum of S_t n_t S_t is no longer S N S with N the sum of the noise. By parts, a turn of V
-by T leaves T N_t in it, of std |T| q beside s q: little, since turns are soon far below s.
+V beside their subspace are clipped so that tilts come out a few hundredths too short, for ever.
+What it costs: the sum of S_t n_t S_t is no longer S N S with N the sum of the noise. By parts, a
+turn of V by T leaves T N_t in it, of std |T| q beside s q: little, since turns are soon far below
+s.
 
 *Forgetting* f: sums are decayed by 1 - f a block, with noise made for that, and so is J.
 
-*Rows that drift.* Where one block's own tilt is beyond what noise and precision allow, the sum would
-lag: the block is weighed by its own noise, and a segment begins after it.
+*Rows that drift.* Where one block's own tilt is beyond what noise and precision allow, the sum
+would lag: the block is weighed by its own noise, and a segment begins after it.
 
 *Rows that leave.* If a direction of V loses its energy in a block that has as much of it as others,
 all is forgotten. A block without rows (absent people) has none in any direction, and passes.
@@ -191,9 +192,7 @@ class RunningRelease:
         found = self._learn_tilt(belief, mean, std, rows, belief.leak / whole**2)
         assert found.basis is not None and belief.basis is not None
         turn2 = float(np.mean((found.basis - belief.basis) ** 2))
-        return self._stretch_further(
-            replace(found, leak=found.leak + turn2 * (std * whole) ** 2)
-        )
+        return self._stretch_further(replace(found, leak=found.leak + turn2 * (std * whole) ** 2))
 
     def _learn_plain(
         self, belief: RunningBelief, mean: np.ndarray, noise2: float, rows: float

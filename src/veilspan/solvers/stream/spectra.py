@@ -47,7 +47,7 @@ class Spectrum:
 def read_moment(
     mean: np.ndarray, entry2: float, n_rows: float, rank: int, row_norm: float
 ) -> Spectrum:
-    """Read a mean second moment of so many rows, with noise of variance ``entry2`` off its diagonal."""
+    """Read a mean second moment of so many rows; ``entry2``: noise variance off the diagonal."""
     tiny = tiny_energy(row_norm)
     values, rows = leading_eigenvectors(mean, rank)
     width = len(mean)
