@@ -190,7 +190,8 @@ class RunningRelease:
         if belief.scale == 1:
             return self._learn_plain(belief, *_weigh(belief, mean, std**2, rows, self.row_norm))
         found = self._learn_tilt(belief, mean, std, rows, belief.leak / whole**2)
-        assert found.basis is not None and belief.basis is not None
+        assert found.basis is not None
+        assert belief.basis is not None
         turn2 = float(np.mean((found.basis - belief.basis) ** 2))
         return self._stretch_further(replace(found, leak=found.leak + turn2 * (std * whole) ** 2))
 
