@@ -32,14 +32,14 @@ def plan_for(rows, relation, *events):
     )  # fmt: skip
 
 
-def release(relation, query, spec=Correlation(), *, kept=True):
+def release(relation, query):
     """All answers of a list of blocks, each by a curator of its own."""
 
     def fit(blocks):
         buffers, found = NoiseBuffers(), []
         for t, rows in enumerate(blocks):
             door = Curator(Rows(rows), plan_for(rows, relation), SeededNoise(t), buffers=buffers)
-            carried = Carried(spec, fresh=not kept)
+            carried = Carried(Correlation())
             found.append(door.answer(query, event="block", carried=carried).value)
         return found
 

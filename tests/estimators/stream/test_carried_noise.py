@@ -147,7 +147,7 @@ def test_a_stream_of_an_earlier_version_goes_on_as_it_began():
 @pytest.mark.parametrize(
     ("numbers", "arrays"),
     [
-        ({"blocks": 0}, {}),
+        ({"answers": 0}, {}),
         ({"weight": 0.0}, {}),
         ({"scale": 2.0}, {}),
         ({"scale": 1e-9}, {}),

@@ -183,10 +183,10 @@ def _check_running(belief: dict[str, Any], arrays: dict[str, np.ndarray]) -> Non
     """Refuse sums and stretches that no running sum has."""
     from veilspan.queries.stream.stretched_moment import SMALLEST_SCALE
 
-    blocks, scale = belief["blocks"], belief["scale"]
-    whole = type(blocks) is int and (blocks > 0) == ("total" in arrays)
-    if not whole or not (blocks == 0 or (belief["weight"] > 0 and belief["weight2"] > 0)):
-        raise StateFileError("the state's sums do not fit the number of its blocks.")
+    answers, scale = belief["answers"], belief["scale"]
+    whole = type(answers) is int and (answers > 0) == ("total" in arrays)
+    if not whole or not (answers == 0 or (belief["weight"] > 0 and belief["weight2"] > 0)):
+        raise StateFileError("the state's sums do not fit the number of its answers.")
     if not SMALLEST_SCALE <= scale <= 1 or (scale < 1) != ("centre" in arrays):
         raise StateFileError("the state's stretch is none.")
     for name in ("basis", "centre"):

@@ -57,7 +57,7 @@ class StretchedMoment(RowQuery):
         return SymmetricSpace(n_features)
 
     def prepare(self, block: Block, point: Any) -> np.ndarray:
-        """The stretched rows."""
+        """Rows with what lies outside of V stretched by 1/s."""
         x = block.dense()
         if point is None:
             return x

@@ -31,7 +31,7 @@ class RunningBelief:
         latest one; s = 1 is not at all.
     prior : float
         Precision of the centre, from earlier segments.
-    total, traces, blocks, weight, weight2 : array of shape (D, D) or None, float, int, float, float
+    total, traces, answers, weight, weight2 : array of shape (D, D) or None, float, int, float, float
         Sum of the segment's answers, the stretch undone, and of their traces as they came; both
         decayed if it forgets. Their number, and sums of their weights and of the squares of these.
     recent : array of shape (r, r) or None
@@ -52,7 +52,7 @@ class RunningBelief:
     prior: float = 0.0
     total: np.ndarray | None = None
     traces: float = 0.0
-    blocks: int = 0
+    answers: int = 0
     weight: float = 0.0
     weight2: float = 0.0
     recent: np.ndarray | None = None
@@ -72,6 +72,6 @@ class RunningBelief:
         stretched = scale < 1
         return replace(
             self, centre=self.basis if stretched else None, scale=scale, prior=prior,
-            total=None, traces=0.0, blocks=0, weight=0.0, weight2=0.0, leak=0.0, recent=None,
+            total=None, traces=0.0, answers=0, weight=0.0, weight2=0.0, leak=0.0, recent=None,
             moment=None, noise2=0.0, rows=0.0,
         )  # fmt: skip

@@ -175,7 +175,7 @@ class RunningRelease:
             recent=None if basis is None else basis.T @ answer.value @ basis / n_rows,
             total=value + (0.0 if belief.total is None else kept * belief.total),
             traces=float(np.trace(answer.value)) + kept * belief.traces,
-            blocks=belief.blocks + 1,
+            answers=belief.answers + 1,
             weight=1 + kept * belief.weight,
             weight2=1 + kept**2 * belief.weight2,
             leak=kept**2 * belief.leak,
@@ -271,7 +271,7 @@ class RunningRelease:
         if belief.scale < 1:
             return belief.start_segment(belief.scale, belief.precision)
         assert belief.total is not None
-        last = self.correlation.sum_std(belief.blocks - 1)
+        last = self.correlation.sum_std(belief.answers - 1)
         std = noise_std * last / (belief.weight * n_rows)
         rows = n_rows * belief.weight**2 / belief.weight2
         mean = belief.total / (belief.weight * n_rows)
