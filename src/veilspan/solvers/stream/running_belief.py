@@ -31,7 +31,7 @@ class RunningBelief:
         latest one; s = 1 is not at all.
     prior : float
         Precision of the centre, from earlier segments.
-    total, traces, answers, weight, weight2 : array of shape (D, D) or None, float, int, float, float
+    total, traces, answers, weight, weight2 : array of shape (D, D) or None, and numbers
         Sum of the segment's answers, the stretch undone, and of their traces as they came; both
         decayed if it forgets. Their number, and sums of their weights and of the squares of these.
     recent : array of shape (r, r) or None

@@ -50,22 +50,20 @@ from veilspan.privacy.correlation import Correlation
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.stream.stretched_moment import SMALLEST_SCALE, StretchedMoment
 from veilspan.solvers.base import Prepared, Result
-from veilspan.solvers.spectral import leading_eigenvectors
 from veilspan.solvers.stream.block_release import BLOCK, prepare_blocks
+from veilspan.solvers.stream.departures import rows_left
 from veilspan.solvers.stream.running_belief import RunningBelief
 from veilspan.solvers.stream.spectra import (
     KNOWN,
     LEAST_VARIANCE,
-    LOST,
-    SURPRISE,
     best_scale,
-    has_left,
     nearest_basis,
     read_moment,
     relative_noise,
     tiny_energy,
     turn_to,
 )
+from veilspan.solvers.stream.tilts import read_block, read_sum, undo_stretch
 
 # Set on the seven settings of experiments/streams, where other values are no better by more than
 # a tenth in any of them.
@@ -161,18 +159,19 @@ class RunningRelease:
         if answer.place == 0 and belief.total is not None:
             belief = self._close(belief, answer.noise_std, n_rows)
         single = answer.noise_std * self.correlation.single_std(answer.place) / n_rows
-        if self._rows_left(belief, answer.value / n_rows, single, n_rows):
-            return self._begin_again(belief, answer.value / n_rows, single, n_rows)
-        moved = self._follow(belief, answer.value / n_rows, single, n_rows)
+        alone = answer.value / n_rows
+        if rows_left(belief, alone, single, n_rows):
+            return self._begin_again(belief, alone, single, n_rows)
+        moved = self._follow(belief, alone, single, n_rows)
         if moved is not None:
             return moved
         kept, value, basis = 1 - self.forgetting, answer.value, belief.basis
         if belief.scale < 1:
             assert basis is not None
-            value = _unstretch(value, basis, belief.scale)
+            value = undo_stretch(value, basis, belief.scale)
         belief = replace(
             belief,
-            recent=None if basis is None else basis.T @ answer.value @ basis / n_rows,
+            recent=None if basis is None else basis.T @ alone @ basis,
             total=value + (0.0 if belief.total is None else kept * belief.total),
             traces=float(np.trace(answer.value)) + kept * belief.traces,
             answers=belief.answers + 1,
@@ -219,29 +218,18 @@ class RunningRelease:
         self, belief: RunningBelief, mean: np.ndarray, std: float, rows: float, leak: float
     ) -> RunningBelief:
         """The tilt from the segment's first centre, drawn to it by what was known before."""
-        centre, scale = belief.centre, belief.scale
+        centre, prior = belief.centre, belief.prior
         assert centre is not None
-        width, size = centre.shape
-        values, vectors = leading_eigenvectors(mean, size)
-        inside = max(float(values.sum()), std * math.sqrt(size), self._tiny)
-        least = 2 * std * math.sqrt(width - size) * scale**2
-        outside = max(float(np.trace(mean)) - float(values.sum()), least)
-        bulk = outside / (width - size)
-        gap = float(values[-1]) - bulk
-        if gap < SURPRISE * std * math.sqrt(size) + self._tiny:
-            return replace(belief, precision=belief.prior)  # nobody was there: it tells nothing
-        noise2 = ((scale * std) ** 2 + leak) / 2
-        error2 = (noise2 + float(values[-1]) * bulk / rows) / gap**2 + LEAST_VARIANCE
-        tilt = _tilt_from(centre, vectors.T)
-        tilt2 = float(np.sum(tilt**2)) / ((width - size) * size)
-        prior = belief.prior
-        if prior > 0 and tilt2 > _FAR * (error2 + 1 / prior):
-            prior = 1 / max(tilt2 - error2, 1 / prior)
+        seen = read_sum(mean, centre, belief.scale, std, leak, rows)
+        if seen is None:  # nobody was there
+            return replace(belief, precision=prior)
+        if prior > 0 and seen.size2 > _FAR * (seen.error2 + 1 / prior):
+            prior = 1 / max(seen.size2 - seen.error2, 1 / prior)
         return replace(
             belief,
-            basis=nearest_basis(centre + tilt / (1 + prior * error2)),
-            precision=prior + 1 / error2,
-            ratio=outside / inside,
+            basis=nearest_basis(centre + seen.tilt / (1 + prior * seen.error2)),
+            precision=prior + 1 / seen.error2,
+            ratio=seen.ratio,
             prior=prior,
         )
 
@@ -249,9 +237,9 @@ class RunningRelease:
         """Begin a segment with a smaller stretch where that pays, without one if all is lost."""
         assert belief.basis is not None
         width, size = belief.basis.shape
-        left = (width - size) / belief.precision  # squared angle to the truth
-        if left >= KNOWN:
+        if width - size >= KNOWN * belief.precision:
             return belief.start_segment(1.0, 0.0)
+        left = (width - size) / belief.precision  # squared angle to the truth
         inside, outside = self._energies(belief)
         now = relative_noise(inside, outside, self.row_norm, belief.scale)
         outside += left * inside
@@ -264,7 +252,7 @@ class RunningRelease:
         inside = belief.length2 / (1 + belief.ratio)
         return inside, belief.ratio * inside
 
-    # Noise that was forgotten, rows that left.
+    # Noise that was forgotten, rows that moved or left.
 
     def _close(self, belief: RunningBelief, noise_std: float, n_rows: int) -> RunningBelief:
         """End a segment whose noise is gone; what it told is kept."""
@@ -279,27 +267,6 @@ class RunningRelease:
         closed = belief.start_segment(1.0, 0.0)
         return replace(closed, moment=mean, noise2=noise2, rows=rows)
 
-    def _rows_left(
-        self, belief: RunningBelief, value: np.ndarray, noise: float, n_rows: int
-    ) -> bool:
-        basis = belief.basis
-        if belief.total is None or basis is None:
-            return False
-        width, size = basis.shape
-        if width - size >= KNOWN * belief.precision:
-            return False
-        whole = belief.weight * n_rows
-        if float(np.trace(value)) < LOST * belief.traces / whole:
-            return False  # a block without rows, or with few
-        before, now = basis.T @ belief.total @ basis / whole, basis.T @ value @ basis
-        rest = float(np.trace(belief.total)) / whole - float(np.trace(before))
-        floor = max(rest, 0.0) / (width - size) * np.eye(size)  # a direction outside has as much
-        if has_left(before - floor, now - floor, noise):
-            return True
-        # Two blocks see what one is too noisy for; neighbours' noise is never positively related.
-        pair = None if belief.recent is None else (belief.recent + now) / 2 - floor
-        return pair is not None and has_left(before - floor, pair, noise / math.sqrt(2))
-
     def _follow(
         self, belief: RunningBelief, value: np.ndarray, noise: float, n_rows: int
     ) -> RunningBelief | None:
@@ -311,36 +278,24 @@ class RunningRelease:
         if belief.total is None or scale == 1:
             return None
         assert basis is not None
-        width, size = basis.shape
-        touched = value @ basis
-        core = basis.T @ touched
-        inside = max(float(np.trace(core)), noise * math.sqrt(size), self._tiny)
-        bulk = max(float(np.trace(value)) - inside, 0.0) * scale**2 / (width - size)
-        values, vectors = np.linalg.eigh(core)
-        gaps = values - bulk
-        if gaps[0] < SURPRISE * noise * math.sqrt(size) + self._tiny:
+        seen = read_block(value, basis, scale, noise, n_rows)
+        known2 = 1 / belief.precision
+        surprise = 1 + _SURPRISE * math.sqrt(2 / (basis.size - basis.shape[1] ** 2))
+        if seen is None or seen.size2 <= surprise * (known2 + seen.error2):
             return None
-        tilt = scale * ((touched - basis @ core) @ vectors) / gaps @ vectors.T
-        error2 = float(np.mean((scale * noise / gaps) ** 2)) / 2
-        error2 += bulk * size / (inside * n_rows) + LEAST_VARIANCE
-        freedom = (width - size) * size
-        tilt2 = float(np.sum(tilt**2)) / freedom
-        known2 = 1 / belief.precision + error2
-        if tilt2 <= (1 + _SURPRISE * math.sqrt(2 / freedom)) * known2:
-            return None
-        prior = 1 / max(tilt2 - error2, 1 / belief.precision)
+        prior = 1 / max(seen.size2 - seen.error2, known2)
         moved = replace(
             belief,
-            basis=nearest_basis(basis + tilt / (1 + prior * error2)),
-            precision=prior + 1 / error2,
+            basis=nearest_basis(basis + seen.tilt / (1 + prior * seen.error2)),
+            precision=prior + 1 / seen.error2,
         )
-        if (width - size) >= KNOWN * moved.precision:
-            return moved.start_segment(1.0, 0.0)
         # Rows will go on to move as far as they did.
-        energy, outside = self._energies(belief)
-        outside += energy * (width - size) * tilt2
-        scale = min(max(best_scale(energy, outside, self.row_norm, SMALLEST_SCALE), scale), 0.999)
-        return moved.start_segment(scale, moved.precision)
+        inside, outside = self._energies(belief)
+        outside += inside * (len(basis) - basis.shape[1]) * seen.size2
+        further = best_scale(inside, outside, self.row_norm, SMALLEST_SCALE)
+        if further == 1 or len(basis) - basis.shape[1] >= KNOWN * moved.precision:
+            return moved.start_segment(1.0, 0.0)
+        return moved.start_segment(max(further, scale), moved.precision)
 
     def _begin_again(
         self, belief: RunningBelief, value: np.ndarray, noise: float, n_rows: int
@@ -365,18 +320,3 @@ def _weigh(
     share = here / (here + 1 / (belief.noise2 + row2 / belief.rows))
     both = share * mean + (1 - share) * belief.moment
     return both, share**2 * noise2 + (1 - share) ** 2 * belief.noise2, rows + belief.rows
-
-
-def _unstretch(answer: np.ndarray, basis: np.ndarray, scale: float) -> np.ndarray:
-    """S G S with S = V V^T + s (I - V V^T): the moment of the rows before they were stretched."""
-    touched = answer @ basis
-    core = basis.T @ touched
-    half = (1 - scale) * (scale * touched + 0.5 * (1 - scale) * basis @ core) @ basis.T
-    return np.asarray(scale**2 * answer + half + half.T)
-
-
-def _tilt_from(centre: np.ndarray, found: np.ndarray) -> np.ndarray:
-    """T, orthogonal to V, for which V + T spans what was found: U (V^T U)^-1 - V."""
-    overlap = centre.T @ found
-    tilt = np.linalg.lstsq(overlap.T, found.T, rcond=1e-8)[0].T - centre
-    return np.asarray(tilt - centre @ (centre.T @ tilt))
