@@ -110,7 +110,7 @@ class Curator:
         self._plan: Plan | PlanPart = plan
         self._source = source
         self._noise = noise
-        self._buffers = NoiseBuffers() if buffers is None else buffers
+        self._buffers = buffers
         self._meter = meter_for(plan)
         self._rows = rows
         self._places = plan.n_rows  # rows that take part or are absent, where that is public
@@ -321,10 +321,11 @@ class Curator:
             if carried is None:
                 given = self._release(exact, scale, query, point, charged)
             else:
-                place = self._buffers.begin(*carried.how, scale, exact.size)
-                centre, own = self._buffers.centre(exact), self._buffers.scale
+                buffers = NoiseBuffers() if self._buffers is None else self._buffers
+                place = buffers.begin(*carried.how, scale, exact.size)
+                centre, own = buffers.centre(exact), buffers.scale
                 given = self._release(centre, own, query, point, charged)
-                self._buffers.take(given, exact)
+                buffers.take(given, exact)
         return Answer(facts.space.project(given), scale.std, with_count(charged, 1), place)
 
     def minimum(self, loss: RowLoss, *, event: str, output: str, radius: float) -> Answer:
