@@ -103,6 +103,23 @@ def judge(cells, bounds):
     return claims
 
 
+def describe(trade, frontier):
+    """The trade-off in words: the noise at each check, and what nobody can have."""
+    times = ", ".join(f"{row['blocks']}" for row in trade)
+    stds = "; ".join(
+        f"{name} {', '.join(format(row[name], '.2f') for row in trade)}"
+        for name in ("ours", "independent", "square root")
+    )
+    least = ", ".join(
+        f"{row['later ones at least']:.3f} ({row['first four blocks']:g})" for row in frontier
+    )
+    return (
+        f"Noise of running sums after {times} blocks, in units of one block's: {stds}.",
+        "What no mechanism for 128 blocks is below at all later blocks, over the square root's, "
+        f"if its first four have at most so many times (in brackets) independent noise: {least}.",
+    )
+
+
 def draw(cells, checks):
     """A panel for each setting, and one for the noise of running sums."""
     names = list(dict.fromkeys(key[0] for key in cells))
@@ -147,14 +164,18 @@ def run(job):
         )
     cells = means(rows)
     bounds = {"least": limits.least_of_ours(), "ends": limits.both_ends()}
+    trade = limits.trade_off()
+    frontier = limits.frontier(job.scale == "tiny")
+    for line in (told := describe(trade, frontier)):
+        job.say(line)
     job.picture(draw(cells, checks))
     claims = judge(cells, bounds)
     failed = [c.claim for c in claims if not c.holds]
     return job.finish(
         f"{len(claims) - len(failed)} of {len(claims)} goals hold"
         + (f"; not: {', '.join(failed)}." if failed else "."),
-        rows, claims, notes=[*NOTES, f"{len(seeds)} seeds."],
+        rows, claims, notes=[*NOTES, f"{len(seeds)} seeds.", *told],
         cells=[{"setting": k[0], "method": k[1], "blocks": k[2], "mean": v[0], "error": v[1]}
                for k, v in cells.items()],
-        trade_off=limits.trade_off(), bounds=bounds, frontier=limits.frontier(job.scale == "tiny"),
+        trade_off=trade, bounds=bounds, frontier=frontier,
     )  # fmt: skip
