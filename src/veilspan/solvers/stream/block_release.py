@@ -42,6 +42,7 @@ from veilspan.queries.stream.stretched_moment import SMALLEST_SCALE
 from veilspan.queries.stream.touching_moment import TouchingMoment
 from veilspan.solvers.base import Prepared, Result
 from veilspan.solvers.stream.belief import Belief
+from veilspan.solvers.stream.running_belief import RunningBelief
 from veilspan.solvers.stream.spectra import (
     KNOWN,
     LEAST_VARIANCE,
@@ -81,11 +82,11 @@ class BlockResult(Result):
 
     Attributes
     ----------
-    belief : Belief
+    belief : Belief or RunningBelief
         Of released numbers, as the next block will be asked by.
     """
 
-    belief: Belief
+    belief: Belief | RunningBelief
 
 
 @dataclass(frozen=True)

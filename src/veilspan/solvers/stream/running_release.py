@@ -49,8 +49,8 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.correlation import Correlation
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.stream.stretched_moment import SMALLEST_SCALE, StretchedMoment
-from veilspan.solvers.base import Prepared, Result
-from veilspan.solvers.stream.block_release import BLOCK, prepare_blocks
+from veilspan.solvers.base import Prepared
+from veilspan.solvers.stream.block_release import BLOCK, BlockResult, prepare_blocks
 from veilspan.solvers.stream.departures import rows_left
 from veilspan.solvers.stream.running_belief import RunningBelief
 from veilspan.solvers.stream.spectra import (
@@ -78,19 +78,6 @@ _SURPRISE = 6
 _FAR = 3.0
 #: Variance of a row's entry, in units of R^4, by which unstretched means are weighed beside noise.
 _ROW_VARIANCE = 0.01
-
-
-@dataclass(frozen=True)
-class RunningResult(Result):
-    """What is believed after a block.
-
-    Attributes
-    ----------
-    belief : RunningBelief
-        Of released numbers, as the next block will be asked by.
-    """
-
-    belief: RunningBelief
 
 
 @dataclass(frozen=True)
@@ -130,7 +117,7 @@ class RunningRelease:
 
     def prepare(
         self, problem: RunningBelief, budget: Budget, neighbors: Neighbors
-    ) -> Prepared[RunningBelief, RunningResult]:
+    ) -> Prepared[RunningBelief, BlockResult]:
         """Set the noise of a block so that all blocks of one person stay within the budget.
 
         What is believed plays no part: each block has the same price, whatever it is asked.
@@ -138,7 +125,7 @@ class RunningRelease:
         events = prepare_blocks(self.max_blocks_per_person, budget, neighbors)
         return Prepared(self, problem, budget, events)
 
-    def run(self, curator: Curator, problem: RunningBelief) -> RunningResult:
+    def run(self, curator: Curator, problem: RunningBelief) -> BlockResult:
         """Ask one question about the curator's block, learn from its answer."""
         point = None if problem.scale == 1 else (problem.basis, problem.scale)
         answer = curator.answer(
@@ -147,7 +134,7 @@ class RunningRelease:
             event=BLOCK,
             carried=Carried(self.correlation, fresh=problem.total is None),
         )
-        return RunningResult(self._learn(problem, answer, curator.n_rows))
+        return BlockResult(self._learn(problem, answer, curator.n_rows))
 
     @property
     def _tiny(self) -> float:
