@@ -163,7 +163,8 @@ def run(job):
             [setting.name, seed], lambda s=setting, seed=seed: one_stream(s, seed, checks)
         )
     cells = means(rows)
-    bounds = {"least": limits.least_of_ours(), "ends": limits.both_ends()}
+    rounds = job.pick(3, 200, 200)
+    bounds = {"least": limits.least_of_ours(rounds), "ends": limits.both_ends(rounds)}
     trade = limits.trade_off()
     frontier = limits.frontier(job.scale == "tiny")
     for line in (told := describe(trade, frontier)):

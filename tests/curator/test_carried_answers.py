@@ -114,7 +114,10 @@ def test_rows_are_asked_once_where_noise_is_carried_on():
 
 def test_samples_carry_no_noise_on():
     rows = np.zeros((50, WIDTH))
-    plan = plan_for(rows, "replace-one", SampledGaussianEvent("block", 0.5))
+    plan = Plan(
+        method="test", budget=Budget(math.inf, 1e-6), neighbors="replace-one", n_rows=50,
+        n_features=WIDTH, events=(SampledGaussianEvent("block", 0.5),),
+    )  # fmt: skip
     with pytest.raises(PrivacyError, match="all rows"):
         Curator(Rows(rows), plan, SeededNoise(0)).answer(
             RowSum(1.0), event="block", carried=Carried(Correlation())

@@ -189,6 +189,8 @@ def _check_running(belief: dict[str, Any], arrays: dict[str, np.ndarray]) -> Non
         raise StateFileError("the state's sums do not fit the number of its answers.")
     if not SMALLEST_SCALE <= scale <= 1 or (scale < 1) != ("centre" in arrays):
         raise StateFileError("the state's stretch is none.")
+    if belief["precision"] < 0 or belief["prior"] < 0 or (scale < 1 and belief["precision"] == 0):
+        raise StateFileError("the state's precision is none.")
     for name in ("basis", "centre"):
         held = arrays.get(name)
         if held is not None and not np.allclose(held.T @ held, np.eye(held.shape[1]), atol=1e-6):
