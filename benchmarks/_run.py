@@ -80,6 +80,7 @@ SUITES = (
     Suite("robust_pca", "robust_pca.py", ("--only", "speed"), peers=True),
     Suite("frechet", "frechet.py", peers=True),
     Suite("tracking", "tracking.py", ("--only", "speed")),
+    Suite("private_stream", "private_stream.py"),
     Suite("recommend", "recommend.py"),
     Suite("lists", "lists.py", data=True),
     Suite("linear_models", "linear_models.py", peers=True, data=True),

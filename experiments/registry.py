@@ -105,6 +105,8 @@ ITEMS = (
     Item("pca-default", "ours", "PCA", "PCA of which neither bound nor centre is said",
          "tables.pca", uses="fashion-mnist, mnist, covertype, census-income (tables/pca_tables.py)",
          peers=True),
+    Item("streams", "ours", "Streams", "private subspaces of seven streams, block by block",
+         "streams.run"),
     Item("scaling", "ours", "Scaling", "time and memory against n, D, r, users, items",
          "scaling.run"),
     Item("peers", "ours", "Peers", "accuracy, time, memory and audit beside other libraries",

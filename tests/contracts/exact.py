@@ -116,6 +116,15 @@ def touching(x, y, point):
     return coordinates, length(inside) ** 2 + energy
 
 
+def stretched(x, y, point):
+    x = big(x)
+    if point is not None:
+        basis = big(point[0])
+        inside, outside = parts(x, basis)
+        x = basis @ inside + outside / mp.mpf(point[1])
+    return np.outer(x, x).ravel(), None
+
+
 def tyler(x, y, point):
     directions, whitening, rest = big(point[0]), big(point[1]), mp.mpf(point[2])
     inside, outside = parts(unit(big(x)), directions)

@@ -42,6 +42,7 @@ from veilspan.queries.moments import RowCount, RowSum, SecondMoment
 from veilspan.queries.own_gradient import RowGradient
 from veilspan.queries.profile.cell_counts import CellCounts
 from veilspan.queries.profile.number_moments import NumberMoments
+from veilspan.queries.stream.stretched_moment import StretchedMoment
 from veilspan.queries.stream.touching_moment import TouchingMoment
 from veilspan.queries.subspace.directions import DirectionSum, RingSums
 from veilspan.queries.subspace.geodesic_gradient import GeodesicGradient
@@ -338,6 +339,17 @@ def reshaped(smallest, rows=1500):
     )
 
 
+def stretched(scale, rows=1500):
+    return Cell(
+        lambda relation: StretchedMoment(1.0, 2),
+        exact.stretched,
+        20,
+        (frame(20, 2), scale),
+        *along(frame(20, 2), scale),
+        rows=rows,
+    )
+
+
 def simple(query, contribution, width, point=None, **options):
     return Cell(
         lambda relation: query,
@@ -493,6 +505,9 @@ CELLS = {
     ),
     "touching moment, s=1e-6": touching(1e-6, rows=7000),
     "touching moment, s=1": touching(1.0),
+    "stretched moment, s=1e-6": stretched(1e-6),
+    "stretched moment, s=0.3": stretched(0.3),
+    "stretched moment, as it is": simple(StretchedMoment(1.0, 2), exact.stretched, 5),
     "tyler block": near(
         TylerBlock(), exact.tyler, NARROW, 1e-4, (NARROW, np.diag([1.0, 9.0]), 1e-4)
     ),

@@ -42,12 +42,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
+from veilspan.curator.answer import Answer as Answer
+from veilspan.curator.answer import Carried
 from veilspan.curator.memory import GROUP, Executor, Sampling, executor_of
 from veilspan.curator.paired_rows import open_pairs
 from veilspan.curator.query import RowQuery
@@ -59,35 +60,16 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.discrete import add_discrete_noise
 from veilspan.privacy.errors import PrivacyError
 from veilspan.privacy.events import Event, ObjectiveEvent, SampledGaussianEvent, with_count
-from veilspan.privacy.grid import MAX_ROWS, NoiseScale, add_noise, float_slack, noise_scale
+from veilspan.privacy.grid import FINEST, MAX_ROWS, NoiseScale, add_noise, float_slack, noise_scale
 from veilspan.privacy.meter import GaussianFilter, meter_for
 from veilspan.privacy.noise import NoiseSource
+from veilspan.privacy.noise_buffers import FINEST_BITS, NoiseBuffers, slack_steps
 from veilspan.privacy.plan import Plan, PlanPart
 
 if TYPE_CHECKING:
     from veilspan.curator.objective_door import RowLoss
 
 NoiseKind = Literal["grid", "exact"]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A noisy sum, and what is public about its noise.
-
-    Attributes
-    ----------
-    value : Any
-        The noisy sum, a value of the query's answer space. It is a *sum*: divide by a public
-        number if a mean is wanted.
-    noise_std : float
-        Standard deviation of the noise in every orthonormal direction; 0 without privacy.
-    event : event
-        What was charged.
-    """
-
-    value: Any
-    noise_std: float
-    event: Event
 
 
 class Curator:
@@ -103,13 +85,21 @@ class Curator:
         Where noise and sampling coins come from.
     noise : {"grid", "exact"}
         Gaussian noise rounded to a grid, or the exact discrete Gaussian (small answers only).
+    buffers : NoiseBuffers, optional
+        What the noise of a stream's earlier blocks has left, for answers that carry it on.
     """
 
     #: Rows that one unit of the relation is: more than one in ``curator.group_curator`` alone.
     _rows_moved = 1
 
     def __init__(
-        self, rows: Any, plan: Plan, source: NoiseSource, *, noise: NoiseKind = "grid"
+        self,
+        rows: Any,
+        plan: Plan,
+        source: NoiseSource,
+        *,
+        noise: NoiseKind = "grid",
+        buffers: NoiseBuffers | None = None,
     ) -> None:
         if noise not in ("grid", "exact"):
             raise ValueError(f'noise must be "grid" or "exact"; got {noise!r}.')
@@ -122,6 +112,7 @@ class Curator:
         self._plan: Plan | PlanPart = plan
         self._source = source
         self._noise = noise
+        self._buffers = buffers
         self._meter = meter_for(plan)
         self._rows = rows
         self._places = plan.n_rows  # rows that take part or are absent, where that is public
@@ -272,6 +263,7 @@ class Curator:
         *,
         event: str,
         noise_multiplier: float | None = None,
+        carried: Carried | None = None,
     ) -> Answer:
         """Answer one question: charge it, sum the clipped contributions, add noise once.
 
@@ -286,6 +278,9 @@ class Curator:
         noise_multiplier : float, optional
             Noise std over sensitivity, under an adaptive plan. A question that the plan names need
             not say it: it then has the planned noise.
+        carried : Carried, optional
+            That its noise takes back some of that of earlier blocks: the theorem of
+            ``privacy.correlation`` then stands in the place of (1) and (2).
         """
         plan, executor = self._plan, self._executor
         facts = query.public_facts(
@@ -300,6 +295,8 @@ class Curator:
         charged = self._charge(event, noise_multiplier)
         if isinstance(charged, ObjectiveEvent):
             raise PrivacyError(f"{event!r} pays for a minimum, not for a sum.")
+        if carried is not None:
+            carried.check(self._meter.spent)
         sampling, step = None, self._source.next_step()
         sensitivity = declared
         if isinstance(charged, SampledGaussianEvent):
@@ -323,11 +320,21 @@ class Curator:
             facts.coordinates,
             largest=largest,
             float_slack=slack,
+            finest=FINEST if carried is None else FINEST_BITS,
+            more_steps=0.0 if carried is None else slack_steps(carried.correlation),
         )
+        place = 0
         with Silence(not self._source.secure):
             exact = executor.clipped_sum(query, point, facts.space, sampling, facts.block_rows)
-            given = self._release(exact, scale, query, point, charged)
-        return Answer(facts.space.project(given), scale.std, with_count(charged, 1))
+            if carried is None:
+                given = self._release(exact, scale, query, point, charged)
+            else:
+                buffers = NoiseBuffers() if self._buffers is None else self._buffers
+                place = buffers.begin(*carried.how, scale, exact.size)
+                centre, own = buffers.centre(exact), buffers.scale
+                given = self._release(centre, own, query, point, charged)
+                buffers.take(given, exact)
+        return Answer(facts.space.project(given), scale.std, with_count(charged, 1), place)
 
     def minimum(self, loss: RowLoss, *, event: str, output: str, radius: float) -> Answer:
         """Minimise the sum of a loss with a random tilt: charge it, compute it, add a little noise.

@@ -40,6 +40,7 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import LoudNoiseWarning, NotPrivateWarning, WeakGuaranteeWarning
 from veilspan.privacy.neighbors import RELATIONS, Neighbors, check_neighbors
 from veilspan.privacy.noise import NoiseSource, noise_source
+from veilspan.privacy.noise_buffers import NoiseBuffers
 from veilspan.privacy.plan import Plan
 from veilspan.privacy.schema_record import SchemaRecord, names_rows, unit_of
 from veilspan.privacy.statement import PrivacyStatement
@@ -90,6 +91,8 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     _assumptions: ClassVar[tuple[str, ...]] = ()
     #: Whether a fit is charged by itself; a block of a stream is paid for with the stream.
     _charges: ClassVar[bool] = True
+    #: What the noise of earlier blocks has left; of a stream alone.
+    _buffers: NoiseBuffers | None = None
     #: How a plan's method names the solver, behind the estimator's name.
     _solver_label: ClassVar[str] = ""
     #: Whether a fit needs targets beside the rows.
@@ -270,7 +273,7 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
                 )
             else:
                 kind: Any = self.noise
-                curator = door = Curator(rows, plan, source, noise=kind)
+                curator = door = Curator(rows, plan, source, noise=kind, buffers=self._buffers)
             width = prepared.stages[-1].n_columns if prepared.stages else plan.n_features
             with threads_for(width):  # once, not for each of many questions
                 outcome = prepared.run(door)

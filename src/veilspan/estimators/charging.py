@@ -20,7 +20,9 @@ from veilspan.privacy.plan import Plan
 from veilspan.privacy.schema_record import SchemaRecord, names_rows
 
 #: Parameters that estimators got after requests had been stored, and what of them says nothing.
-CAME_LATER: dict[str, Any] = {"features": None, "threshold": None, "task": "rate", "scale": None}
+CAME_LATER: dict[str, Any] = {
+    "features": None, "threshold": None, "task": "rate", "scale": None, "blocks_apart": None,
+}  # fmt: skip
 
 
 class LedgerParameter:

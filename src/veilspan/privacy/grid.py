@@ -69,22 +69,26 @@ def noise_scale(
     largest: float,
     float_slack: float = 0.0,
     least_bits: int = COARSEST,
+    finest: int = FINEST,
+    more_steps: float = 0.0,
 ) -> NoiseScale:
     """Choose grid and noise for an answer of ``dim`` coordinates, from public numbers only.
 
     ``largest`` bounds the absolute value of a coordinate: the grid must keep every release an
     exactly representable integer (below 2^52 steps). The grid is at least ``least_bits`` finer
-    than the noise, where ``largest`` allows.
+    than the noise, where ``largest`` allows, and at most ``finest``. ``more_steps`` are roundings
+    of every coordinate beyond the one of the sum itself (``privacy.noise_buffers``).
     """
     if noise_multiplier == 0:
         return NoiseScale(0.0, 0.0, sensitivity)
     plain = noise_multiplier * sensitivity
-    bits = math.ceil(math.log2(max(noise_multiplier * math.sqrt(dim) / COST, 1.0)))
-    exponent = math.floor(math.log2(plain)) - min(max(bits, least_bits), FINEST)
+    roundings = math.sqrt(dim) * (1 + more_steps)
+    bits = math.ceil(math.log2(max(noise_multiplier * roundings / COST, 1.0)))
+    exponent = math.floor(math.log2(plain)) - min(max(bits, least_bits), finest)
     # A coarser grid where values are large, so that a release is less than 2^52 steps.
     exponent = max(exponent, math.ceil(math.log2(max(largest, plain))) - 51)
     step = math.ldexp(1.0, exponent)
-    charged = sensitivity + step * math.sqrt(dim) + float_slack
+    charged = sensitivity + step * roundings + float_slack
     return NoiseScale(noise_multiplier * charged, step, charged)
 
 

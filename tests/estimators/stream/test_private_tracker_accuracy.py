@@ -96,12 +96,14 @@ def test_it_finds_a_subspace_that_jumps(noise, simulate):
 
 
 def test_many_columns_need_no_square_matrix(simulate, monkeypatch):
+    from veilspan.estimators.stream import stream_plan
     from veilspan.queries.moments import SecondMoment
     from veilspan.solvers.stream.block_release import StreamRelease
 
     def refuses(self, *args):
         raise AssertionError("the whole moment was asked for")
 
+    monkeypatch.setattr(stream_plan, "MOST_COLUMNS", 50)
     monkeypatch.setattr(SecondMoment, "space", refuses)
     monkeypatch.setattr(StreamRelease.__init__, "__defaults__", (0.0, 50, 20, 1))
     subspace, rng = truth(0, width=60, rank=3), np.random.default_rng(0)

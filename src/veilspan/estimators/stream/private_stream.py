@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,14 @@ import numpy as np
 from veilspan.curator.waiting import WaitingRows
 from veilspan.ledger.dataset import Dataset, Receipt
 from veilspan.privacy.errors import PrivacyError
+from veilspan.privacy.noise_buffers import NoiseBuffers
 from veilspan.privacy.plan import Plan
 from veilspan.privacy.statement import PrivacyStatement
 from veilspan.solvers.stream.belief import Belief
+from veilspan.solvers.stream.running_belief import RunningBelief
+
+#: What a state says of a stream whose blocks' noise hangs together.
+CORRELATED = "correlated"
 
 
 @dataclass
@@ -23,8 +28,8 @@ class PrivateStream:
     ----------
     plan : Plan
         Of the whole stream; it cannot change once a row has come.
-    belief : Belief
-        Released numbers only.
+    belief : RunningBelief or Belief
+        Released numbers only; of a stream with correlated noise, or with independent noise.
     releases : int
         Blocks released so far.
     statement : PrivacyStatement or None
@@ -33,16 +38,28 @@ class PrivateStream:
         Of the charge for the whole stream, if it has an account.
     waiting : WaitingRows
         Rows of the next block. Left out of pickles and copies.
+    buffers : NoiseBuffers
+        What the noise so far leaves to take back. Secret, and left out of them as well.
     """
 
     plan: Plan
-    belief: Belief
+    belief: Belief | RunningBelief
     releases: int = 0
     statement: PrivacyStatement | None = None
     receipt: Receipt | None = None
     owner: tuple[str, str, bool] | None = None  # ledger, dataset, whether as a test
     begun: bool = False
     waiting: WaitingRows = field(default_factory=WaitingRows, repr=False)
+    buffers: NoiseBuffers = field(default_factory=NoiseBuffers, repr=False)
+
+    @property
+    def correlated(self) -> bool:
+        """Whether the noise of its blocks hangs together."""
+        return isinstance(self.belief, RunningBelief)
+
+    def without_secrets(self) -> PrivateStream:
+        """The same stream without the rows that wait and without its noise: what copies hold."""
+        return replace(self, waiting=WaitingRows(), buffers=NoiseBuffers())
 
     @property
     def account(self) -> str | None:
@@ -88,9 +105,9 @@ def publish(tracker: Any) -> None:
 
 
 def released_state(tracker: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """JSON-ready numbers and arrays from which a stream goes on; never a waiting row."""
+    """JSON-ready numbers and arrays from which a stream goes on; no waiting row, no noise."""
     stream = tracker._private_
-    parts = {entry.name: getattr(stream.belief, entry.name) for entry in fields(Belief)}
+    parts = {entry.name: getattr(stream.belief, entry.name) for entry in fields(stream.belief)}
     arrays = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
     numbers = {
         "plan": stream.plan.to_dict(),
@@ -98,18 +115,21 @@ def released_state(tracker: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]
         "statement": None if stream.statement is None else stream.statement.to_dict(),
         "belief": {name: part for name, part in parts.items() if name not in arrays},
     }
+    if stream.correlated:  # streams of earlier versions say nothing
+        numbers["noise"] = CORRELATED
     return numbers, arrays
 
 
 def restore_released_state(
     tracker: Any, numbers: dict[str, Any], arrays: dict[str, np.ndarray]
 ) -> None:
-    """Go on where :func:`released_state` was taken, with an empty block."""
+    """Go on where :func:`released_state` was taken, with an empty block and new noise."""
     said = numbers["statement"]
     parts: dict[str, Any] = {**numbers["belief"], **arrays}
+    kind = RunningBelief if numbers.get("noise") == CORRELATED else Belief
     tracker._private_ = PrivateStream(
         Plan.from_dict(numbers["plan"]),
-        Belief(**parts),
+        kind(**parts),
         numbers["releases"],
         None if said is None else PrivacyStatement.from_dict(said),
     )

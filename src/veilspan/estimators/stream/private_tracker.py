@@ -2,13 +2,12 @@ r"""The private life of :class:`veilspan.SubspaceTracker`: one release per block
 
 Rows come one after another. The b rows at the places 1..b are the first block, those at b+1..2b
 the second, and so on: a row's block is a matter of its *place*, which is public. A full block goes
-to a curator of its own, which answers one question with Gaussian noise
-(:mod:`veilspan.solvers.stream.block_release`); the subspace after every block is released. Rows of
-a block that is not full wait in memory and reach nobody.
+to a curator of its own, which answers one question with Gaussian noise; the subspace after every
+block is released. Rows of a block that is not full wait in memory and reach nobody.
 
 **Promise.** Two streams are neighbours if they have other rows, of the same person, in at most k
-places, no two of them in one block (k = ``max_blocks_per_person``). Then the sequence of *all*
-releases, however long, is (epsilon, delta)-DP.
+places, no two of them in one block (k = ``max_blocks_per_person``), nor in blocks less than
+``blocks_apart`` apart. Then the sequence of *all* releases, however long, is (epsilon, delta)-DP.
 
 *Proof.* Let mu be the largest GDP parameter within (epsilon, delta). The releases are played out
 against an adversary who sees each before choosing the next pair of blocks, equal ones or such that
@@ -16,48 +15,51 @@ differ in one row, the latter at most k times on any path.
 
 1. *One block.* The question asked of block t is a function of earlier releases: the query, its
    point and scale, and the basis that fills gaps in rows (a map of each row by itself at public
-   numbers). Given these, the answer is a Gaussian mechanism with noise multiplier z = sqrt(k)/mu
-   under replace-one (proof in :mod:`veilspan.curator.curator`), so it is (mu/sqrt(k))-GDP if the
-   pair differs, and the same random variable, 0-GDP, if not.
-2. *All blocks.* On every path the squared parameters add up to at most k (mu^2/k) = mu^2. That is
-   the condition of the privacy filter for GDP (Smith & Thakurta 2022, Theorem 1; Koskela, Tobaben
-   & Honkela 2022), which allows each parameter to depend on earlier releases; so all releases
-   together are mu-GDP. They stay so without end, because a divergence over infinitely many
-   releases is the supremum of those over finitely many. For k = 1 this is parallel composition.
-3. *Everything else* is computed from answers and public numbers. []
+   numbers). Given these, exact sums of a pair that differs are at most the sensitivity apart.
+2. *All blocks, correlated noise.* The theorem of :mod:`veilspan.privacy.correlation`, with columns
+   of norm at most 1 that for k > 1 end before the person's next block. Noise of std sqrt(k) / mu
+   times the sensitivity makes all releases together mu-GDP.
+3. *All blocks, independent noise* (:mod:`veilspan.estimators.stream.stream_plan` says when) is the
+   case C = I of it, whose columns are disjoint for any blocks.
+4. *Everything else* is computed from answers and public numbers. []
 
 The adversary may choose rows with earlier releases in hand, so the promise covers a world that
 reacts to what is published. It rests on one thing that no library can see: that a person really has
-at most one row in a block and is in at most k blocks. With m rows in one block she moves an answer
-by m times its sensitivity.
+at most one row in a block and is in at most k blocks, so far apart. With m rows in one block she
+moves an answer by m times its sensitivity.
 
 **Why not add-remove.** A row that is put in moves all later rows by one place, and with them one
 row of *every* later block; noise of one size does not cover that for ever. So
 ``neighbors="add-remove"`` is refused. Somebody who may be absent is covered under replace-one by a
-row of gaps in her place, which counts as zero.
+row of gaps in her place, which counts as zero; a block without anybody is a block of such rows.
 
 **What is public**: how many rows have come, hence when a block is full. **What is never written**:
-waiting rows (:mod:`veilspan.curator.waiting`). A pickle, a copy or a saved state holds released
-numbers only, so the rows that wait at that moment are lost to it, and its next block starts with
-the next row. There is no way to release a block before it is full: it would carry the same noise
-for fewer rows.
+waiting rows (:mod:`veilspan.curator.waiting`) and the noise that is carried on
+(:mod:`veilspan.privacy.noise_buffers`), which would tell exact sums. A pickle, a copy or a saved
+state holds released numbers only, so the rows that wait at that moment are lost to it, and its next
+block starts with the next row and with a new triangular block of noise. There is no way to release
+a block before it is full: it would carry the same noise for fewer rows.
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from veilspan._scales import check_scale
 from veilspan.curator.silence import quiet
-from veilspan.estimators.base import PrivateEstimator, check_privacy_parameters
+from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.charging import open_charge
 from veilspan.estimators.schema_input import SCHEMA_FACTS
 from veilspan.estimators.stream.private_stream import PrivateStream, publish
-from veilspan.estimators.validation import check_count
+from veilspan.estimators.stream.stream_plan import (
+    Release,
+    choose_release,
+    first_belief,
+    stream_plan,
+)
 from veilspan.ledger.claims import ending_claims
 from veilspan.ledger.session import dataset_of
 from veilspan.privacy.budget import Budget
@@ -65,24 +67,17 @@ from veilspan.privacy.errors import NotPrivateWarning, PrivacyError, WeakGuarant
 from veilspan.privacy.events import with_count
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.noise import noise_source
+from veilspan.privacy.noise_buffers import NoiseBuffers
 from veilspan.privacy.plan import Plan
-from veilspan.privacy.schema_record import SchemaRecord
 from veilspan.privacy.statement import PrivacyStatement
 from veilspan.queries.stream.touching_moment import complete_rows
 from veilspan.solvers.base import Outcome, Prepared
 from veilspan.solvers.stream.belief import Belief
-from veilspan.solvers.stream.block_release import BlockResult, StreamRelease
+from veilspan.solvers.stream.running_belief import RunningBelief
 
-#: More columns, larger blocks or more of them for one person are surely a mistake.
-_MOST = 10**9
-#: What belongs to single rows, with its default: a private stream never looks at one.
-_ROW_BY_ROW = {
-    "step": "noisy",
-    "noise_variance": None,
-    "robust": None,
-    "adapt_rank": False,
-    "detect_change": False,
-}
+NOISE_IN_MEMORY = (
+    "noise of earlier blocks is carried on in memory alone; a copy or a restart has new noise"
+)
 
 
 @dataclass(eq=False, repr=False)
@@ -95,9 +90,9 @@ class BlockRelease(PrivateEstimator):
     ----------
     block_plan : Plan
         The stream's plan, for one of a person's blocks.
-    release : StreamRelease
+    release : RunningRelease or StreamRelease
         Who asks.
-    belief : Belief
+    belief : RunningBelief or Belief
         What earlier blocks have told.
     noise, random_state : str, int or None
         As for every estimator.
@@ -112,22 +107,21 @@ class BlockRelease(PrivateEstimator):
     }
 
     block_plan: Plan
-    release: StreamRelease
-    belief: Belief
+    release: Release
+    belief: RunningBelief | Belief
     noise: str
     random_state: int | None
 
-    def _draft(
-        self, n_samples: int | None, n_features: int
-    ) -> tuple[Plan, Prepared[Belief, BlockResult]]:
+    def _draft(self, n_samples: int | None, n_features: int) -> tuple[Plan, Prepared[Any, Any]]:
         """The plan was made with the stream; only what is believed is new."""
         plan = self.block_plan
         return plan, self._prepare(plan.budget, plan.neighbors, plan.n_rows, plan.n_features)
 
     def _prepare(
         self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
-    ) -> Prepared[Belief, BlockResult]:
-        return self.release.prepare(self.belief, budget, neighbors)
+    ) -> Prepared[Any, Any]:
+        release: Any = self.release
+        return cast("Prepared[Any, Any]", release.prepare(self.belief, budget, neighbors))
 
     def _rows_for_curator(self, table: Any, targets: Any) -> Any:
         ridge = 1.0 if self.belief.basis is None else self.belief.ridge
@@ -137,56 +131,6 @@ class BlockRelease(PrivateEstimator):
 
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         self.belief_ = outcome.result.belief
-
-
-def stream_plan(tracker: Any, n_features: int) -> Plan:
-    """What one person's worst case costs: k blocks, each with its one question.
-
-    Parameters
-    ----------
-    tracker : SubspaceTracker
-        With ``epsilon`` given.
-    n_features : int
-        Number of columns.
-    """
-    if tracker.epsilon is None:
-        raise ValueError("epsilon is None: a tracker without privacy has no plan.")
-    check_privacy_parameters(tracker)
-    if tracker.neighbors != "replace-one":
-        raise ValueError(
-            'neighbors must be "replace-one" for a stream: a row that is added or taken away moves '
-            "all later rows to other places, and with them every later block. Put a row of NaN in "
-            "the place of somebody who is absent."
-        )
-    for name, default in _ROW_BY_ROW.items():
-        value = getattr(tracker, name)
-        if not (value is default or (isinstance(value, str) and value == default)):
-            raise ValueError(f"{name} works row by row and cannot be set together with epsilon.")
-    width = check_count(n_features, "n_features", _MOST)
-    if width < 2:
-        raise ValueError("a subspace needs at least 2 columns; got n_features = 1.")
-    size = check_count(tracker.block_size, "block_size", _MOST)
-    if size < 2:
-        raise ValueError("block_size must be at least 2; got 1.")
-    most = check_count(tracker.max_blocks_per_person, "max_blocks_per_person", _MOST)
-    rank = check_count(tracker.n_components, "n_components", width - 1)
-    release = _make_release(tracker)
-    budget = Budget(tracker.epsilon, tracker.delta)
-    return Plan(
-        method=type(tracker).__name__,
-        budget=budget,
-        neighbors="replace-one",
-        n_rows=size,
-        n_features=width,
-        events=release.prepare(Belief(), budget, "replace-one").events,
-        decisions={
-            "n_components": rank,
-            "row_norm": release.row_norm,
-            "blocks of one person": most,
-            "releases": "one after every block, without end",
-        },
-        schema=None if tracker.schema is None else SchemaRecord.of(tracker.schema),
-    )
 
 
 @ending_claims()
@@ -203,19 +147,23 @@ def release_blocks(tracker: Any, X: Any) -> Any:
             "this tracker has learned without privacy; use a new one, or fit, for a private stream."
         )
     noise_source(tracker.random_state)  # refuses what is neither None nor an int
-    release = _make_release(tracker)
+    if first:
+        choose_release(tracker, 2)  # refuses bad parameters before a table is looked at
     rows = tracker._table(X, reset=first)
-    plan = stream_plan(tracker, rows.shape[1])
+    began = None if first else tracker._private_.belief
+    release = choose_release(tracker, rows.shape[1], began=began)
+    plan = stream_plan(tracker, rows.shape[1], release)
     # Asked on every call, so that a dataset that never covers this stream takes no row of it.
     dataset = dataset_of(tracker.ledger)
     charge = None
     if dataset is not None:
         charge = open_charge(dataset, tracker, plan, noise_source(tracker.random_state))
     if first:
-        stream = PrivateStream(plan, Belief(basis=_find_public_start(tracker, rows.shape[1])))
+        start = _find_public_start(tracker, rows.shape[1])
+        stream = PrivateStream(plan, first_belief(release, start))
     else:
         stream = tracker._private_
-        if stream.plan != plan:
+        if not _same_promise(stream.plan, plan):
             raise PrivacyError(
                 "parameters of a private stream cannot change on the way: its promise is for all "
                 "releases together. Start a new tracker."
@@ -237,19 +185,17 @@ def release_blocks(tracker: Any, X: Any) -> Any:
     return tracker
 
 
-def _make_release(tracker: Any) -> StreamRelease:
-    kept = 0.0 if tracker.forgetting is None else tracker.forgetting
-    if isinstance(kept, bool) or not isinstance(kept, (int, float)) or not 0 <= kept <= 1:
-        raise ValueError(f"forgetting must be None or lie in [0, 1]; got {tracker.forgetting!r}.")
-    row_norm = check_scale(tracker.row_norm, "row_norm")
-    if tracker.schema is not None:
-        row_norm *= tracker.schema.row_norm
-    return StreamRelease(
-        tracker.n_components,
-        row_norm,
-        float(kept),
-        max_blocks_per_person=tracker.max_blocks_per_person,
+def _same_promise(began: Plan, now: Plan) -> bool:
+    """Whether a stream may go on by its plan under these parameters.
+
+    Its noise is that of the plan that it began with, to the last digit; what is computed today may
+    differ in the last ones. Streams of earlier versions have no words on their noise.
+    """
+    one, two = (
+        (plan.budget, plan.schema, {k: v for k, v in plan.decisions.items() if k != "noise"})
+        for plan in (began, now)
     )
+    return one == two and began.asks_the_same_as(now)
 
 
 def _find_public_start(tracker: Any, n_features: int) -> np.ndarray | None:
@@ -261,7 +207,7 @@ def _find_public_start(tracker: Any, n_features: int) -> np.ndarray | None:
     return np.asarray(tracker._start(n_features).basis.T.copy())
 
 
-def _release_block(tracker: Any, stream: PrivateStream, release: StreamRelease) -> None:
+def _release_block(tracker: Any, stream: PrivateStream, release: Release) -> None:
     block = stream.waiting.take_block(tracker.block_size)
     once = replace(stream.plan, events=tuple(with_count(e, 1) for e in stream.plan.events))
     seed = tracker.random_state
@@ -269,11 +215,15 @@ def _release_block(tracker: Any, stream: PrivateStream, release: StreamRelease) 
         sequence = np.random.SeedSequence([int(seed), stream.releases])
         seed = int(sequence.generate_state(1, np.uint64)[0])
     asked = BlockRelease(once, release, stream.belief, tracker.noise, seed)
+    # A block that breaks off is lost: noise that reaches so many *answers* on would reach further
+    # than so many blocks, so it is forgotten.
+    asked._buffers, stream.buffers = stream.buffers, NoiseBuffers()
     with warnings.catch_warnings():
         if stream.releases:  # said once, after the first block
             warnings.simplefilter("ignore", NotPrivateWarning)
             warnings.simplefilter("ignore", WeakGuaranteeWarning)
         asked.fit(block)
+    stream.buffers = asked._buffers
     stream.belief = asked.belief_
     stream.statement = _state_promise(stream, asked.privacy_)
     stream.releases += 1
@@ -292,16 +242,20 @@ def _state_promise(stream: PrivateStream, block: PrivacyStatement) -> PrivacySta
     before, plan = stream.statement, stream.plan
     most = plan.decisions["blocks of one person"]
     spoiled = before is not None and not before.private
+    apart = plan.decisions.get("blocks apart", 1)
+    apart = f", at least {apart} blocks apart" if apart > 1 else ""
     return replace(
         block,
         schema=None if plan.schema is None else plan.schema.to_dict(),
         epsilon=plan.epsilon,
         events=plan.events,
-        unit=f"all rows of one person: at most one in a block, in at most {most} block(s)",
+        unit=f"all rows of one person: at most one in a block, in at most {most} block(s){apart}",
         assumptions=(
             *block.assumptions,
             *(() if plan.schema is None else (SCHEMA_FACTS,)),
-            f"each person has at most one row in a block and appears in at most {most} block(s)",
+            f"each person has at most one row in a block and appears in at most {most} block(s)"
+            + apart,
+            *((NOISE_IN_MEMORY,) if stream.correlated else ()),
             f"blocks are {plan.n_rows:,} rows by their place in the stream, which is public; "
             "events are those of one person's worst case, not of the whole stream",
             "which entries are missing (NaN) is as private as the others",

@@ -70,6 +70,9 @@ class SubspaceTracker(
     epsilon : float, optional
         ``None``: no privacy. A number: the subspace is released after every block of rows under
         differential privacy, see the guide to tracking.
+    blocks_apart : int, optional
+        For the private mode: least number of blocks from one block of a person to her next. Noise
+        can then be carried on so far. ``None`` says nothing: they may follow each other.
     delta, block_size, row_norm, max_blocks_per_person, neighbors, noise, ledger
         For the private mode only. A ledger is charged for a whole stream, at its first block.
 
@@ -122,6 +125,7 @@ class SubspaceTracker(
     block_size: int = 1000
     row_norm: float = 1.0
     max_blocks_per_person: int = 1
+    blocks_apart: int | None = None
 
     # Learning.
 

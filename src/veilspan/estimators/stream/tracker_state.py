@@ -21,7 +21,10 @@ from veilspan.nonprivate.grouse.stream import Stream
 from veilspan.privacy.errors import PrivacyError
 from veilspan.privacy.records import plan_from, statement_from
 
-FORMAT, VERSION = "veilspan.SubspaceTracker", 1
+FORMAT = "veilspan.SubspaceTracker"
+#: Of a state, and of one of a private stream with correlated noise, which earlier libraries cannot
+#: go on with.
+VERSION, CORRELATED_VERSION = 1, 2
 _RULES = {
     rule.__name__: rule
     for rule in (
@@ -37,6 +40,13 @@ class StoredState(Reported, LedgerParameter):
     """Save, load and resume, to the last bit; for :class:`veilspan.SubspaceTracker`."""
 
     _stream: Stream
+
+    def __getstate__(self) -> Any:
+        """What a pickle or copy takes along: of a private stream released numbers alone."""
+        state: Any = super().__getstate__()
+        if "_private_" in state:
+            state = {**state, "_private_": state["_private_"].without_secrets()}
+        return state
 
     def state_dict(self) -> dict[str, Any]:
         """Parameters and all that was learned: numbers and texts, and arrays under ``arrays``.
@@ -61,7 +71,7 @@ class StoredState(Reported, LedgerParameter):
         columns = getattr(tracker, "feature_names_in_", None)
         return {
             "format": FORMAT,
-            "version": VERSION,
+            "version": CORRELATED_VERSION if "noise" in learned else VERSION,
             "written_by": __version__,
             "private": private,
             "columns": None if columns is None else list(columns),
@@ -161,16 +171,39 @@ def _check_released(learned: dict[str, Any], arrays: dict[str, np.ndarray]) -> N
     width, basis = plan.n_features, arrays.get("basis")
     rank = 0 if basis is None else basis.shape[-1]
     shapes = {"basis": (width, rank), "inside": (rank, rank), "moment": (width, width)}
+    if learned.get("noise") is not None:
+        shapes = {"basis": (width, rank), "centre": (width, rank)}
+        shapes |= {"total": (width, width), "moment": (width, width), "recent": (rank, rank)}
+        _check_running(belief, arrays)
     if any(array.shape != shapes[name] for name, array in arrays.items()):
         raise StateFileError("the arrays of the state do not fit together.")
+
+
+def _check_running(belief: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """Refuse sums and stretches that no running sum has."""
+    from veilspan.queries.stream.stretched_moment import SMALLEST_SCALE
+
+    answers, scale = belief["answers"], belief["scale"]
+    whole = type(answers) is int and (answers > 0) == ("total" in arrays)
+    if not whole or not (answers == 0 or (belief["weight"] > 0 and belief["weight2"] > 0)):
+        raise StateFileError("the state's sums do not fit the number of its answers.")
+    if not SMALLEST_SCALE <= scale <= 1 or (scale < 1) != ("centre" in arrays):
+        raise StateFileError("the state's stretch is none.")
+    if belief["precision"] < 0 or belief["prior"] < 0 or (scale < 1 and belief["precision"] == 0):
+        raise StateFileError("the state's precision is none.")
+    for name in ("basis", "centre"):
+        held = arrays.get(name)
+        if held is not None and not np.allclose(held.T @ held, np.eye(held.shape[1]), atol=1e-6):
+            raise StateFileError("a basis of the state is not orthonormal.")
 
 
 def _check(state: dict[str, Any]) -> None:
     if state.get("format") != FORMAT:
         raise StateFileError(f"not the state of a tracker: its format is {state.get('format')!r}.")
-    if state.get("version") != VERSION:
+    if state.get("version") not in (VERSION, CORRELATED_VERSION):
         raise StateFileError(
-            f"a state of version {state.get('version')!r}; this library reads version {VERSION}."
+            f"a state of version {state.get('version')!r}; this library reads versions {VERSION} "
+            f"and {CORRELATED_VERSION}."
         )
 
 

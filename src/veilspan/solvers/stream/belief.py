@@ -49,5 +49,10 @@ class Belief:
     def ridge(self) -> float:
         """Energy of a direction outside over one inside: what gaps in rows are filled with."""
         assert self.basis is not None
-        width, size = self.basis.shape
-        return max(self.ratio * size / (width - size), LEAST_RIDGE)
+        return find_ridge(self.basis, self.ratio)
+
+
+def find_ridge(basis: np.ndarray, ratio: float) -> float:
+    """Energy of one direction outside of a basis over one inside, never too small to divide by."""
+    width, size = basis.shape
+    return max(ratio * size / (width - size), LEAST_RIDGE)

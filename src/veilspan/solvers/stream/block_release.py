@@ -35,13 +35,26 @@ import numpy as np
 from veilspan.curator.curator import Answer, Curator
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.calibration import calibrate_noise
-from veilspan.privacy.events import GaussianEvent
+from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.moments import SecondMoment
+from veilspan.queries.stream.stretched_moment import SMALLEST_SCALE
 from veilspan.queries.stream.touching_moment import TouchingMoment
 from veilspan.solvers.base import Prepared, Result
-from veilspan.solvers.spectral import leading_eigenvectors
 from veilspan.solvers.stream.belief import Belief
+from veilspan.solvers.stream.running_belief import RunningBelief
+from veilspan.solvers.stream.spectra import (
+    KNOWN,
+    LEAST_VARIANCE,
+    SURPRISE,
+    best_scale,
+    has_left,
+    nearest_basis,
+    read_moment,
+    relative_noise,
+    tiny_energy,
+    turn_to,
+)
 
 #: Name of the event that pays for a block.
 BLOCK = "block"
@@ -50,22 +63,17 @@ BLOCK = "block"
 # them with others. benchmarks/tracking.py and the accuracy tests of the private tracker hold what
 # they reach.
 
-#: Predicted squared angle below which the subspace counts as known: a tilt, which is the tangent of
-#: an angle, is then within a tenth of it.
-_KNOWN = 0.25
 #: The touching blocks are asked for if phi is below this: only a clear gain pays for a question
 #: that forgets the averaged moment.
 _WORTH = 0.8
-#: Fraction of the least energy inside below which rows count as having left the subspace.
-_LOST = 0.4
-#: Standard errors by which a number must differ from what is believed before that is doubted.
-_SURPRISE = 4
-#: Where clipping leaves nothing of rows outside: smaller scales only lose digits.
-_SMALLEST_SCALE = 1e-6
 #: What the r x r block keeps of its weight from touch to touch.
 _KEPT = 0.8
-#: Least variance of a tilt's entry, so that precisions stay finite where there is no noise.
-_LEAST_VARIANCE = 1e-30
+
+
+def prepare_blocks(count: int, budget: Budget, neighbors: Neighbors) -> tuple[Event, ...]:
+    """Set the noise of so many blocks, those that one person may be in, to fit the budget."""
+    asked = (GaussianEvent(BLOCK, count=count),)
+    return calibrate_noise(budget, asked, neighbors=neighbors, weights=(1.0,))
 
 
 @dataclass(frozen=True)
@@ -74,11 +82,11 @@ class BlockResult(Result):
 
     Attributes
     ----------
-    belief : Belief
+    belief : Belief or RunningBelief
         Of released numbers, as the next block will be asked by.
     """
 
-    belief: Belief
+    belief: Belief | RunningBelief
 
 
 @dataclass(frozen=True)
@@ -120,14 +128,12 @@ class StreamRelease:
 
         What is believed plays no part: each block has the same price, whatever it is asked.
         """
-        asked = (GaussianEvent(BLOCK, count=self.max_blocks_per_person),)
-        events = calibrate_noise(budget, asked, neighbors=neighbors, weights=(1.0,))
+        events = prepare_blocks(self.max_blocks_per_person, budget, neighbors)
         return Prepared(self, problem, budget, events)
 
     @property
     def _tiny(self) -> float:
-        """Energy that counts as none; it keeps quotients finite where there is no noise."""
-        return 1e-30 * self.row_norm**2
+        return tiny_energy(self.row_norm)
 
     def run(self, curator: Curator, problem: Belief) -> BlockResult:
         """Ask one question about the curator's block, learn from its answer."""
@@ -168,16 +174,12 @@ class StreamRelease:
 
     def _best_scale(self, belief: Belief) -> float:
         """The s of least noise, at most 1."""
-        inside, outside = self._energies(belief)
-        scale = math.sqrt(outside / max(inside, self.row_norm**2 - inside))
-        return min(1.0, max(scale, _SMALLEST_SCALE))
+        return best_scale(*self._energies(belief), self.row_norm, SMALLEST_SCALE)
 
     def _phi(self, belief: Belief) -> float:
         """Noise on the tilt by touching over that by the whole moment."""
-        inside, outside = self._energies(belief)
         scale = self._best_scale(belief)
-        kept = min(1.0, self.row_norm**2 / (inside + outside / scale**2))
-        return scale / kept
+        return relative_noise(*self._energies(belief), self.row_norm, scale)
 
     # Learning from answers.
 
@@ -189,23 +191,14 @@ class StreamRelease:
         weight = old + 1.0
         mean = (old * before + value) / weight
         noise2 = (old**2 * belief.noise2 + noise2) / weight**2
-        values, rows = leading_eigenvectors(mean, self.n_components)
-        width = len(mean)
-        entry2 = noise2 / 2
-        inside = _deflate(values, entry2, width)
-        length2 = min(max(float(np.trace(mean)), float(inside.sum()), self._tiny), self.row_norm**2)
-        rest = max(length2 - float(inside.sum()), 0.0)
-        bulk = rest / (width - len(values))
-        gap = max(float(inside[-1]) - bulk, math.sqrt(width * entry2), self._tiny)
-        variance = (entry2 + float(inside[-1]) * bulk / (n_rows * weight)) / gap**2
-        angle2 = (width - len(values)) * variance
+        seen = read_moment(mean, noise2 / 2, n_rows * weight, self.n_components, self.row_norm)
         return replace(
             belief,
-            basis=_turn_to(rows.T, belief.basis),
-            precision=1 / max(variance, _LEAST_VARIANCE),
-            known=angle2 < _KNOWN,
-            length2=length2,
-            ratio=rest / max(float(inside.sum()), self._tiny) + min(angle2, 1.0),
+            basis=turn_to(seen.basis, belief.basis),
+            precision=1 / max(seen.variance, LEAST_VARIANCE),
+            known=seen.angle2 < KNOWN,
+            length2=seen.length2,
+            ratio=seen.outside / max(seen.inside, self._tiny) + min(seen.angle2, 1.0),
             scale=1.0,
             inside=None,
             moment=mean,
@@ -225,7 +218,7 @@ class StreamRelease:
             # A shrinks with s by clipping: an old one counts less the further s has moved.
             kept = _KEPT * min(scale / belief.scale, belief.scale / scale) ** 2
             pooled = kept * belief.inside + (1 - kept) * first
-        if belief.known and _has_left(belief.inside, first, noise):
+        if belief.known and has_left(belief.inside, first, noise):
             return replace(
                 belief, known=False, precision=0.0, moment=None, weight=0.0, inside=None,
                 losses=belief.losses + 1,
@@ -238,11 +231,11 @@ class StreamRelease:
         )
         tilt = scale * (second @ vectors) / gaps @ vectors.T
         error2 = float(np.mean((scale * noise / gaps) ** 2)) / 2
-        error2 += ratio * size / ((width - size) * n_rows) + _LEAST_VARIANCE
+        error2 += ratio * size / ((width - size) * n_rows) + LEAST_VARIANCE
         prior = self._prior(belief, tilt, error2)
         # A tilt is a tangent of angles, not an angle: V + tilt is a step of the power method, and
         # long tilts do not wrap around as they would along a geodesic.
-        moved = _nearest_basis(basis + tilt / (1 + prior * error2))
+        moved = nearest_basis(basis + tilt / (1 + prior * error2))
         precision = prior + 1 / error2
         length2 = belief.length2
         if scale == 1.0:  # nothing was stretched: lengths are those of the rows
@@ -251,7 +244,7 @@ class StreamRelease:
             belief,
             basis=moved,
             precision=precision,
-            known=(width - size) / precision < _KNOWN,
+            known=(width - size) / precision < KNOWN,
             length2=length2,
             ratio=ratio,
             scale=scale,
@@ -264,7 +257,7 @@ class StreamRelease:
         basis = belief.basis
         if belief.moment is None or basis is None or not belief.known:
             return False
-        return _has_left(basis.T @ belief.moment @ basis, basis.T @ value @ basis, noise)
+        return has_left(basis.T @ belief.moment @ basis, basis.T @ value @ basis, noise)
 
     def _prior(self, belief: Belief, tilt: np.ndarray, error2: float) -> float:
         """Precision before the block: less if the tilt is larger than it allows.
@@ -275,31 +268,6 @@ class StreamRelease:
         if not belief.known or prior == 0:
             return 0.0
         seen = float(np.mean(tilt**2))
-        if seen > (1 + _SURPRISE * math.sqrt(2 / tilt.size)) * (1 / prior + error2):
+        if seen > (1 + SURPRISE * math.sqrt(2 / tilt.size)) * (1 / prior + error2):
             prior = 1 / max(seen - error2, 1 / prior)
         return prior
-
-
-def _has_left(before: np.ndarray | None, now: np.ndarray, noise: float) -> bool:
-    """Whether some direction has lost most of its energy, beyond what noise explains."""
-    if before is None:
-        return False
-    least, earlier = (float(np.linalg.eigvalsh(block)[0]) for block in (now, before))
-    return least + _SURPRISE * noise * math.sqrt(len(now)) < _LOST * earlier
-
-
-def _nearest_basis(matrix: np.ndarray) -> np.ndarray:
-    """Orthonormal columns with the span of ``matrix`` that are nearest to it: no sign flips."""
-    left, _, right = np.linalg.svd(matrix, full_matrices=False)
-    return np.asarray(left @ right)
-
-
-def _turn_to(basis: np.ndarray, before: np.ndarray | None) -> np.ndarray:
-    """The same span in the basis nearest to the last one: coordinates go on without a break."""
-    return basis.copy() if before is None else basis @ _nearest_basis(basis.T @ before)
-
-
-def _deflate(values: np.ndarray, entry2: float, size: int) -> np.ndarray:
-    """Eigenvalues l without what noise adds to them, l + size e^2 / l, and never below 0."""
-    inside = np.maximum(values**2 - 4 * size * entry2, 0.0)
-    return np.maximum((values + np.sqrt(inside)) / 2, 0.0)

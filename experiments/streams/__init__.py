@@ -1,0 +1,1 @@
+"""Private streams: seven settings, beside independent noise and a matrix mechanism."""
