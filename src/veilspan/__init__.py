@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         NotPrivateWarning,
         PrivacyError,
         TemporaryFolderError,
+        WeakGuaranteeError,
         WeakGuaranteeWarning,
         WithheldError,
     )
@@ -92,6 +93,7 @@ _HOME = {
     "PrivacyError": "privacy.errors",
     "BudgetExceededError": "privacy.errors",
     "NotPrivateWarning": "privacy.errors",
+    "WeakGuaranteeError": "privacy.errors",
     "WeakGuaranteeWarning": "privacy.errors",
     "TemporaryFolderError": "privacy.errors",
     "WithheldError": "privacy.errors",
@@ -141,6 +143,7 @@ __all__ = [
     "Schema",
     "SchemaError",
     "TemporaryFolderError",
+    "WeakGuaranteeError",
     "WeakGuaranteeWarning",
     "WithheldError",
     "__version__",

@@ -18,6 +18,7 @@ from reports.releases import KINDS, ROWS, fitted, page_of
 from veilspan import PCA, Ledger, PrivacyStatement, SubspaceTracker
 from veilspan.audit.verdict import AuditLine, AuditReport
 from veilspan.releases import load, save
+from veilspan.ledger.words.sentences import say_used_and_left
 from veilspan.reports import report_html, write_report
 from veilspan.reports.promise import promise_of
 
@@ -272,7 +273,9 @@ def test_the_bar_adds_up(account):
     assert (others + this) / 920 == pytest.approx(account.spent().fraction, abs=1e-3)
     assert 0 < others < this
     text = Reader(page).text
-    assert "trial-42: 2 charges so far" in text
+    assert f"trial-42: {say_used_and_left(account.spent())}, 2 charges so far" in text
+    assert "Still fits: one more PCA at epsilon 2." in text
+    assert "Shares add up, epsilons do not" in text
     assert release.privacy_.ledger["head"] in text
 
 

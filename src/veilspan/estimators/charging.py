@@ -19,8 +19,8 @@ from veilspan.privacy.noise import NoiseSource
 from veilspan.privacy.plan import Plan
 from veilspan.privacy.schema_record import SchemaRecord, names_rows
 
-#: Parameters that estimators got after requests had been stored; None says nothing.
-CAME_LATER = ("features", "threshold")
+#: Parameters that estimators got after requests had been stored; None, or a False, says nothing.
+CAME_LATER = ("features", "threshold", "allow_weak")
 
 
 class LedgerParameter:
@@ -95,7 +95,7 @@ def asked_parameters(estimator: Any) -> dict[str, Any]:
     schema = parameters.pop("schema", None)
     parameters.pop("ledger", None)
     for name in CAME_LATER:
-        if parameters.get(name, "") is None:
+        if parameters.get(name, "") is None or parameters.get(name) is False:
             del parameters[name]
     return (
         parameters if schema is None else {**parameters, "schema": SchemaRecord.of(schema).digest}

@@ -54,6 +54,7 @@ import numpy as np
 from veilspan._scales import check_scale
 from veilspan.curator.silence import quiet
 from veilspan.estimators.base import PrivateEstimator, check_privacy_parameters
+from veilspan.estimators.cautions import refuse_weak
 from veilspan.estimators.charging import open_charge
 from veilspan.estimators.schema_input import SCHEMA_FACTS
 from veilspan.estimators.stream.private_stream import PrivateStream, publish
@@ -104,6 +105,8 @@ class BlockRelease(PrivateEstimator):
     """
 
     _charges: ClassVar[bool] = False
+    #: The stream was asked before it was charged.
+    allow_weak: ClassVar[bool] = True
 
     _input_options: ClassVar[dict[str, Any]] = {
         "dtype": np.float64,
@@ -206,6 +209,7 @@ def release_blocks(tracker: Any, X: Any) -> Any:
     release = _make_release(tracker)
     rows = tracker._table(X, reset=first)
     plan = stream_plan(tracker, rows.shape[1])
+    refuse_weak(tracker, plan)  # a stream has at least as many people as a block
     # Asked on every call, so that a dataset that never covers this stream takes no row of it.
     dataset = dataset_of(tracker.ledger)
     charge = None
