@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from textwrap import wrap
 from typing import Any
@@ -235,7 +235,9 @@ class PrivacyStatement:
         return facts
 
 
-def write_epsilon(exact: float, asked: float | None) -> str:
+def write_epsilon(
+    exact: float, asked: float | None, write: Callable[[float], str] = "{:.6g}".format
+) -> str:
     """Epsilon as it was asked for, and the exact figure in brackets where they differ.
 
     Examples
@@ -243,10 +245,8 @@ def write_epsilon(exact: float, asked: float | None) -> str:
     >>> write_epsilon(0.999969, 1.0), write_epsilon(1.0, 1.0), write_epsilon(0.5, None)
     ('1 (0.999969)', '1', '0.5')
     """
-    told = f"{exact:.6g}"
-    if asked is None or f"{asked:.6g}" == told:
-        return told
-    return f"{asked:.6g} ({told})"
+    told = write(exact)
+    return told if asked is None or write(asked) == told else f"{write(asked)} ({told})"
 
 
 def _plain(epsilon: float) -> float | str:

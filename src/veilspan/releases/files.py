@@ -13,7 +13,7 @@ import contextlib
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -96,13 +96,9 @@ def write_release(
             refuse_taken(folder)
         done = False
         try:
-            if mark is not None:
-                write_whole(folder / mark[0], lambda stream: stream.write(mark[1].encode()))
-            _switch(folder, packed, arrays_name(digest), text, replaced=replaced)
+            with _marked(folder, mark, replaced=replaced):
+                _switch(folder, packed, arrays_name(digest), text, replaced=replaced)
             done = True
-            for name in MARKS:
-                if mark is None or name != mark[0]:
-                    (folder / name).unlink(missing_ok=True)
         finally:
             # If it broke off, the document that is there now says which arrays are in use.
             kept = arrays_name(digest) if done else _arrays_in_use(folder)
@@ -116,6 +112,28 @@ def refuse_taken(folder: Path) -> None:
         raise FileExistsError(
             f"{folder} already holds a release; choose another folder, or say overwrite=True."
         )
+
+
+@contextlib.contextmanager
+def _marked(folder: Path, mark: tuple[str, str] | None, *, replaced: bool) -> Iterator[None]:
+    """Put the mark of a release there before it comes, and take the old one's away after that.
+
+    Whoever is killed between them leaves a mark too many, which does no harm. Without a release
+    that was replaced, files of these names are somebody else's.
+    """
+    new = mark is not None and not os.path.lexists(folder / mark[0])
+    if mark is not None:
+        text = mark[1].encode()
+        write_whole(folder / mark[0], lambda stream: stream.write(text))
+    try:
+        yield
+    except BaseException:
+        if mark is not None and new:
+            (folder / mark[0]).unlink(missing_ok=True)
+        raise
+    for name in MARKS:
+        if replaced and (mark is None or name != mark[0]):
+            (folder / name).unlink(missing_ok=True)
 
 
 def _switch(folder: Path, packed: bytes, name: str, text: bytes, *, replaced: bool) -> None:
