@@ -61,7 +61,7 @@ def test_one_fit_has_one_epsilon_as_it_was_asked_for():
     """Was: "epsilon .999969" in the release, for somebody who had asked for 1."""
     assert write_epsilon(0.999969, 1.0) == "1 (0.999969)"
     fitted = LogisticRegression(
-        row_norm=2.0, classes=[0, 1], solver="objective", alpha=0.05, epsilon=1.0
+        row_norm=2.0, classes=[0, 1], solver="objective", epsilon=1.0
     ).fit(ROWS, (ROWS[:, 0] > 0).astype(int))
     exact = fitted.privacy_.epsilon
     first = repr(fitted.privacy_).splitlines()[0]

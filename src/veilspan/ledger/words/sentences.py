@@ -46,8 +46,9 @@ def say_what_fits(fitting: Fitting, more: bool = True) -> str:
     """One fit that still fits: ``one more PCA at epsilon 0.62 (delta 1e-06)``."""
     again = "one more" if more else "one"
     kind = f"{again} {fitting.method}" if fitting.method else "one Gaussian fit, such as PCA,"
+    epsilon = round_down(fitting.epsilon, 6 if fitting.exact else 3)
     about = "" if fitting.exact else "about "
-    return f"{kind} at epsilon {about}{round_down(fitting.epsilon)} (delta {fitting.delta:g})"
+    return f"{kind} at epsilon {about}{epsilon} (delta {fitting.delta:g})"
 
 
 def list_what_fits(state: Spending) -> list[str]:
@@ -190,7 +191,7 @@ def write_unit(terms: Terms) -> str:
     return f"one {terms.unit}; takes schemas of {terms.data}"
 
 
-def round_down(value: float) -> str:
-    """Six significant digits, rounded down: who types them is not refused."""
-    scale = 10.0 ** (5 - math.floor(math.log10(value)))
-    return f"{math.floor(value * scale) / scale:.6g}"
+def round_down(value: float, digits: int) -> str:
+    """So many significant digits, rounded down: who types them is not refused."""
+    scale = 10.0 ** (digits - 1 - math.floor(math.log10(value)))
+    return f"{math.floor(value * scale) / scale:.{digits}g}"
