@@ -27,7 +27,13 @@ from veilspan.ledger.words.sentences import (
     say_after_charge,
     say_rule_changes,
 )
-from veilspan.ledger.words.shares import count_shares, find_leading_rule, write_shares
+from veilspan.ledger.words.shares import (
+    Shares,
+    count_shares,
+    find_leading_rule,
+    write_shares,
+    write_used,
+)
 from veilspan.privacy.statement import write_epsilon
 
 ROWS = make_haystack(500, 4, 2, random_state=0).rows
@@ -250,6 +256,18 @@ def test_figures_of_a_whole_add_up(parts):
     for word, part in zip(told, parts):
         if word[0].isdigit():
             assert abs(float(word.split()[0]) - 100 * part) <= 0.1 + 1e-9
+
+
+@given(st.lists(st.integers(1, 10**6), min_size=1, max_size=9), st.integers(1, 10**6))
+@settings(max_examples=100, deadline=None)
+def test_figures_of_charges_add_up_to_the_figure_of_what_is_used(costs, rest):
+    allowed = sum(costs) + rest
+    shares = Shares(0, allowed, sum(costs) / allowed)
+    told = write_used(shares, [shares.of((cost,)) for cost in costs])
+    (whole,) = write_used(shares, [shares.used])
+    if all(word[0].isdigit() for word in (*told, whole)):
+        tenths = [round(10 * float(word.split()[0])) for word in (*told, whole)]
+        assert sum(tenths[:-1]) == tenths[-1]
 
 
 def test_notebooks_show_the_same_words_and_no_markup_of_others(file_ledger):

@@ -223,7 +223,7 @@ def _show_entries(entries: Sequence[Entry], states: Mapping[str, Spending]) -> N
     for entry in entries:
         time = entry.time[:19].replace("T", " ")
         share = _find_share(entry, states)
-        told = "" if share is None else write_share(share)
+        told = "" if share is None else write_share(share)  # equal charges are written equally
         what = _describe(entry, released=entry.seq in released)
         cells = time, entry.dataset, entry.kind, told, what
         table.add_row(str(entry.seq), *(Text(printable(str(cell))) for cell in cells))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from veilspan.ledger.words import sentences
-from veilspan.ledger.words.shares import write_shares
+from veilspan.ledger.words.shares import write_shares, write_used
 from veilspan.privacy.accounting import gaussian_mu, gaussian_only
 from veilspan.privacy.events import Event, GaussianEvent, ObjectiveEvent
 from veilspan.reports.account import BudgetShares
@@ -53,7 +53,8 @@ def _bar(shares: BudgetShares, subject: Subject) -> list[Html]:
         ("this", "this release", shares.this),
         ("left", "left", shares.left),
     )
-    told = write_shares([share for _, _, share in entries])
+    told = write_used(state.shares, [shares.others, shares.this])
+    told.append(write_shares([state.shares.used, shares.left])[1])
     keys = (
         tag("li", tag("span", "", class_=f"swatch {key}"), f"{name} ", tag("b", text))
         for (key, name, _), text in zip(entries, told)

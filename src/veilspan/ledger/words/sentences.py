@@ -18,6 +18,7 @@ from veilspan.ledger.words.shares import (
     name_rule,
     write_share,
     write_shares,
+    write_used,
 )
 from veilspan.privacy.errors import BudgetExceededError
 from veilspan.privacy.plan import Plan
@@ -38,7 +39,8 @@ NOTHING = "Nothing is left."
 def say_used_and_left(state: Spending) -> str:
     """The first thing to know: ``14.1 % of the budget used, 85.9 % left``."""
     shares = state.shares
-    used, left = write_shares([shares.used, shares.left])
+    left = write_shares([shares.used, shares.left])[1]
+    (used,) = write_used(shares, [shares.used])
     return f"{used} of the budget used, {left} left"
 
 
@@ -102,9 +104,8 @@ def describe_spending(state: Spending) -> tuple[str, list[tuple[str, list[str]]]
 def say_after_charge(state: Spending, costs: Sequence[int], plan: Plan) -> str:
     """What a release used, and what its account has left for another of its kind."""
     shares = state.shares
-    this = shares.of(costs)
-    others = max(shares.used - this, 0.0)
-    own, _, left = write_shares([this, others, shares.left])
+    own = write_share(shares.of(costs))
+    left = write_shares([shares.used, shares.left])[1]
     return (
         f"This release used {own} of the budget of {state.terms.name}; {left} is left: "
         f"{say_left_for(state, plan)}."

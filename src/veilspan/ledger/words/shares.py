@@ -98,18 +98,25 @@ def write_share(share: float) -> str:
 def write_shares(parts: Sequence[float]) -> list[str]:
     """Shares that make up a whole, each in percent, rounded such that the figures add up too.
 
-    The largest remainders are rounded up, so that no figure is off by more than a tenth.
-
     Examples
     --------
     >>> write_shares([0.33333, 0.33333, 0.33334])
     ['33.3 %', '33.3 %', '33.4 %']
     """
+    return _write_parts(parts, round(1000 * math.fsum(parts)))
+
+
+def write_used(shares: Shares, parts: Sequence[float]) -> list[str]:
+    """Parts of what is used, such that their figures add up to its own."""
+    return _write_parts(parts, math.floor(1000 * shares.used + 0.5))
+
+
+def _write_parts(parts: Sequence[float], total: int) -> list[str]:
+    """Round to tenths of a percent that add up to a total: the largest remainders go up."""
     tenths = [1000 * part for part in parts]
     floors = [math.floor(value) for value in tenths]
-    missing = round(math.fsum(tenths)) - sum(floors)
     order = sorted(range(len(parts)), key=lambda i: floors[i] - tenths[i])
-    for i in order[: max(missing, 0)]:
+    for i in order[: max(total - sum(floors), 0)]:
         floors[i] += 1
     return [_write_tenths(count, part) for count, part in zip(floors, parts)]
 
