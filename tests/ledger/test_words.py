@@ -66,9 +66,9 @@ def test_after_a_fit_at_one_no_other_epsilon_stands_for_what_was_spent(file_ledg
 def test_one_fit_has_one_epsilon_as_it_was_asked_for():
     """Was: "epsilon .999969" in the release, for somebody who had asked for 1."""
     assert write_epsilon(0.999969, 1.0) == "1 (0.999969)"
-    fitted = LogisticRegression(
-        row_norm=2.0, classes=[0, 1], solver="objective", epsilon=1.0
-    ).fit(ROWS, (ROWS[:, 0] > 0).astype(int))
+    fitted = LogisticRegression(row_norm=2.0, classes=[0, 1], solver="objective", epsilon=1.0).fit(
+        ROWS, (ROWS[:, 0] > 0).astype(int)
+    )
     exact = fitted.privacy_.epsilon
     first = repr(fitted.privacy_).splitlines()[0]
     assert exact < 1
@@ -94,7 +94,9 @@ def test_an_unspent_account_is_whole_and_says_why_one_fit_gets_less(file_ledger)
     assert first == "d: 0 % of the budget used, 100 % left"
     said = " ".join(rest)
     assert "one Gaussian fit, such as PCA, at epsilon 1.43836 (delta 1e-05)" in said
-    assert "every rule has a part of delta, so one fit gets a little less than epsilon = 1.5" in said
+    assert (
+        "every rule has a part of delta, so one fit gets a little less than epsilon = 1.5" in said
+    )
     exact = file_ledger.dataset("exact", 1.5, 1e-5, accounting="gdp").spent()
     assert list_what_fits(exact) == [
         "one Gaussian fit, such as PCA, at epsilon 1.49999 (delta 1e-05)"

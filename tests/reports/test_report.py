@@ -17,8 +17,8 @@ import pytest
 from reports.releases import KINDS, ROWS, fitted, page_of
 from veilspan import PCA, Ledger, PrivacyStatement, SubspaceTracker
 from veilspan.audit.verdict import AuditLine, AuditReport
-from veilspan.releases import load, save
 from veilspan.ledger.words.sentences import say_used_and_left
+from veilspan.releases import load, save
 from veilspan.reports import report_html, write_report
 from veilspan.reports.promise import promise_of
 

@@ -99,7 +99,8 @@ def history(
 ) -> None:
     """List every entry: what was charged, its share of the budget, whether it was released.
 
-    All shares of a dataset are by the rule with most left now, so that they add up. A record that was tampered with is listed as it stands, with exit code 1.
+    All shares of a dataset are by the rule with most left now, so that they add up. A record that
+    was tampered with is listed as it stands, with exit code 1.
     """
     from veilspan.cli.io.ledger_export import entry_to_dict
     from veilspan.ledger import TamperError

@@ -102,6 +102,7 @@ def _find_weak_delta(
     """Why a fit of this plan is refused without --allow-weak; None if it is not."""
     from veilspan.privacy.strength import is_delta_weak, say_weak_delta
 
+    people: int | None
     if planned.neighbors == "replace-one":
         people = rows if schema is None or schema.count is None else schema.count
     else:  # how many there are is private: a public guess stands for it

@@ -1,9 +1,9 @@
 """Running totals under the seal: what was spent, without adding up the past.
 
 Every charge carries the units spent so far under each rule, how many charges and tests there were
-and which rules had most left after one, itself included; every release carries how many releases there were. The last one of each kind
-therefore says all, in constant time, and says it under its seal. The account beside the entries is
-what the database decides by; it must agree.
+and which rules had most left after one, itself included; every release carries how many releases
+there were. The last one of each kind therefore says all, in constant time, and says it under its
+seal. The account beside the entries is what the database decides by; it must agree.
 
 The totals are exact. Units are whole numbers (:mod:`veilspan.ledger.filters`), added without
 rounding and cut at ``CAP``; since costs are not negative,
@@ -68,8 +68,9 @@ def charges_so_far(page: Page, dataset: str) -> Charges:
     tests = [bool(charge["test"]) for charge in past_charges]
     led: tuple[int, ...] = ()
     account = page.book.account(dataset)
-    for charge in past_charges if account is not None else ():
-        led = add_leader(led, account.allowed, charge["spent"])
+    if account is not None:
+        for charge in past_charges:
+            led = add_leader(led, account.allowed, charge["spent"])
     return Charges(spent, len(tests), sum(tests), led, content.get("plan"))
 
 

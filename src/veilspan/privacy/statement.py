@@ -231,7 +231,9 @@ class PrivacyStatement:
             ("release", [f"{self.release_id} (veilspan {self.version})"]),
         ]
         if self.ledger is not None:
-            facts.append(("ledger", ["{dataset}, entry {entry}, head {head}".format(**self.ledger)]))
+            facts.append(
+                ("ledger", ["{dataset}, entry {entry}, head {head}".format(**self.ledger)])
+            )
         return facts
 
 

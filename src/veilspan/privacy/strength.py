@@ -124,8 +124,8 @@ def refuse_weak_delta(delta: float, population: int | None) -> None:
 def say_unchecked_delta(delta: float) -> str:
     """What is to be said where nobody knows n: up to how many people delta is meant for."""
     return (
-        f"the number of people is private and nobody guessed it: delta = {delta:g} is meant for far "
-        f"fewer than {1 / delta:,.0f} of them, and that is yours to check"
+        f"the number of people is private and nobody guessed it: delta = {delta:g} is meant for "
+        f"far fewer than {1 / delta:,.0f} of them, and that is yours to check"
     )
 
 
@@ -154,5 +154,5 @@ def say_attacker(odds: float) -> str:
 
 def _round_up(value: float) -> int:
     """Two significant digits, upwards: it bounds how rarely somebody is wrong."""
-    scale = 10 ** max(math.floor(math.log10(value)) - 1, 0)
+    scale: int = 10 ** max(math.floor(math.log10(value)) - 1, 0)
     return math.ceil(value / scale) * scale

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from veilspan.audit.verdict import AuditReport
+from veilspan.ledger.words.shares import write_share
 from veilspan.privacy.strength import (
     BADGES,
     MODERATE,
@@ -19,10 +20,9 @@ from veilspan.privacy.strength import (
     say_unchecked_delta,
     say_weak_delta,
 )
-from veilspan.ledger.words.shares import write_share
 from veilspan.reports.account import BudgetShares
 from veilspan.reports.html import Html, join, tag
-from veilspan.reports.numbers import count, equals, number, percent, percent_up
+from veilspan.reports.numbers import count, equals, percent, percent_up
 from veilspan.reports.subject import Subject
 
 NBSP = "\u00a0"
@@ -75,7 +75,9 @@ def _promise(subject: Subject) -> Html:
         "div",
         tag("p", BADGES[grade], class_="verdict"),
         *(_sentence(subject) if private else _refusal(subject)),
-        tag("p", f"{RULES[grade][0].upper()}{RULES[grade][1:]}.", class_="rule") if private else None,
+        tag("p", f"{RULES[grade][0].upper()}{RULES[grade][1:]}.", class_="rule")
+        if private
+        else None,
         class_=_CLASSES[grade],
     )
 

@@ -11,7 +11,6 @@ from typing import Any
 from veilspan.privacy.strength import NONE, STRONG, WEAK
 from veilspan.reports.html import Html, tag
 
-
 #: What stands before the title of a page in tabs and lists, by the strength of its promise.
 _PREFIXES = {NONE: "NOT PRIVATE: ", WEAK: "WEAK: "}
 

@@ -18,8 +18,8 @@ from veilspan.privacy.plan import Plan
 #: The search for what still fits ends at 2 to this power times the planned noise, where a fit would
 #: be nothing but noise; beyond it the message says that nothing of its kind fits.
 _MOST_NOISE = 16.0
-#: The other end: a plan whose noise could be less than 2 to minus this of itself is small beside what
-#: is left, and an epsilon that large is no promise.
+#: The other end: a plan whose noise could be less than 2 to minus this of itself is small beside
+#: what is left, and an epsilon that large is no promise.
 _MOST_ROOM = 8.0
 #: Relative margin by which "what is left" is rounded down: it covers the roundings of mu_of and
 #: epsilon_of (1e-9) and of a unit in the last place, so that a fit that spends it all passes.

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 PAGE = "docs/how_a_ledger_counts.md"
 #: Why the one number is a share and not an epsilon.
 WHY = (
-    "Shares add up, epsilons do not: two releases at epsilon 1 are less than one at 2 (How a ledger "
-    f"counts, {PAGE})."
+    "Shares add up, epsilons do not: two releases at epsilon 1 are less than one at 2 (How a "
+    f"ledger counts, {PAGE})."
 )
 NOTHING = "Nothing is left."
 

@@ -65,9 +65,7 @@ def count_shares(account: Account) -> Shares:
     return Shares(place, allowed, min(account.spent[place] / allowed, 1.0))
 
 
-def add_leader(
-    led: Iterable[int], allowed: Sequence[int], spent: Sequence[int]
-) -> tuple[int, ...]:
+def add_leader(led: Iterable[int], allowed: Sequence[int], spent: Sequence[int]) -> tuple[int, ...]:
     """Places of the rules that were ahead after some charge, with that after the last one."""
     place = find_leading_rule(allowed, spent) if any(spent) else None
     return tuple(sorted({*led} if place is None else {*led, place}))
