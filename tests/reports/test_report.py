@@ -253,6 +253,34 @@ def test_weak_components_and_weak_promises_are_pointed_out():
     assert "weak promise" in Reader(report_html(PCA(2, epsilon=30.0).fit(ROWS))).text
 
 
+@pytest.mark.parametrize(
+    ("options", "badge", "classes", "alarm"),
+    [
+        ({"epsilon": 1.0}, "Private: strong", "promise", None),
+        ({"epsilon": 2.0}, "Private: moderate", "promise moderate", None),
+        ({"epsilon": 5.0}, "Private, but WEAK", "promise weak", "alarm weak"),
+        ({"delta": 0.01, "allow_weak": True}, "Private, but WEAK", "promise weak", "alarm weak"),
+        ({"random_state": 0}, "NOT PRIVATE", "promise danger", "alarm none"),
+    ],
+)
+def test_badges_say_how_strong_a_promise_is(options, badge, classes, alarm):
+    """Blue, which is the plain badge, is for strong promises only; weak ones have a banner too."""
+    page = report_html(not_private(**options))
+    assert f'<div class="{classes}"><p class="verdict">{badge}</p>' in page
+    assert re.findall(r'<div class="(alarm[^"]*)"', page) == ([] if alarm is None else [alarm])
+    text = Reader(page).text
+    if badge.startswith("Private"):
+        assert f"{badge.split()[-1].capitalize()}: ε is" in text  # the rule itself
+
+
+def test_epsilon_reads_as_it_was_asked_for():
+    release = fitted("LogisticRegression")
+    exact = release.privacy_.epsilon
+    assert exact < 1
+    text = Reader(report_html(release)).text.replace("\u00a0", " ")
+    assert f"(ε = 1 ({exact:.6g}), δ = 10⁻⁶)-differentially private" in text
+
+
 @pytest.fixture
 def account(tmp_path):
     ledger = Ledger(str(tmp_path / "budget.db"), key=tmp_path / "key")
@@ -313,9 +341,10 @@ def test_a_file_is_whole_or_the_old_one(tmp_path, monkeypatch):
 def test_tests_and_large_deltas_are_pointed_out(tmp_path):
     ledger = Ledger(str(tmp_path / "budget.db"), key=tmp_path / "key")
     rehearsal = ledger.dataset("rehearsal", epsilon=3.0, delta=0.1, test=True)
-    text = Reader(report_html(not_private(random_state=0, delta=0.01, ledger=rehearsal))).text
+    weak = not_private(random_state=0, delta=0.01, ledger=rehearsal, allow_weak=True)
+    text = Reader(report_html(weak)).text
     assert "The charge was recorded as a test, at no cost." in text
-    assert "is not below one over the number of rows" in text
+    assert "delta = 0.01 is not below 1/n = 0.001" in text
 
 
 def test_large_results_stay_small_files():
