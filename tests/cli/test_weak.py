@@ -1,4 +1,4 @@
-"""Promises that are weak, or none, on the command line: refused, marked, with a code of their own."""
+"""Promises that are weak, or none, on the command line: refused, marked, with their own code."""
 
 import json
 
