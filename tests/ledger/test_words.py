@@ -224,8 +224,19 @@ def test_what_fits_of_a_kind_fits_and_a_little_more_does_not(file_ledger):
         state, plan = data.spent(), plan_of(events=(event,))
         fits = fitting_epsilon(plan, state.rules, state.account, 1e-6)
         assert 0.5 < fits < 2
-        assert find_fitting(plan, state.rules, state.account).exact is False
-    assert find_fitting(plan_of(), state.rules, state.account).exact
+        assert find_fitting(plan, state.rules, state.account, 1e-6).exact is False
+    assert find_fitting(plan_of(), state.rules, state.account, 1e-6).exact
+
+
+def test_what_still_fits_is_at_the_account_s_delta(file_ledger):
+    """At a smaller delta more than the whole epsilon may fit, which nobody would believe."""
+    data = file_ledger.dataset("d", 3, 1e-5)
+    plan = plan_of(1.0, delta=1e-8)
+    data.charge(request(1.0, delta=1e-8))
+    (said,) = list_what_fits(data.spent())
+    assert said.endswith("(delta 1e-05)")
+    assert data.spent().fitting(plan).epsilon < 3 < data.left_for(plan)
+    assert data.left_for(plan) == data.left(1e-8)
 
 
 units = st.integers(1, 10**13)

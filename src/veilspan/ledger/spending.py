@@ -86,9 +86,13 @@ class Spending:
             return None
         return plan if plan.budget.is_private else None
 
-    def fitting(self, plan: Plan) -> Fitting:
-        """The largest fit of a plan's kind that still fits."""
-        return find_fitting(plan, self.rules, self.account)
+    def fitting(self, plan: Plan, delta: float | None = None) -> Fitting:
+        """The largest fit of a plan's kind that still fits, by default at the account's delta.
+
+        At another delta an epsilon cannot be compared with that of the account.
+        """
+        delta = self.terms.delta if delta is None else delta
+        return find_fitting(plan, self.rules, self.account, delta)
 
     @property
     def _any(self) -> bool:
@@ -103,7 +107,7 @@ class Spending:
         return gaussian_epsilon(self.rules, self.account, delta)
 
     def left_for(self, plan: Plan) -> float:
-        """Largest epsilon of a fit of a plan's kind that still fits, at its delta; 0 if none.
+        """Largest epsilon of a fit of a plan's kind, at its delta, that still fits; 0 if none.
 
         Exact for full-batch Gaussian plans, close for others (``fitting(plan).exact`` says which).
 
@@ -112,7 +116,7 @@ class Spending:
         plan : Plan
             Of a fit of that kind, at whatever epsilon: ``estimator.plan(...)``, or ``plan_``.
         """
-        return self.fitting(plan).epsilon
+        return self.fitting(plan, plan.budget.delta).epsilon
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready summary (an infinite epsilon is the string ``"inf"``)."""

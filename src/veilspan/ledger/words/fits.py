@@ -102,9 +102,8 @@ def is_gaussian(plan: Plan) -> bool:
     return plan.adaptive or gaussian_only(plan.events)
 
 
-def find_fitting(plan: Plan, rules: tuple[Rule, ...], account: Account) -> Fitting:
-    """The largest fit of a plan's kind that still fits, at the plan's own delta."""
-    delta = plan.budget.delta
+def find_fitting(plan: Plan, rules: tuple[Rule, ...], account: Account, delta: float) -> Fitting:
+    """The largest fit of a plan's kind that still fits, at whatever delta."""
     epsilon = fitting_epsilon(plan, rules, account, delta)
     return Fitting(plan.method, epsilon, delta, is_gaussian(plan))
 

@@ -153,7 +153,7 @@ def refuse_charge(
 
 
 def _say_what_would_fit(rules: tuple[Rule, ...], account: Account, plan: Plan) -> str:
-    same_kind = find_fitting(plan, rules, account)
+    same_kind = find_fitting(plan, rules, account, plan.budget.delta)
     if same_kind.epsilon:
         return f"Still fits: {say_what_fits(same_kind, more=False)}."
     any_kind = find_gaussian(rules, account, plan.budget.delta)
