@@ -97,7 +97,9 @@ def test_charges_add_up_until_nothing_is_left(ledger):
 def test_a_refusal_says_what_is_short_and_what_still_fits(ledger):
     data = ledger.dataset("d", 3, 1e-6)
     data.charge(request(2.0))
-    with pytest.raises(BudgetExceededError, match=r"needs 65\.\d % of the budget, and ") as refused:
+    with pytest.raises(
+        BudgetExceededError, match=r"needs 63\.5 % of the budget, and 49\.3 % is left"
+    ) as refused:
         data.charge(request(2.5, delta=1e-7))
     text = str(refused.value)
     assert "Nothing was charged" in text

@@ -144,6 +144,15 @@ def test_nothing_at_all_is_said_as_such():
     assert "and 0 % is left. Nothing is left. Nothing was charged." in str(error)
 
 
+def test_a_difference_that_figures_do_not_show_is_said(file_ledger):
+    data = file_ledger.dataset("d", 3, 1e-6)
+    data.charge(request(1.0))
+    with pytest.raises(
+        BudgetExceededError, match=r"needs 85\.9 % .* 85\.9 % is left, 0\.0\d+ % too"
+    ):
+        data.charge(request(data.left() * 1.0001))
+
+
 def test_a_kind_that_never_fits_is_told_what_else_does(monkeypatch):
     terms, rules = Terms("d", 1.0, 1e-6), rules_for(1.0, 1e-6, "auto")
     allowed = tuple(rule.allowance(1.0) for rule in rules)

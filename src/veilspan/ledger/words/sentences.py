@@ -143,12 +143,14 @@ def refuse_charge(
     allowed = max(account.allowed[place], 1)
     left = max(allowed - account.spent[place], 0) / allowed
     shown = find_leading_rule(account.allowed, account.spent)
-    whose = "is left" if place == shown else "is left for its kind"
+    needed, whose = costs[place] / allowed, "is left" if place == shown else "is left for its kind"
+    told = f"{write_need(needed)} of the budget, and {write_share(left)} {whose}"
+    if write_need(needed) == write_share(left):  # a difference that the figures do not show
+        told += f", {100 * (needed - left):.2g} % too little"
     return BudgetExceededError(
         f"{plan.method} with epsilon = {plan.budget.epsilon:g} does not fit into what is left of "
-        f"{terms.name!r} ({terms.describe()}): it needs {write_need(costs[place] / allowed)} of "
-        f"the budget, and {write_share(left)} {whose}. {_say_what_would_fit(rules, account, plan)} "
-        "Nothing was charged."
+        f"{terms.name!r} ({terms.describe()}): it needs {told}. "
+        f"{_say_what_would_fit(rules, account, plan)} Nothing was charged."
     )
 
 
