@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         PrivacyError,
         RareClassWarning,
         TemporaryFolderError,
+        WeakGuaranteeError,
         WeakGuaranteeWarning,
         WithheldError,
     )
@@ -93,6 +94,7 @@ _HOME = {
     "PrivacyError": "privacy.errors",
     "BudgetExceededError": "privacy.errors",
     "NotPrivateWarning": "privacy.errors",
+    "WeakGuaranteeError": "privacy.errors",
     "WeakGuaranteeWarning": "privacy.errors",
     "TemporaryFolderError": "privacy.errors",
     "WithheldError": "privacy.errors",
@@ -144,6 +146,7 @@ __all__ = [
     "Schema",
     "SchemaError",
     "TemporaryFolderError",
+    "WeakGuaranteeError",
     "WeakGuaranteeWarning",
     "WithheldError",
     "__version__",

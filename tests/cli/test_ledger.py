@@ -123,7 +123,10 @@ def test_an_earlier_ledger_is_shown_and_upgraded(veilspan, tmp_path):
 def test_history_tells_what_was_never_released(veilspan, used, monkeypatch):
     monkeypatch.setenv("COLUMNS", "140")  # an entry a line
     lines = veilspan("ledger", "history", "budget.db").splitlines()
-    assert len(lines) == 6
+    assert len(lines) == 8
+    assert lines[3].split()[5:7] == lines[5].split()[5:7] == ["3.9", "%"]
+    assert lines[6].startswith("trial-42: 7.9 % of the budget used, 92.1 % left, by exact Gaussian")
+    assert lines[7].startswith("Shares add up, epsilons do not")
     assert "budget epsilon = 3" in lines[2]
     assert "PCA, epsilon = 1, delta = 1e-06" in lines[3]
     assert "not recorded as released" not in lines[3]
@@ -134,6 +137,9 @@ def test_history_tells_what_was_never_released(veilspan, used, monkeypatch):
     assert [entry["kind"] for entry in record] == ["dataset", "charge", "release", "charge"]
     assert record[-1]["key"] == "figure-1"
     assert record[1]["content"]["plan"]["events"]
+    shares = [entry["share"] for entry in record]
+    assert shares[0] is shares[2] is None
+    assert shares[1] + shares[3] == pytest.approx(used.spent().fraction, rel=1e-12)
 
 
 def test_verify(veilspan, used):

@@ -12,7 +12,13 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from contracts.tables import COMBINATIONS, ESTIMATORS, uses_pairs
-from veilspan import NotPrivateWarning, PrivacyStatement, WeakGuaranteeWarning, catalogue
+from veilspan import (
+    NotPrivateWarning,
+    PrivacyStatement,
+    WeakGuaranteeError,
+    WeakGuaranteeWarning,
+    catalogue,
+)
 from veilspan.privacy import gdp
 
 WIDTH = 4
@@ -159,9 +165,12 @@ slow_at_large_deltas = [
 
 
 @pytest.mark.parametrize("name", slow_at_large_deltas)
-def test_a_large_delta_is_warned_about(name, table):
-    with pytest.warns(WeakGuaranteeWarning, match="1/n"):
+def test_a_large_delta_is_refused_or_allowed_and_warned_about(name, table):
+    with pytest.raises(WeakGuaranteeError, match="1/n"):
         make(name, delta=0.05).fit(table)
+    with pytest.warns(WeakGuaranteeWarning, match="1/n"):
+        allowed = make(name, delta=0.05, allow_weak=True).fit(table)
+    assert allowed.privacy_.strength.grade == "weak"
     if uses_pairs(name):
         return
     with warnings.catch_warnings():  # under add-remove the warning would tell something about n

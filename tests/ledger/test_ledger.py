@@ -89,7 +89,7 @@ def test_charges_add_up_until_nothing_is_left(ledger):
     assert spent.epsilon_rdp > spent.epsilon_gdp
     assert [spent.charges, spent.released] == [2, 1]
     assert spent.to_dict()["left_epsilon"] == pytest.approx(data.left())
-    assert "100.0% spent" in repr(spent)
+    assert "over 99.9 % of the budget used, under 0.1 % left" in repr(spent)
     assert ledger.spent()["d"] == spent
     assert ledger.verify()
 
@@ -97,11 +97,13 @@ def test_charges_add_up_until_nothing_is_left(ledger):
 def test_a_refusal_says_what_is_short_and_what_still_fits(ledger):
     data = ledger.dataset("d", 3, 1e-6)
     data.charge(request(2.0))
-    with pytest.raises(BudgetExceededError, match=r"short by \d+\.\d+% of the whole") as refused:
+    with pytest.raises(
+        BudgetExceededError, match=r"needs 63\.5 % of the budget, and 49\.3 % is left"
+    ) as refused:
         data.charge(request(2.5, delta=1e-7))
     text = str(refused.value)
     assert "Nothing was charged" in text
-    fits = float(text.split("still fits is ")[1].split()[0])
+    fits = float(text.split("Still fits: one Test at epsilon ")[1].split()[0])
     with pytest.raises(BudgetExceededError):
         data.charge(request(fits * 1.0001, delta=1e-7))
     data.charge(request(fits, delta=1e-7))
@@ -113,9 +115,9 @@ def test_a_refusal_says_what_is_short_and_what_still_fits(ledger):
 def test_a_refused_sampled_fit_is_told_what_fits(file_ledger):
     data = file_ledger.dataset("d", 1, 1e-6)
     steps = replace(SAMPLED, count=3000)
-    with pytest.raises(BudgetExceededError, match="fits is about") as refused:
+    with pytest.raises(BudgetExceededError, match="at epsilon about") as refused:
         data.charge(request(3.0, events=(steps,)))
-    fits = float(str(refused.value).split("fits is about ")[1].split()[0])
+    fits = float(str(refused.value).split("at epsilon about ")[1].split()[0])
     assert 0.7 < fits < 1
     (noisier,) = calibrate_noise(Budget(fits * 0.995, 1e-6), [steps])
     data.charge(request(fits, events=(noisier,)))

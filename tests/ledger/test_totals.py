@@ -141,6 +141,7 @@ def test_the_work_does_not_grow_with_the_record(file_ledger, ask):
         with file_ledger.journal.writing() as page:
             for number in range(done + 1, done + more + 1):
                 content = {"costs": [0] * 4, "test": "", "charges": number, "tests": 0}
+                content |= {"led": [], "plan": None}
                 spent = list(page.book.account("d").spent)
                 page.append(CHARGE, "d", {**content, "spent": spent})
                 content = {"statement": {}, "payload": None, "released": number}

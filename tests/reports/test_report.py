@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reports.releases import KINDS, ROWS, fitted, page_of
-from veilspan import PCA, Ledger, PrivacyStatement, SubspaceTracker
+from reports.releases import KINDS, ROWS, X, Y, fitted, page_of
+from veilspan import PCA, Ledger, LogisticRegression, PrivacyStatement, SubspaceTracker
 from veilspan.audit.verdict import AuditLine, AuditReport
+from veilspan.ledger.words.sentences import say_used_and_left
 from veilspan.releases import load, save
 from veilspan.reports import report_html, write_report
 from veilspan.reports.promise import promise_of
@@ -252,6 +253,35 @@ def test_weak_components_and_weak_promises_are_pointed_out():
     assert "weak promise" in Reader(report_html(PCA(2, epsilon=30.0).fit(ROWS))).text
 
 
+@pytest.mark.parametrize(
+    ("options", "badge", "classes", "alarm"),
+    [
+        ({"epsilon": 1.0}, "Private: strong", "promise", None),
+        ({"epsilon": 2.0}, "Private: moderate", "promise moderate", None),
+        ({"epsilon": 5.0}, "Private, but WEAK", "promise weak", "alarm weak"),
+        ({"delta": 0.01, "allow_weak": True}, "Private, but WEAK", "promise weak", "alarm weak"),
+        ({"random_state": 0}, "NOT PRIVATE", "promise danger", "alarm none"),
+    ],
+)
+def test_badges_say_how_strong_a_promise_is(options, badge, classes, alarm):
+    """Blue, which is the plain badge, is for strong promises only; weak ones have a banner too."""
+    page = report_html(not_private(**options))
+    assert f'<div class="{classes}"><p class="verdict">{badge}</p>' in page
+    assert re.findall(r'<div class="(alarm[^"]*)"', page) == ([] if alarm is None else [alarm])
+    text = Reader(page).text
+    if badge.startswith("Private"):
+        assert f"{badge.split()[-1].capitalize()}: ε is" in text  # the rule itself
+
+
+def test_epsilon_reads_as_it_was_asked_for():
+    options = {"feature_range": (-0.4, 0.4), "classes": [0, 1], "solver": "objective"}
+    release = LogisticRegression(**options).fit(X, (Y > 0).astype(int))
+    exact = release.privacy_.epsilon
+    assert f"{exact:.6g}" != "1"
+    text = Reader(report_html(release)).text.replace("\u00a0", " ")
+    assert f"(ε = 1 ({exact:.6g}), δ = 10⁻⁶)-differentially private" in text
+
+
 @pytest.fixture
 def account(tmp_path):
     ledger = Ledger(str(tmp_path / "budget.db"), key=tmp_path / "key")
@@ -272,7 +302,9 @@ def test_the_bar_adds_up(account):
     assert (others + this) / 920 == pytest.approx(account.spent().fraction, abs=1e-3)
     assert 0 < others < this
     text = Reader(page).text
-    assert "trial-42: 2 charges so far" in text
+    assert f"trial-42: {say_used_and_left(account.spent())}, 2 charges so far" in text
+    assert "Still fits: one more PCA at epsilon 2." in text
+    assert "Shares add up, epsilons do not" in text
     assert release.privacy_.ledger["head"] in text
 
 
@@ -310,9 +342,10 @@ def test_a_file_is_whole_or_the_old_one(tmp_path, monkeypatch):
 def test_tests_and_large_deltas_are_pointed_out(tmp_path):
     ledger = Ledger(str(tmp_path / "budget.db"), key=tmp_path / "key")
     rehearsal = ledger.dataset("rehearsal", epsilon=3.0, delta=0.1, test=True)
-    text = Reader(report_html(not_private(random_state=0, delta=0.01, ledger=rehearsal))).text
+    weak = not_private(random_state=0, delta=0.01, ledger=rehearsal, allow_weak=True)
+    text = Reader(report_html(weak)).text
     assert "The charge was recorded as a test, at no cost." in text
-    assert "is not below one over the number of rows" in text
+    assert "delta = 0.01 is not below 1/n = 0.001" in text
 
 
 def test_large_results_stay_small_files():

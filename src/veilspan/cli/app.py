@@ -41,6 +41,7 @@ Exit codes:
   2  the command was not understood
   3  an audit found a violation
   4  the budget does not cover what was asked; nothing was released
+  5  done, but what was released is NOT PRIVATE (a seed, or epsilon = inf)
 130  stopped by Ctrl-C; nothing half-written stays behind
 143  stopped by SIGTERM, likewise (128 and the number of the signal)"""
 

@@ -13,6 +13,7 @@ from veilspan._progress import show_progress
 from veilspan.cli.arguments.estimators import find_kind, read_parameters
 from veilspan.cli.arguments.options import (
     AccountName,
+    AllowWeak,
     AsJson,
     Columns,
     Delta,
@@ -29,7 +30,7 @@ from veilspan.cli.arguments.options import (
     Separator,
     TableName,
 )
-from veilspan.cli.console import note, print_json, say
+from veilspan.cli.console import NOT_PRIVATE, note, print_json, say
 
 if TYPE_CHECKING:
     from veilspan.cli.io.watched_dataset import WatchedDataset
@@ -75,6 +76,7 @@ def fit(
         ),
     ] = None,
     force: Replace = False,
+    allow_weak: AllowWeak = False,
     json: AsJson = False,
 ) -> None:
     """Learn from a file under privacy; save the release and its report.
@@ -84,6 +86,9 @@ def fit(
 
     With --ledger the same command after a crash gives the release that was paid for and charges
     nothing.
+
+    A release that is NOT PRIVATE (a seed, epsilon = inf) is saved with a file NOT_PRIVATE.txt
+    beside it, and exit code 5; one that is weak with a file WEAK.txt.
 
     Example: veilspan fit logistic ward.csv --schema ward.toml --out release
     """
@@ -122,19 +127,47 @@ def fit(
         ledger, _choose_account(ledger, dataset, declared), key, request or name_request(asked)
     )
     budget = {"epsilon": epsilon, "delta": delta, "neighbors": neighbors, "ledger": account}
+    budget |= {"allow_weak": True} if allow_weak else {}
     Budget(epsilon, delta)
     shown = fit_input.name_data(data)
     learn = fit_input.open_input(chosen, data, reading, declared, quiet=json)
     # The folder comes before the fit: better no place to write than a charge without a release.
     with _tell_what_is_paid(account), folders.open_folder(place, force=force) as folder:
-        with show_progress(f"fitting {kind}", quiet=json):
+        with show_progress(f"fitting {kind}", quiet=json), _asking_for_consent():
             model = learn(settings, budget)
         save(model, folder, key=key, overwrite=force)
         problem = _write_report(model, folder / REPORT)
     again = account is not None and account.given_again
     if account is not None and again:
         note(explain_given_again(account, shown))
-    _tell(model, out, problem, again=again, as_json=json)
+    told = None if account is None else _tell_account(account, model)
+    _tell(model, out, problem, again=again, account=told, as_json=json)
+    if not model.privacy_.private:
+        raise typer.Exit(NOT_PRIVATE)
+
+
+@contextmanager
+def _asking_for_consent() -> Iterator[None]:
+    """Say in the words of the command line how a weak promise is allowed."""
+    from veilspan.privacy.errors import WeakGuaranteeError
+
+    try:
+        yield
+    except WeakGuaranteeError as error:
+        raise WeakGuaranteeError(error.reason, "--allow-weak") from None
+
+
+def _tell_account(account: WatchedDataset, model: Any) -> str | None:
+    """What the release used of its budget and what is left; None if that cannot be read."""
+    from veilspan.ledger.words.sentences import say_after_charge
+
+    try:
+        entry = account.entry(account.receipts[-1].entry)
+        if entry is None or not model.plan_.budget.is_private:
+            return None
+        return say_after_charge(account.spent(), entry.content["costs"], model.plan_)
+    except Exception:  # the release is there and paid for: its words must not fail it
+        return None
 
 
 def _choose_account(ledger: str | None, dataset: str | None, schema: Schema | None) -> str | None:
@@ -189,7 +222,15 @@ def _write_report(model: Any, path: Path) -> str | None:
     return None
 
 
-def _tell(model: Any, out: Path, problem: str | None, *, again: bool, as_json: bool) -> None:
+def _tell(
+    model: Any,
+    out: Path,
+    problem: str | None,
+    *,
+    again: bool,
+    account: str | None,
+    as_json: bool,
+) -> None:
     from veilspan.cli.io.tables import join_names
 
     report = None if problem else str(out / REPORT)
@@ -204,6 +245,9 @@ def _tell(model: Any, out: Path, problem: str | None, *, again: bool, as_json: b
         }  # fmt: skip
         if schema is not None:
             facts["schema"] = {"name": schema.name, "digest": schema.digest}
+        if account is not None:
+            facts["account"] = account
+        facts["strength"] = model.privacy_.strength.grade
         if hasattr(model, "summary"):  # a profile, whose numbers are what was asked for
             facts["profile"] = {k: v for k, v in model.to_dict().items() if k != "privacy"}
         print_json({**facts, "privacy": model.privacy_.to_dict()})
@@ -215,6 +259,8 @@ def _tell(model: Any, out: Path, problem: str | None, *, again: bool, as_json: b
         _tell_schema(schema, list(getattr(model, "column_names", ())))
     elif names is not None:
         say(f"\nLearned from the columns {join_names(names)}: their names are part of the release.")
+    if account is not None:
+        say(f"\n{account}")
     say(f"\nSaved in {out}" + (f"; open {report}" if report else ""))
 
 

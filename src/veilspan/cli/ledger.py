@@ -6,7 +6,7 @@ without characters that a terminal would obey.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -97,9 +97,10 @@ def history(
     key: KeyFile = None,
     json: AsJson = False,
 ) -> None:
-    """List every entry: what was charged, when, and whether its release was recorded.
+    """List every entry: what was charged, its share of the budget, whether it was released.
 
-    A record that was tampered with is listed as it stands, with exit code 1.
+    All shares of a dataset are by the rule with most left now, so that they add up. A record that
+    was tampered with is listed as it stands, with exit code 1.
     """
     from veilspan.cli.io.ledger_export import entry_to_dict
     from veilspan.ledger import TamperError
@@ -109,10 +110,13 @@ def history(
         entries = ledger.history(dataset, limit=last, before=before)
     except TamperError as error:
         damaged, entries = error, _read_unchecked(ledger, dataset, last, before)
+    states = {} if damaged is not None or not entries else ledger.spent()
     if json:
-        print_json([entry_to_dict(entry) for entry in entries])
+        print_json(
+            [{**entry_to_dict(entry), "share": _find_share(entry, states)} for entry in entries]
+        )
     else:
-        _show_entries(entries)
+        _show_entries(entries, states)
     if damaged is not None:
         raise damaged
 
@@ -201,24 +205,57 @@ def draw_bar(fraction: float, blocks: str = "█░") -> str:
     return blocks[0] * filled + blocks[1] * (BAR_WIDTH - filled)
 
 
-def _show_entries(entries: Sequence[Entry]) -> None:
-    """Print one line for each entry."""
+def _show_entries(entries: Sequence[Entry], states: Mapping[str, Spending]) -> None:
+    """Print one line for each entry, then how its shares were counted."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     from veilspan.ledger.records import RELEASE
+    from veilspan.ledger.words.shares import write_share
 
     table = Table(box=None, pad_edge=False)
     table.add_column("entry", justify="right")
-    for title in ("time (UTC)", "dataset", "kind", "what"):
+    for title in ("time (UTC)", "dataset", "kind"):
         table.add_column(title, overflow="fold")
+    table.add_column("share", justify="right", no_wrap=True)
+    table.add_column("what", overflow="fold")
     released = {entry.about for entry in entries if entry.kind == RELEASE}
     for entry in entries:
         time = entry.time[:19].replace("T", " ")
-        cells = time, entry.dataset, entry.kind, _describe(entry, released=entry.seq in released)
+        share = _find_share(entry, states)
+        told = "" if share is None else write_share(share)  # equal charges are written equally
+        what = _describe(entry, released=entry.seq in released)
+        cells = time, entry.dataset, entry.kind, told, what
         table.add_row(str(entry.seq), *(Text(printable(str(cell))) for cell in cells))
     Console(highlight=False).print(table)
+    _say_how_shares_count(entries, states)
+
+
+def _say_how_shares_count(entries: Sequence[Entry], states: Mapping[str, Spending]) -> None:
+    """Below a list of charges: what they come to, and when the rule with most left changed."""
+    from veilspan.ledger.records import CHARGE
+    from veilspan.ledger.words import sentences
+
+    charged = {entry.dataset for entry in entries if entry.kind == CHARGE}
+    for name in sorted(charged & set(states)):
+        state = states[name]
+        told = f"{sentences.say_used_and_left(state)}, {sentences.say_how_counted(state)}"
+        say(printable(f"{name}: {told}."))
+        for line in sentences.say_rule_changes(entries, state):
+            say(printable(f"  {line}"))
+    if charged & set(states):
+        say(sentences.WHY)
+
+
+def _find_share(entry: Entry, states: Mapping[str, Spending]) -> float | None:
+    """Share of its dataset's budget that a charge used; None of other entries."""
+    from veilspan.ledger.records import CHARGE
+
+    state = states.get(entry.dataset)
+    if entry.kind != CHARGE or state is None:
+        return None
+    return state.shares.of(entry.content["costs"])
 
 
 def _read_unchecked(

@@ -74,11 +74,14 @@ def plan(
     alone = declared is None or declared.unit.combine != "none"
     if simulate and judged and alone and columns <= forecasts.MOST_COLUMNS:
         forecast = forecasts.simulate(asked, epsilon, quiet=json)
+    weak = _find_weak_delta(planned, rows, declared, given)
     if json:
         errors = None if forecast is None else forecast.to_dict()
-        print_json({"plan": planned.to_dict(), "simulated": errors})
+        print_json({"plan": planned.to_dict(), "simulated": errors, "refused": weak})
         return
     say(planned)
+    if weak is not None:
+        say(f"  WEAK: {weak} A fit is refused without --allow-weak.")
     if forecast is not None:
         _show(forecast, epsilon, rows)
     elif simulate and not alone:
@@ -91,6 +94,22 @@ def plan(
         say(f"\nNot simulated: there are no made-up tables to judge {found.estimator} by.")
     elif simulate:
         say(f"\nNot simulated: more than {forecasts.MOST_COLUMNS} columns would take minutes.")
+
+
+def _find_weak_delta(
+    planned: Plan, rows: int, schema: Schema | None, given: dict[str, Any]
+) -> str | None:
+    """Why a fit of this plan is refused without --allow-weak; None if it is not."""
+    from veilspan.privacy.strength import is_delta_weak, say_weak_delta
+
+    people: int | None
+    if planned.neighbors == "replace-one":
+        people = rows if schema is None or schema.count is None else schema.count
+    else:  # how many there are is private: a public guess stands for it
+        people = given.get("expected_rows") if schema is None else schema.expected
+    if not planned.budget.is_private or not is_delta_weak(planned.budget.delta, people):
+        return None
+    return say_weak_delta(planned.budget.delta, people)
 
 
 def _choose_shape(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import warnings
 from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
@@ -17,6 +16,7 @@ from veilspan.curator.curator import Curator
 from veilspan.curator.dask.table import DaskTable
 from veilspan.curator.rows import rows_of
 from veilspan.curator.silence import Discretion, Silence
+from veilspan.estimators.cautions import known_people, refuse_weak, warn_of_fit
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
 from veilspan.estimators.people_plan import (
     has_people,
@@ -37,7 +37,6 @@ from veilspan.estimators.validation import validate_table
 from veilspan.ledger.claims import ending_claims
 from veilspan.ledger.session import dataset_of
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.errors import LoudNoiseWarning, NotPrivateWarning, WeakGuaranteeWarning
 from veilspan.privacy.neighbors import RELATIONS, Neighbors, check_neighbors
 from veilspan.privacy.noise import NoiseSource, noise_source
 from veilspan.privacy.noise_buffers import NoiseBuffers
@@ -232,15 +231,16 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
                 'center="pairs" needs people in places of their own, which those on a cluster have '
                 "not: use another center, or a table in memory."
             )
+        refuse_weak(self, plan)
         source = noise_source(self.random_state)
         dataset = dataset_of(self.ledger) if self._charges else None
         if dataset is None:
-            _warn(plan, source, prepared.warning)
+            warn_of_fit(self, plan, source, prepared.warning)
             self._run(table, targets, plan, prepared, source)
             return self
         with ending_claims():
             charge = open_charge(dataset, self, plan, source)
-            _warn(plan, source, prepared.warning)
+            warn_of_fit(self, plan, source, prepared.warning)
             # No row goes to a curator before the charge is on the disk; its form was checked.
             receipt = charge.commit()
             if not give_again(self, receipt):
@@ -289,7 +289,8 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
             form = people_facts(schema)
         rests_on = (form, *self._rests_on(), *on_cluster)
         unit = self._unit if schema is None or names_rows(schema) else unit_of(schema)
-        self.privacy_ = _statement(plan, curator, source, rests_on, unit)
+        people = known_people(self, plan)
+        self.privacy_ = _statement(plan, curator, source, rests_on, unit, people)
 
     def _rests_on(self) -> tuple[str, ...]:
         """What the promise rests on beyond what all estimators assume."""
@@ -320,33 +321,13 @@ def check_privacy_parameters(estimator: Any) -> Neighbors:
     return relation
 
 
-def _warn(plan: Plan, source: NoiseSource, loud: str | None) -> None:
-    if not plan.budget.is_private:
-        return
-    if loud is not None:
-        warnings.warn(loud, LoudNoiseWarning, stacklevel=4)
-    if not source.secure:
-        warnings.warn(
-            "random_state is an int, so this is a simulation: whoever knows the seed can take the "
-            "noise off again. Use random_state=None for a private release.",
-            NotPrivateWarning,
-            stacklevel=4,
-        )
-    if plan.n_rows is not None and plan.budget.delta >= 1 / plan.n_rows:
-        warnings.warn(
-            f"delta = {plan.budget.delta:g} is not below 1/n = {1 / plan.n_rows:.3g}: such a "
-            "guarantee would allow publishing a random row. Choose delta far below 1/n.",
-            WeakGuaranteeWarning,
-            stacklevel=4,
-        )
-
-
 def _statement(
     plan: Plan,
     curator: Curator,
     source: NoiseSource,
     rests_on: tuple[str, ...],
     unit: str,
+    people: int | None,
 ) -> PrivacyStatement:
     reasons = [
         text
@@ -372,4 +353,6 @@ def _statement(
         schema=None if plan.schema is None else plan.schema.to_dict(),
         release_id=secrets.token_hex(8),
         version=__version__,
+        asked=plan.budget.epsilon,
+        population=people,
     )

@@ -22,6 +22,7 @@ from veilspan.privacy.schema_record import SchemaRecord, names_rows
 #: Parameters that estimators got after requests had been stored, and what of them says nothing.
 CAME_LATER: dict[str, Any] = {
     "features": None, "threshold": None, "task": "rate", "scale": None, "blocks_apart": None,
+    "allow_weak": False,
 }  # fmt: skip
 
 
@@ -98,7 +99,7 @@ def asked_parameters(estimator: Any) -> dict[str, Any]:
     parameters.pop("ledger", None)
     for name, nothing in CAME_LATER.items():
         value = parameters.get(name, "")
-        if value is None or (isinstance(value, str) and value == nothing):
+        if value is None or (isinstance(value, (str, bool)) and value == nothing):
             parameters.pop(name)
     if schema is not None and isinstance(parameters.get("center"), str):
         # By a schema "auto" is the private centre that saying nothing was before there was "auto".

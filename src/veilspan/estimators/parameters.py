@@ -28,6 +28,9 @@ class PrivacyParameters:
         ``None`` draws secure noise. An int makes a reproducible simulation that is *not* private.
     ledger : Dataset, optional
         Account that is charged before any row is read (:class:`veilspan.Ledger`).
+    allow_weak : bool
+        Whether a promise may be weak: a delta of 1/n or more is refused otherwise, and an epsilon
+        above 10 warned of. n is the public number of people, or a public guess.
     """
 
     epsilon: float = 1.0
@@ -36,6 +39,7 @@ class PrivacyParameters:
     noise: str = "grid"
     random_state: int | None = None
     ledger: Dataset | None = None
+    allow_weak: bool = False
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -47,7 +51,7 @@ class TableParameters(PrivacyParameters):
     schema : Schema, optional
         What is public of the table (:class:`veilspan.Schema`). With it ``fit`` takes a table of any
         kind as it is: ids, texts, dates, categories and empty cells included.
-    epsilon, delta, neighbors, noise, random_state, ledger
+    epsilon, delta, neighbors, noise, random_state, ledger, allow_weak
         See :class:`PrivacyParameters`.
     """
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from veilspan._html import tag
 from veilspan._version import __version__
 from veilspan.ledger.claims import claim
 from veilspan.ledger.costs import cost_of
@@ -21,13 +22,16 @@ from veilspan.ledger.errors import LedgerError, TamperError
 from veilspan.ledger.filters import CAP, MOST_RULES, Rule
 from veilspan.ledger.names import check_name
 from veilspan.ledger.receipts import Receipt, Request
-from veilspan.ledger.records import CHARGE, DATASET, RELEASE, Entry, Terms, as_json
+from veilspan.ledger.records import CHARGE, DATASET, RELEASE, Account, Entry, Terms, as_json
 from veilspan.ledger.releases import digest_of, unpack
 from veilspan.ledger.seal.chain import Head
 from veilspan.ledger.seal.journal import Journal, Page, hide_password
-from veilspan.ledger.spending import Spending, refusal
+from veilspan.ledger.spending import Spending
 from veilspan.ledger.terms import read_dataset, refuse_uncovered, spending_on, terms_and_rules
 from veilspan.ledger.totals import Charges, charges_so_far, read_account
+from veilspan.ledger.words.sentences import refuse_charge
+from veilspan.ledger.words.shares import add_leader
+from veilspan.privacy.plan import Plan
 
 __all__ = ["Dataset", "Receipt", "Request"]
 
@@ -120,6 +124,16 @@ class Dataset:
         """
         return self.spent().left(delta)
 
+    def left_for(self, plan: Plan) -> float:
+        """Largest epsilon of a fit of a plan's kind that still fits, 0 if none.
+
+        Parameters
+        ----------
+        plan : Plan
+            Of such a fit, at whatever epsilon: ``estimator.plan(...)``, or ``plan_``.
+        """
+        return self.spent().left_for(plan)
+
     def history(self, *, limit: int | None = None, before: int | None = None) -> list[Entry]:
         """Entries of this dataset, in order; the seal of each is checked.
 
@@ -186,15 +200,21 @@ class Dataset:
             so_far = charges_so_far(page, name)
             before = read_account(page, opened, so_far)
             spent = page.book.spend(name, costs)
-            entry = self._record(page, request, costs, so_far) if spent else None
+            entry = self._record(page, request, costs, so_far, before) if spent else None
         if entry is None:  # what would still fit is searched for when others may write again
-            raise refusal(terms, rules, before, costs, request.plan)
+            raise refuse_charge(terms, rules, before, costs, request.plan)
         return Receipt(self, entry.seq, Head(entry.seq, entry.mac), bool(request.test))
 
     def _record(
-        self, page: Page, request: Request, costs: tuple[int, ...], so_far: Charges
+        self,
+        page: Page,
+        request: Request,
+        costs: tuple[int, ...],
+        so_far: Charges,
+        before: Account,
     ) -> Entry:
         name = self.stored_name
+        total = [min(CAP, past + cost) for past, cost in zip(so_far.spent, costs)]
         plan = request.plan.to_dict()
         content = {
             "method": plan["method"],
@@ -206,7 +226,8 @@ class Dataset:
             "unit": request.unit,
             **({} if request.schema is None else {"schema": request.schema.to_dict()}),
             "costs": list(costs),
-            "spent": [min(CAP, past + cost) for past, cost in zip(so_far.spent, costs)],
+            "spent": total,
+            "led": list(add_leader(so_far.led, before.allowed, total)),
             "charges": so_far.charges + 1,
             "tests": so_far.tests + bool(request.test),
             "version": __version__,
@@ -235,6 +256,13 @@ class Dataset:
             raise TamperError(f"the stored release of entry {released.seq} was changed or lost.")
         head = Head(charge.seq, charge.mac)
         return Receipt(self, charge.seq, head, bool(charge.content["test"]), unpack(payload))
+
+    def _repr_html_(self) -> str:
+        """The account as it stands, or, where it cannot be read, the handle as text."""
+        try:
+            return self.spent()._repr_html_()
+        except (LedgerError, OSError):
+            return str(tag("code", repr(self)))
 
     def __repr__(self) -> str:
         key = "" if self.idempotency_key is None else f", key {self.idempotency_key!r}"

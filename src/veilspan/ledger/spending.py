@@ -1,26 +1,19 @@
-"""What was spent on a dataset, what is left, and how a refusal says so."""
+"""What was spent on a dataset, and what is left."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from veilspan.ledger.costs import cost_of_events
-from veilspan.ledger.filters import CAP, UNIT, Rule
+from veilspan._notebook import draw_card
+from veilspan.ledger.filters import Rule
 from veilspan.ledger.records import Account, Terms
-from veilspan.privacy import gdp
-from veilspan.privacy.accounting import epsilon_spent, gaussian_only
-from veilspan.privacy.errors import BudgetExceededError
-from veilspan.privacy.events import Event, with_noise
+from veilspan.ledger.words import sentences
+from veilspan.ledger.words.fits import Fitting, find_fitting, gaussian_epsilon
+from veilspan.ledger.words.shares import Shares, count_shares
 from veilspan.privacy.plan import Plan
-
-#: The search for what still fits ends at 2 to this power times the planned noise, where a fit would
-#: be nothing but noise; beyond it the message says that nothing is left.
-_MOST_NOISE = 16.0
-#: Relative margin by which "what is left" is rounded down: it covers the roundings of mu_of and
-#: epsilon_of (1e-9) and of a unit in the last place, so that a fit that spends it all passes.
-_MARGIN = 1e-7
 
 
 @dataclass(frozen=True)
@@ -37,6 +30,10 @@ class Spending:
         Units allowed and spent under each.
     charges, tests, released : int
         Charges so far, those among them that were tests, and those whose release was recorded.
+    led : tuple of int
+        Places of the rules that had most left after some charge so far.
+    last : mapping or None
+        The plan that was charged last, as it was recorded; None if there is none.
     """
 
     terms: Terms
@@ -45,6 +42,8 @@ class Spending:
     charges: int
     tests: int
     released: int
+    led: tuple[int, ...] = ()
+    last: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
 
     @property
     def epsilon_gdp(self) -> float:
@@ -68,9 +67,32 @@ class Spending:
 
     @property
     def fraction(self) -> float:
-        """Part of the budget that is spent, from 0 to 1, by the rule with most room."""
-        pairs = zip(self.account.allowed, self.account.spent)
-        return min((spent / allowed for allowed, spent in pairs if allowed > 0), default=1.0)
+        """Part of the budget that is used, from 0 to 1, by the rule with most left."""
+        return self.shares.used
+
+    @property
+    def shares(self) -> Shares:
+        """Parts of the budget that are used and left; those of all charges add up to them."""
+        return count_shares(self.account)
+
+    @property
+    def last_plan(self) -> Plan | None:
+        """The plan that was charged last; None if there is none, or of a test."""
+        if self.last is None:
+            return None
+        try:
+            plan = Plan.from_dict(self.last)
+        except (ValueError, TypeError, KeyError, RuntimeError):  # of another version
+            return None
+        return plan if plan.budget.is_private else None
+
+    def fitting(self, plan: Plan, delta: float | None = None) -> Fitting:
+        """The largest fit of a plan's kind that still fits, by default at the account's delta.
+
+        At another delta an epsilon cannot be compared with that of the account.
+        """
+        delta = self.terms.delta if delta is None else delta
+        return find_fitting(plan, self.rules, self.account, delta)
 
     @property
     def _any(self) -> bool:
@@ -81,9 +103,20 @@ class Spending:
 
         Rounded down so that the plan of such a fit, whose own noise is rounded, fits as well.
         """
-        pairs = zip(self.rules, self.account.allowed, self.account.spent)
-        room = max(r.gaussian_room(allowed - spent) for r, allowed, spent in pairs if r.active)
-        return largest_epsilon(room, self.terms.delta if delta is None else delta)
+        delta = self.terms.delta if delta is None else delta
+        return gaussian_epsilon(self.rules, self.account, delta)
+
+    def left_for(self, plan: Plan) -> float:
+        """Largest epsilon of a fit of a plan's kind, at its delta, that still fits; 0 if none.
+
+        Exact for full-batch Gaussian plans, close for others (``fitting(plan).exact`` says which).
+
+        Parameters
+        ----------
+        plan : Plan
+            Of a fit of that kind, at whatever epsilon: ``estimator.plan(...)``, or ``plan_``.
+        """
+        return self.fitting(plan, plan.budget.delta).epsilon
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready summary (an infinite epsilon is the string ``"inf"``)."""
@@ -91,7 +124,7 @@ class Spending:
         def plain(value: float) -> float | str:
             return value if math.isfinite(value) else "inf"
 
-        terms = self.terms
+        terms, place = self.terms, self.shares.place
         return {
             "dataset": terms.name,
             "epsilon": terms.epsilon,
@@ -109,101 +142,21 @@ class Spending:
             "charges": self.charges,
             "tests": self.tests,
             "released": self.released,
+            "left_fraction": self.shares.left,
+            "counted_by": None if place is None else self.rules[place].name,
+            "recounted": bool(set(self.led) - {place}),
+            "still_fits": sentences.list_what_fits(self),
         }
 
     def __repr__(self) -> str:
-        terms = self.terms
+        first, facts = sentences.describe_spending(self)
         lines = [
-            f"{terms.name}: {self.fraction:.1%} spent of {terms.describe()}",
-            f"  protects   {_write_unit(terms)}",
-            f"  spent      epsilon = {_write(self.epsilon_gdp)} (exact, Gaussian releases), "
-            f"{_write(self.epsilon_rdp)} (Rényi)",
-            f"  left       one Gaussian fit with epsilon = {self.left():.4g} at delta = "
-            f"{terms.delta:g}",
-            f"  charges    {self.charges}, {self.released} released, {self.tests} tests",
+            f"  {label if i == 0 else '':<10} {line}"
+            for label, texts in facts
+            for i, line in enumerate(texts)
         ]
-        return "\n".join(lines)
+        return "\n".join([first, *lines, f"  {sentences.WHY}"])
 
-
-def largest_epsilon(room: float, delta: float) -> float:
-    """Epsilon of the largest Gaussian fit within mu^2 = ``room``, less ``_MARGIN``; 0 if none."""
-    if not room > 0:
-        return 0.0
-    mu = math.sqrt(room) * (1 - _MARGIN) - 1 / UNIT
-    return gdp.epsilon_of(mu, delta) * (1 - _MARGIN) if mu > 0 else 0.0
-
-
-def fitting_epsilon(plan: Plan, rules: tuple[Rule, ...], account: Account, delta: float) -> float:
-    """Epsilon of the largest fit of a plan's kind that still fits: its events with more noise.
-
-    Exact up to rounding for Gaussian plans. Others are made noisier as a whole until they fit; a
-    new plan at that epsilon may spread its noise a little differently.
-    """
-    room = [allowed - spent for allowed, spent in zip(account.allowed, account.spent)]
-    if plan.adaptive or gaussian_only(plan.events):
-        pairs = zip(rules, room)
-        return largest_epsilon(max(r.gaussian_room(u) for r, u in pairs if r.active), delta)
-
-    def noisier(factor: float) -> tuple[Event, ...]:
-        return tuple(with_noise(e, e.noise_multiplier * factor) for e in plan.events)
-
-    def fits(factor: float) -> bool:
-        costs = cost_of_events(noisier(factor), rules, plan.neighbors)
-        return any(cost <= units for cost, units, r in zip(costs, room, rules) if r.active)
-
-    low, high = 0.0, 1.0  # powers of two
-    while not fits(2.0**high):
-        low, high = high, 2 * high
-        if high > _MOST_NOISE:
-            return 0.0
-    for _ in range(10):
-        middle = (low + high) / 2
-        low, high = (low, middle) if fits(2.0**middle) else (middle, high)
-    return epsilon_spent(noisier(2.0**high), delta, neighbors=plan.neighbors)
-
-
-def refusal(
-    terms: Terms, rules: tuple[Rule, ...], account: Account, costs: tuple[int, ...], plan: Plan
-) -> BudgetExceededError:
-    """The error for a request that does not fit: what is short, and what would still fit."""
-    short = [
-        (spent + cost - allowed) / max(allowed, 1)
-        for rule, allowed, spent, cost in zip(rules, account.allowed, account.spent, costs)
-        if rule.active and cost < CAP and spent < CAP
-    ]
-    if not short:
-        return BudgetExceededError(
-            f"the dataset {terms.name!r} counts full-batch Gaussian releases only (accounting "
-            f"gdp); {plan.method} makes others. Use a solver without sampling, or a dataset with "
-            "accounting='auto'."
-        )
-    fits = fitting_epsilon(plan, rules, account, plan.budget.delta)
-    about = "" if plan.adaptive or gaussian_only(plan.events) else "about "
-    still = (
-        f"The largest epsilon that still fits is {about}{_round_down(fits)} at delta = "
-        f"{plan.budget.delta:g}."
-        if fits > 0
-        else "Nothing is left."
-    )
-    return BudgetExceededError(
-        f"{plan.method} with epsilon = {plan.epsilon:.6g} does not fit into what is left of "
-        f"{terms.name!r} ({terms.describe()}): it is short by {max(min(short), 1e-6):.4%} of the "
-        f"whole budget. {still} Nothing was charged."
-    )
-
-
-def _round_down(value: float) -> str:
-    """Six significant digits, rounded down: who types them is not refused."""
-    scale = 10.0 ** (5 - math.floor(math.log10(value)))
-    return f"{math.floor(value * scale) / scale:.6g}"
-
-
-def _write_unit(terms: Terms) -> str:
-    """Whom the account protects, and whose schemas it takes."""
-    if terms.unit is None:
-        return "one row (one user, by MatrixCompletion); opened before units were recorded"
-    return f"one {terms.unit}; takes schemas of {terms.data}"
-
-
-def _write(epsilon: float) -> str:
-    return f"{epsilon:.4g}" if math.isfinite(epsilon) else "not defined"
+    def _repr_html_(self) -> str:
+        first, facts = sentences.describe_spending(self)
+        return draw_card(first, facts, used=self.fraction, foot=sentences.WHY)

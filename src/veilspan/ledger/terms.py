@@ -159,4 +159,6 @@ def spending_on(page: Page, opened: Entry) -> Spending:
         so_far.charges,
         so_far.tests,
         releases_so_far(page, opened.dataset),
+        so_far.led,
+        so_far.last,
     )

@@ -1,9 +1,9 @@
 """Running totals under the seal: what was spent, without adding up the past.
 
-Every charge carries the units spent so far under each rule and how many charges and tests there
-were, itself included; every release carries how many releases there were. The last one of each kind
-therefore says all, in constant time, and says it under its seal. The account beside the entries is
-what the database decides by; it must agree.
+Every charge carries the units spent so far under each rule, how many charges and tests there were
+and which rules had most left after one, itself included; every release carries how many releases
+there were. The last one of each kind therefore says all, in constant time, and says it under its
+seal. The account beside the entries is what the database decides by; it must agree.
 
 The totals are exact. Units are whole numbers (:mod:`veilspan.ledger.filters`), added without
 rounding and cut at ``CAP``; since costs are not negative,
@@ -13,28 +13,45 @@ rounding and cut at ``CAP``; since costs are not negative,
 so that after any number of charges the total is min(CAP, c_1 + ... + c_n), whatever their order.
 ``verify`` adds all of them up again.
 
-Entries from before counts were kept carry units only. A ledger that ends in such entries is
-counted, each entry checked, until the next charge (release) takes the count over:
+Entries from before counts or leading rules were kept lack them. A ledger that ends in such entries
+is counted, each entry checked, until the next charge (release) takes the count over:
 nothing is rewritten.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from veilspan.ledger.errors import TamperError
 from veilspan.ledger.filters import MOST_RULES
 from veilspan.ledger.records import CHARGE, RELEASE, Account, Entry
 from veilspan.ledger.seal.journal import Page
+from veilspan.ledger.words.shares import add_leader
 
 
 @dataclass(frozen=True)
 class Charges:
-    """Units spent so far under each rule, the number of charges, and that of tests among them."""
+    """What the charges of a dataset came to so far.
+
+    Attributes
+    ----------
+    spent : tuple of int
+        Units under each rule.
+    charges, tests : int
+        How many, and how many of them were tests.
+    led : tuple of int
+        Places of the rules that had most left after some of them.
+    last : mapping or None
+        The last one's plan, as it was recorded.
+    """
 
     spent: tuple[int, ...] = (0,) * MOST_RULES
     charges: int = 0
     tests: int = 0
+    led: tuple[int, ...] = ()
+    last: Mapping[str, Any] | None = None
 
 
 def charges_so_far(page: Page, dataset: str) -> Charges:
@@ -44,10 +61,17 @@ def charges_so_far(page: Page, dataset: str) -> Charges:
         return Charges()
     content = page.genuine(past).content
     spent = tuple(content["spent"])
-    if "charges" in content:
-        return Charges(spent, content["charges"], content["tests"])
-    tests = [bool(entry.content["test"]) for entry in page.entries(dataset, (CHARGE,))]
-    return Charges(spent, len(tests), sum(tests))
+    if "led" in content:
+        counts = content["charges"], content["tests"], tuple(content["led"])
+        return Charges(spent, *counts, content["plan"])
+    past_charges = [entry.content for entry in page.entries(dataset, (CHARGE,))]
+    tests = [bool(charge["test"]) for charge in past_charges]
+    led: tuple[int, ...] = ()
+    account = page.book.account(dataset)
+    if account is not None:
+        for charge in past_charges:
+            led = add_leader(led, account.allowed, charge["spent"])
+    return Charges(spent, len(tests), sum(tests), led, content.get("plan"))
 
 
 def releases_so_far(page: Page, dataset: str) -> int:

@@ -49,7 +49,29 @@ class NotPrivateWarning(UserWarning):
 
 
 class WeakGuaranteeWarning(UserWarning):
-    """The guarantee is true but protects little, such as delta >= 1/n."""
+    """The guarantee is true but protects little: delta >= 1/n, or an epsilon above 10."""
+
+
+class WeakGuaranteeError(PrivacyError):
+    """A fit was refused because its guarantee would protect nobody: delta >= 1/n.
+
+    Parameters
+    ----------
+    reason : str
+        What is wrong with it.
+    consent : str
+        How somebody says that it is meant.
+    """
+
+    def __init__(self, reason: str, consent: str = "allow_weak=True") -> None:
+        self.reason, self.consent = reason, consent
+        super().__init__(
+            f"{reason} Choose delta far below 1/n; if this is what you mean, say {consent}. "
+            "Nothing was charged."
+        )
+
+    def __reduce__(self) -> tuple[type[WeakGuaranteeError], tuple[str, str]]:
+        return type(self), (self.reason, self.consent)
 
 
 class LoudNoiseWarning(UserWarning):

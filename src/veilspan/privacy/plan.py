@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from veilspan._notebook import draw_card
 from veilspan.privacy import gdp
 from veilspan.privacy.accounting import epsilon_spent, fits_budget, gaussian_mu, gaussian_only
 from veilspan.privacy.budget import LEAST_EPSILON, Budget
@@ -19,6 +20,7 @@ from veilspan.privacy.errors import BudgetExceededError
 from veilspan.privacy.events import Event, ObjectiveEvent, event_from_dict, event_to_dict
 from veilspan.privacy.neighbors import RELATIONS, Neighbors, check_neighbors
 from veilspan.privacy.schema_record import SchemaRecord
+from veilspan.privacy.strength import ALARMING, find_even_odds, say_attacker
 
 #: Most events of a plan that is read from a file: each is accounted by itself, so that a
 #: long list would keep its reader busy. Plans that we make have a handful.
@@ -130,19 +132,33 @@ class Plan:
         return form(self) == form(other)
 
     def __repr__(self) -> str:
+        return "\n".join([self._title(), *(f"  {line}" for line in self._lines())])
+
+    def _repr_html_(self) -> str:
+        return draw_card(self._title(), [("asks", self._lines())])
+
+    def _title(self) -> str:
         rows = "private number of" if self.n_rows is None else f"{self.n_rows:,}"
-        lines = [
+        return (
             f"Plan for {self.method}: {rows} rows x {self.n_features:,} columns, "
             f"epsilon = {self.budget.epsilon:g}, delta = {self.budget.delta:g}, {self.neighbors}"
-        ]
+        )
+
+    def _lines(self) -> list[str]:
+        lines = []
         if self.schema is not None:
-            lines.append(f"  schema: {self.schema.describe(short=True)}")
-        lines += [f"  {line}" for line in event_lines(self.events)]
+            lines.append(f"schema: {self.schema.describe(short=True)}")
+        lines += event_lines(self.events)
         if self.adaptive:
             what = "the rest of its budget" if self.events else "its budget"
-            lines.append(f"  (the solver spends {what} as it goes, and never more)")
-        lines += [f"  {name}: {value}" for name, value in self.decisions.items()]
-        return "\n".join(lines)
+            lines.append(f"(the solver spends {what} as it goes, and never more)")
+        lines += [f"{name}: {value}" for name, value in self.decisions.items()]
+        budget = self.budget
+        if budget.is_private and budget.epsilon > ALARMING:
+            mu = budget.mu if self.adaptive or gaussian_only(self.events) else None
+            odds = find_even_odds(budget.epsilon, budget.delta, mu)
+            lines.append(f"WEAK: {say_attacker(odds)}")
+        return lines
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -45,6 +45,8 @@ def statement_from(record: Any, plan: Plan | None = None) -> PrivacyStatement:
     _check(all(isinstance(text, str) for text in (*texts, *said.assumptions)), "its texts")
     _check(isinstance(said.private, bool), "whether it is private")
     _check(math.isfinite(said.epsilon) or not said.private, "a private release without an epsilon")
+    _check(said.asked is None or said.asked > 0, "the epsilon that was asked for")
+    _check(said.population is None or _is_count(said.population, 1), "the number of people")
     _check_charge(said.ledger)
     if plan is not None:
         same = (said.delta, said.neighbors) == (plan.budget.delta, plan.neighbors)

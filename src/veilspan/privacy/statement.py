@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from textwrap import wrap
 from typing import Any
 
-from veilspan.privacy.accounting import epsilon_spent
+from veilspan._notebook import draw_card
+from veilspan.privacy import gdp
+from veilspan.privacy.accounting import epsilon_spent, gaussian_mu, gaussian_only
 from veilspan.privacy.events import Event, event_from_dict, event_to_dict
 from veilspan.privacy.neighbors import Neighbors, check_neighbors
 from veilspan.privacy.plan import event_lines
 from veilspan.privacy.renyi import epsilon_renyi
 from veilspan.privacy.schema_record import SchemaRecord
+from veilspan.privacy.strength import (
+    BADGES,
+    NONE,
+    WEAK,
+    Strength,
+    find_even_odds,
+    grade_promise,
+    say_unchecked_delta,
+)
 
 #: Format of a written statement; raise it when fields change their meaning.
 FORMAT = 1
@@ -80,6 +91,12 @@ class PrivacyStatement:
     schema : dict or None
         If the table was read by a schema: its digest, name and version
         (:class:`~veilspan.privacy.schema_record.SchemaRecord`).
+    asked : float or None
+        The epsilon that was asked for; ``epsilon``, which was needed, is never more. None in
+        statements from before it was kept.
+    population : int or None
+        The number of people that delta was held against: public under replace-one, under
+        add-remove a public guess. None if nobody said.
     """
 
     method: str
@@ -95,6 +112,33 @@ class PrivacyStatement:
     version: str = ""
     ledger: dict[str, Any] | None = field(default=None, hash=False)
     schema: dict[str, str] | None = field(default=None, hash=False)
+    asked: float | None = None
+    population: int | None = None
+
+    @property
+    def mu(self) -> float | None:
+        """Mu if all that was released is mu-GDP: of the promise, or of the events if they are more.
+
+        A solver that chooses its Gaussian answers as it goes may have used less than its promise,
+        and how much less may depend on rows.
+        """
+        noisy = all(event.noise_multiplier for event in self.events) and self.events
+        if not (noisy and math.isfinite(self.epsilon) and gaussian_only(self.events)):
+            return None
+        return max(gdp.mu_of(self.epsilon, self.delta), gaussian_mu(self.events))
+
+    @property
+    def strength(self) -> Strength:
+        """How strong the promise is, and why it is weak or none (:mod:`privacy.strength`)."""
+        if not self.private:
+            return Strength(NONE, (self.why_not_private or "there is no guarantee",))
+        odds = find_even_odds(self.epsilon, self.delta, self.mu)
+        return grade_promise(self.epsilon, self.delta, self.population, odds=odds)
+
+    @property
+    def epsilon_as_asked(self) -> str:
+        """Epsilon as it was asked for, with the exact figure in brackets: ``1 (0.999969)``."""
+        return write_epsilon(self.epsilon, self.asked)
 
     def verify(self) -> Verification:
         """Account the recorded events anew, from scratch.
@@ -116,7 +160,7 @@ class PrivacyStatement:
             "method": self.method,
             "private": self.private,
             "why_not_private": self.why_not_private,
-            "epsilon": self.epsilon if math.isfinite(self.epsilon) else "inf",
+            "epsilon": _plain(self.epsilon),
             "delta": self.delta,
             "neighbors": self.neighbors,
             "unit": self.unit,
@@ -126,6 +170,8 @@ class PrivacyStatement:
             "version": self.version,
             **({} if self.ledger is None else {"ledger": dict(self.ledger)}),
             **({} if self.schema is None else {"schema": dict(self.schema)}),
+            **({} if self.asked is None else {"asked": _plain(self.asked)}),
+            **({} if self.population is None else {"population": self.population}),
         }
 
     def to_json(self, indent: int | None = 2) -> str:
@@ -141,6 +187,8 @@ class PrivacyStatement:
                 "this record is in a format that this version cannot read: update veilspan."
             )
         fields["epsilon"] = float(fields["epsilon"])
+        if fields.get("asked") is not None:
+            fields["asked"] = float(fields["asked"])
         fields["neighbors"] = check_neighbors(fields["neighbors"])
         fields["events"] = tuple(event_from_dict(event) for event in fields["events"])
         fields["assumptions"] = tuple(fields["assumptions"])
@@ -150,24 +198,62 @@ class PrivacyStatement:
 
     def __repr__(self) -> str:
         head = (
-            f"{self.method}: epsilon = {self.epsilon:.6g} at delta = {self.delta:g}"
+            f"{self.method}: epsilon = {self.epsilon_as_asked} at delta = {self.delta:g}"
             if self.private
             else f"{self.method}: NOT PRIVATE ({self.why_not_private})"
         )
-        lines = [
-            head,
-            f"  protects   {self.unit}",
-            f"  neighbours {_describe_relation(self.neighbors, self.unit)}",
+        lines = [line for label, texts in self._facts() for line in _section(label, texts)]
+        return "\n".join([head, *lines])
+
+    def _repr_html_(self) -> str:
+        grade = self.strength.grade
+        promise = f"{self.method}: epsilon = {self.epsilon_as_asked} at delta = {self.delta:g}"
+        title = promise if self.private else f"{self.method}: {self.why_not_private}"
+        return draw_card(title, self._facts(), badge=(grade, BADGES[grade]))
+
+    def _facts(self) -> list[tuple[str, list[str]]]:
+        """What there is to say, as labelled lines: the same in text and in a notebook."""
+        strength = self.strength
+        facts: list[tuple[str, list[str]]] = []
+        if strength.grade == WEAK:
+            facts.append(("WEAK", list(strength.reasons)))
+        facts += [
+            ("protects", [self.unit]),
+            ("neighbours", [_describe_relation(self.neighbors, self.unit)]),
         ]
+        if self.private and self.neighbors == "add-remove" and self.population is None:
+            facts.append(("delta", [say_unchecked_delta(self.delta)]))
         if self.schema is not None:
-            lines += _section("schema", [SchemaRecord.from_dict(self.schema).describe()])
-        lines += _section("spent", event_lines(self.events))
-        lines += _section("assumes", self.assumptions)
-        lines.append(f"  release    {self.release_id} (veilspan {self.version})")
+            facts.append(("schema", [SchemaRecord.from_dict(self.schema).describe()]))
+        facts += [
+            ("spent", event_lines(self.events)),
+            ("assumes", list(self.assumptions)),
+            ("release", [f"{self.release_id} (veilspan {self.version})"]),
+        ]
         if self.ledger is not None:
-            charged = "{dataset}, entry {entry}, head {head}".format(**self.ledger)
-            lines += _section("ledger", [charged])
-        return "\n".join(lines)
+            facts.append(
+                ("ledger", ["{dataset}, entry {entry}, head {head}".format(**self.ledger)])
+            )
+        return facts
+
+
+def write_epsilon(
+    exact: float, asked: float | None, write: Callable[[float], str] = "{:.6g}".format
+) -> str:
+    """Epsilon as it was asked for, and the exact figure in brackets where they differ.
+
+    Examples
+    --------
+    >>> write_epsilon(0.999969, 1.0), write_epsilon(1.0, 1.0), write_epsilon(0.5, None)
+    ('1 (0.999969)', '1', '0.5')
+    """
+    told = write(exact)
+    return told if asked is None or write(asked) == told else f"{write(asked)} ({told})"
+
+
+def _plain(epsilon: float) -> float | str:
+    """A number, or ``"inf"``, which JSON has no number for."""
+    return epsilon if math.isfinite(epsilon) else "inf"
 
 
 def _describe_relation(neighbors: str, unit: str) -> str:

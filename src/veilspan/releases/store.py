@@ -17,7 +17,7 @@ from veilspan.privacy.records import plan_from, statement_from
 from veilspan.releases.checks import check_release
 from veilspan.releases.documents import DOCUMENT
 from veilspan.releases.encoding import Encoder, decode
-from veilspan.releases.files import read_release, refuse_taken, write_release
+from veilspan.releases.files import mark_of, read_release, refuse_taken, write_release
 from veilspan.releases.names import estimator_class, releasable
 
 #: Attributes with a place of their own.
@@ -34,7 +34,8 @@ def save(
     The release holds parameters, fitted attributes, the statement and the plan: what may be
     published, and no row. Whatever happens meanwhile (a kill, a power cut, another process that
     saves to the same folder), the folder holds one whole release or, before the first, none. The
-    ledger is not part of it (the statement names the charge).
+    ledger is not part of it (the statement names the charge). A promise that is weak, or none, is
+    told by a file ``WEAK.txt`` or ``NOT_PRIVATE.txt`` beside them.
 
     Parameters
     ----------
@@ -74,7 +75,8 @@ def save(
     place.mkdir(parents=True, exist_ok=True)
     if new:
         sync_folder(place.parent)
-    write_release(place, content, arrays, secret, overwrite=overwrite)
+    mark = mark_of(estimator.privacy_)
+    write_release(place, content, arrays, secret, overwrite=overwrite, mark=mark)
     return place
 
 

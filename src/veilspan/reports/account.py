@@ -36,16 +36,10 @@ class BudgetShares:
 def budget_shares(statement: PrivacyStatement, dataset: Dataset) -> BudgetShares:
     """Read the account, and find the charge of this release in it."""
     state = dataset.spent()
-    pairs = enumerate(zip(state.account.allowed, state.account.spent))
-    # The rule with most room decides whether the next fit passes, as in ``Spending.fraction``.
-    shares = {i: spent / allowed for i, (allowed, spent) in pairs if allowed > 0}
-    rule = min(shares, key=shares.__getitem__, default=None)
+    shares = state.shares  # all by the rule with most left, so that they add up
     costs = _costs(statement, dataset)
-    if rule is None:
-        return BudgetShares(1.0, 0.0, 0.0, state, costs is not None)
-    total = min(shares[rule], 1.0)
-    this = 0.0 if costs is None else min(costs[rule] / state.account.allowed[rule], total)
-    return BudgetShares(total - this, this, 1 - total, state, costs is not None)
+    this = 0.0 if costs is None else min(shares.of(costs), shares.used)
+    return BudgetShares(shares.used - this, this, shares.left, state, costs is not None)
 
 
 def account_of(source: Any, given: Dataset | None) -> Dataset | None:

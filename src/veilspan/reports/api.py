@@ -8,6 +8,7 @@ from typing import Any
 
 from veilspan._files import write_whole
 from veilspan.ledger.dataset import Dataset
+from veilspan.privacy.strength import NONE, WEAK
 from veilspan.reports import extras, guarantee, spending
 from veilspan.reports.account import account_of, shares_if_readable
 from veilspan.reports.html import Html, tag
@@ -107,8 +108,13 @@ def report_html(
         *shown.values(),
         tag("footer", f"Release {statement.release_id} · veilspan {statement.version}"),
     )
-    alarm = "" if statement.private else f"NOT PRIVATE: {statement.why_not_private}"
-    return page(heading, body, alarm=alarm)
+    strength = subject.strength
+    alarm = ""
+    if strength.grade == NONE:
+        alarm = f"NOT PRIVATE: {statement.why_not_private}"
+    elif strength.grade == WEAK:
+        alarm = f"A WEAK promise: {strength.reasons[0]}"
+    return page(heading, body, alarm=alarm, grade=strength.grade)
 
 
 def write_report(path: str | os.PathLike[str], source: Any, **options: Any) -> Path:

@@ -8,16 +8,33 @@ from typing import Any
 import numpy as np
 
 from veilspan.audit.verdict import AuditReport
+from veilspan.ledger.words.shares import write_share
+from veilspan.privacy.strength import (
+    BADGES,
+    MODERATE,
+    NONE,
+    RULES,
+    STRONG,
+    WEAK,
+    is_delta_weak,
+    say_unchecked_delta,
+    say_weak_delta,
+)
 from veilspan.reports.account import BudgetShares
 from veilspan.reports.html import Html, join, tag
-from veilspan.reports.numbers import count, equals, number, percent, percent_up
+from veilspan.reports.numbers import count, equals, percent, percent_up
 from veilspan.reports.subject import Subject
 
 NBSP = "\u00a0"
 #: The share of false alarms at which an attacker's gain is stated.
 MARKED = 1e-3
-#: A promise that lets an even guess be right more often than this is called weak.
-WEAK = 0.9
+#: Blue is for strong promises only; no badge is told by its colour alone.
+_CLASSES = {
+    STRONG: "promise",
+    MODERATE: "promise moderate",
+    WEAK: "promise weak",
+    NONE: "promise danger",
+}
 _RELATION = {
     "replace-one": "which may have been exchanged for any other (how many there are is public)",
     "add-remove": "which may have been there or not (how many there are is private)",
@@ -53,11 +70,15 @@ def promise_section(subject: Subject) -> Html:
 
 def _promise(subject: Subject) -> Html:
     private = subject.statement.private
+    grade = subject.strength.grade
     return tag(
         "div",
-        tag("p", "Private" if private else "NOT PRIVATE", class_="verdict"),
+        tag("p", BADGES[grade], class_="verdict"),
         *(_sentence(subject) if private else _refusal(subject)),
-        class_="promise" if private else "promise danger",
+        tag("p", f"{RULES[grade][0].upper()}{RULES[grade][1:]}.", class_="rule")
+        if private
+        else None,
+        class_=_CLASSES[grade],
     )
 
 
@@ -108,8 +129,8 @@ def _sentence(subject: Subject) -> tuple[Html, ...]:
         "This release is ",
         tag(
             "strong",
-            f"({equals('ε', statement.epsilon, 6)}, {equals('δ', statement.delta)})-differentially "
-            "private",
+            f"(ε{NBSP}={NBSP}{subject.epsilon.replace(' ', NBSP)}, "
+            f"{equals('δ', statement.delta)})-differentially private",
         ),
         " for ",
         tag("strong", unit_in_words(statement.unit)),
@@ -148,7 +169,7 @@ def _tiles(subject: Subject, shares: BudgetShares | None) -> Html:
     statement, promise, plan = subject.statement, subject.promise, subject.plan
     point = f"at {equals('δ', statement.delta)}"
     tiles = [
-        ("epsilon", number(statement.epsilon, 6), point),
+        ("epsilon", subject.epsilon, point),
         ("neighbours", statement.neighbors, unit_in_words(statement.unit)),
     ]
     if not statement.private:
@@ -167,7 +188,7 @@ def _tiles(subject: Subject, shares: BudgetShares | None) -> Html:
         tiles.append(("rows", rows, f"{plan.n_features:,} columns"))
     if shares is not None:
         spent = f"of {shares.state.terms.name}'s budget"
-        tiles.append(("left", percent(shares.left), spent))
+        tiles.append(("left", write_share(shares.left), spent))
     return tag(
         "dl",
         *(
@@ -182,22 +203,15 @@ def _about_promise(subject: Subject) -> list[tuple[str, str]]:
     statement, plan, found = subject.statement, subject.plan, []
     if subject.verification is not None and not subject.verification.ok:
         found.append(("danger", "The recorded events cost more than was promised: see Re-checked."))
-    if plan is not None and plan.n_rows is not None and statement.delta >= 1 / plan.n_rows:
-        found.append(
-            (
-                "warning",
-                f"{equals('δ', statement.delta)} is not below one over the number of rows: such a "
-                "promise would allow publishing a random row.",
-            )
-        )
-    if subject.promise is not None and subject.promise.even_odds > WEAK:
-        found.append(
-            (
-                "warning",
-                "This is a weak promise: a guess with even odds may be right "
-                f"{percent_up(subject.promise.even_odds)} of the time.",
-            )
-        )
+    if statement.private:
+        found += [
+            ("warning", f"This is a weak promise: {reason}") for reason in subject.strength.reasons
+        ]
+        if statement.neighbors == "add-remove" and statement.population is None:
+            unchecked = say_unchecked_delta(statement.delta)
+            found.append(("warning", f"{unchecked[0].upper()}{unchecked[1:]}."))
+    elif plan is not None and is_delta_weak(statement.delta, plan.n_rows):
+        found.append(("warning", say_weak_delta(statement.delta, plan.n_rows)))
     if statement.ledger is not None and statement.ledger.get("test"):
         found.append(("warning", "The charge was recorded as a test, at no cost."))
     return found

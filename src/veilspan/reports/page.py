@@ -8,11 +8,15 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
+from veilspan.privacy.strength import NONE, STRONG, WEAK
 from veilspan.reports.html import Html, tag
 
+#: What stands before the title of a page in tabs and lists, by the strength of its promise.
+_PREFIXES = {NONE: "NOT PRIVATE: ", WEAK: "WEAK: "}
 
-def page(title: str, body: Sequence[Any], *, alarm: str = "") -> str:
-    """Return the whole document as text.
+
+def page(title: str, body: Sequence[Any], *, alarm: str = "", grade: str = STRONG) -> str:
+    """Return the whole document as text, under an alarm if the promise is weak or none.
 
     The Content-Security-Policy forbids everything but the one style sheet and the one script below,
     named by their digests: a page that somebody manages to inject markup into still runs nothing
@@ -30,13 +34,13 @@ def page(title: str, body: Sequence[Any], *, alarm: str = "") -> str:
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="referrer", content="no-referrer"),
         tag("meta", name="color-scheme", content="light dark"),
-        tag("title", f"NOT PRIVATE: {title}" if alarm else title),
+        tag("title", f"{_PREFIXES.get(grade, '')}{title}"),
         tag("style", Html(style)),
     )
     content = tag(
         "body",
         tag("a", "To the content", href="#main", class_="skip"),
-        tag("div", alarm, class_="alarm", role="alert") if alarm else None,
+        tag("div", alarm, class_=f"alarm {grade}", role="alert") if alarm else None,
         tag("main", *body, id="main"),
         tag("script", Html(script)),
     )

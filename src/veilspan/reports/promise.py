@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from veilspan.privacy import gdp
-from veilspan.privacy.accounting import epsilon_spent, gaussian_mu, gaussian_only, privacy_curve
+from veilspan.privacy.accounting import epsilon_spent, privacy_curve
 from veilspan.privacy.statement import PrivacyStatement
 
 #: Points of the drawn curve: enough for a smooth line; every point is a valid bound by itself.
@@ -75,8 +75,8 @@ def promise_of(statement: PrivacyStatement) -> Promise | None:
     if any(event.noise_multiplier == 0 for event in statement.events) or not statement.events:
         return None
     lowest = min(LOWEST, statement.delta / 10)
-    if gaussian_only(statement.events):
-        mu = max(gdp.mu_of(statement.epsilon, statement.delta), gaussian_mu(statement.events))
+    mu = statement.mu
+    if mu is not None:
         grid = np.linspace(0.0, gdp.epsilon_of(mu, lowest), POINTS)
         return Promise(grid, np.array([gdp.delta_of(mu, epsilon) for epsilon in grid]), mu)
     neighbors = statement.neighbors

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from veilspan.ledger.words import sentences
+from veilspan.ledger.words.shares import write_shares, write_used
 from veilspan.privacy.accounting import gaussian_mu, gaussian_only
 from veilspan.privacy.events import Event, GaussianEvent, ObjectiveEvent
 from veilspan.reports.account import BudgetShares
@@ -29,7 +31,7 @@ def budget(subject: Subject, shares: BudgetShares | None) -> Html | None:
         return None
     parts: list[Any] = []
     if shares is not None:
-        parts += _bar(shares)
+        parts += _bar(shares, subject)
     if charged is not None:
         facts = f"Charged to “{charged['dataset']}” as entry {charged['entry']}; the ledger then "
         parts.append(
@@ -44,28 +46,40 @@ def budget(subject: Subject, shares: BudgetShares | None) -> Html | None:
     return tag("section", tag("h2", "Budget of the dataset"), *parts, id="budget", class_="card")
 
 
-def _bar(shares: BudgetShares) -> list[Html]:
-    state, terms = shares.state, shares.state.terms
+def _bar(shares: BudgetShares, subject: Subject) -> list[Html]:
+    state = shares.state
     entries = (
         ("others", "other releases", shares.others),
         ("this", "this release", shares.this),
         ("left", "left", shares.left),
     )
+    told = write_used(state.shares, [shares.others, shares.this])
+    told.append(write_shares([state.shares.used, shares.left])[1])
     keys = (
-        tag("li", tag("span", "", class_=f"swatch {key}"), f"{name} ", tag("b", percent(share)))
-        for key, name, share in entries
+        tag("li", tag("span", "", class_=f"swatch {key}"), f"{name} ", tag("b", text))
+        for (key, name, _), text in zip(entries, told)
     )
-    spent = (
-        f"{terms.name}: {count(state.charges, 'charge')} so far (of these {state.tests} "
-        f"{'test' if state.tests == 1 else 'tests'}), together {equals('ε', state.epsilon)} of "
-        f"{number(terms.epsilon)} at {equals('δ', terms.delta)}, {terms.neighbors}. What is left "
-        f"pays for one Gaussian fit with {equals('ε', state.left())}. Shares are in units that add "
-        "up over releases (μ² or Rényi divergence); ε does not."
+    fits = "; ".join(sentences.list_what_fits(state))
+    if subject.plan is not None and subject.plan.budget.is_private:
+        fits = sentences.say_left_for(state, subject.plan)
+    charges = (
+        f"{count(state.charges, 'charge')} so far (of these {state.tests} "
+        f"{'test' if state.tests == 1 else 'tests'})"
     )
     return [
         budget_bar(shares.others, shares.this),
         tag("ul", *keys, class_="legend"),
-        tag("p", spent),
+        tag(
+            "p",
+            tag("b", f"{state.terms.name}: {sentences.say_used_and_left(state)}"),
+            f", {charges}. Still fits: {fits.rstrip('.')}.",
+        ),
+        tag(
+            "p",
+            f"Budget: {state.terms.describe()}. Counted {sentences.say_how_counted(state)}. "
+            f"{sentences.WHY}",
+            class_="muted",
+        ),
     ]
 
 

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from veilspan.privacy.plan import Plan
-from veilspan.privacy.statement import PrivacyStatement, Verification
+from veilspan.privacy.statement import PrivacyStatement, Verification, write_epsilon
+from veilspan.privacy.strength import Strength, grade_promise
+from veilspan.reports.numbers import number
 from veilspan.reports.promise import Promise, promise_of
 
 
@@ -42,6 +44,26 @@ class Subject:
     def verification(self) -> Verification | None:
         """The events accounted anew; None where nothing was promised."""
         return self.statement.verify() if self.promise is not None else None
+
+    @cached_property
+    def strength(self) -> Strength:
+        """How strong the promise is: by the statement, and the plan's rows where it says none."""
+        statement, plan = self.statement, self.plan
+        if not statement.private:
+            return statement.strength
+        people = statement.population
+        if people is None and plan is not None:
+            people = plan.n_rows
+        odds = None if self.promise is None else self.promise.even_odds
+        return grade_promise(statement.epsilon, statement.delta, people, odds=odds)
+
+    @property
+    def epsilon(self) -> str:
+        """Epsilon as it was asked for, with the exact figure in brackets."""
+        asked = self.statement.asked
+        if asked is None and self.plan is not None:
+            asked = self.plan.budget.epsilon
+        return write_epsilon(self.statement.epsilon, asked, lambda value: number(value, 6))
 
     def names(self, count: int) -> list[str]:
         """Names of the columns, or x0, x1, ..."""

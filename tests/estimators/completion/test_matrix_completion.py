@@ -15,6 +15,7 @@ from veilspan import (
     MatrixCompletion,
     NotPrivateWarning,
     PrivacyStatement,
+    WeakGuaranteeError,
     WeakGuaranteeWarning,
 )
 from veilspan.audit.replay import replay
@@ -125,9 +126,11 @@ def test_no_error_prints_a_value_of_the_data(bad):
         error = error.__cause__ or error.__context__
 
 
-def test_a_large_delta_is_warned_about(small):
-    with pytest.warns(WeakGuaranteeWarning, match="1/n"):
+def test_a_large_delta_is_refused_or_allowed_and_warned_about(small):
+    with pytest.raises(WeakGuaranteeError, match="1/n"):
         make(delta=0.05).fit(small.train)
+    with pytest.warns(WeakGuaranteeWarning, match="1/n"):
+        make(delta=0.05, allow_weak=True).fit(small.train)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         make(delta=0.05, neighbors="add-remove").fit(small.train)

@@ -13,7 +13,13 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from estimators.linear.cases import MODELS, WIDTH, data_for, is_regression, make
-from veilspan import LoudNoiseWarning, NotPrivateWarning, PrivacyStatement, WeakGuaranteeWarning
+from veilspan import (
+    LoudNoiseWarning,
+    NotPrivateWarning,
+    PrivacyStatement,
+    WeakGuaranteeError,
+    WeakGuaranteeWarning,
+)
 from veilspan.estimators.linear.classification import LinearSVC, LogisticRegression
 from veilspan.estimators.linear.regression import LinearRegression
 from veilspan.solvers.linear.gradient_descent import GradientDescent
@@ -140,13 +146,20 @@ def test_sparse_and_small_dtypes_give_the_same_answer(name):
 
 
 @unsampled
-def test_a_large_delta_is_warned_about(name):
-    with pytest.warns(WeakGuaranteeWarning, match="1/n"):
+def test_a_large_delta_is_refused_or_allowed_and_warned_about(name):
+    with pytest.raises(WeakGuaranteeError, match="1/n"):
         make(name, delta=0.05).fit(*data_for(name))
+    with pytest.warns(WeakGuaranteeWarning, match="1/n"):
+        make(name, delta=0.05, allow_weak=True).fit(*data_for(name))
+    private = make(name, delta=0.05, neighbors="add-remove")
+    if private.expected_rows is not None:  # a public guess stands for n
+        with pytest.raises(WeakGuaranteeError, match="1/n"):
+            private.fit(*data_for(name))
+        return
     with warnings.catch_warnings():  # under add-remove the warning would tell something about n
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", LoudNoiseWarning)
-        make(name, delta=0.05, neighbors="add-remove").fit(*data_for(name))
+        private.fit(*data_for(name))
 
 
 @pytest.mark.parametrize("name", ["LogisticRegression", "LinearSVC", "Lasso"])

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from estimators.stream.private_streams import BLOCK_SIZE, RANK, WIDTH, draw, error, make, truth
-from veilspan import NotPrivateWarning, PrivacyError, WeakGuaranteeWarning
+from veilspan import NotPrivateWarning, PrivacyError, WeakGuaranteeError, WeakGuaranteeWarning
 from veilspan.curator.tape import recording
 from veilspan.estimators.stream.private_stream import released_state, restore_released_state
 from veilspan.estimators.stream.private_tracker import stream_plan
@@ -96,9 +96,12 @@ def test_infinite_epsilon_is_the_same_method_without_noise():
     assert error(one, truth(0)) < 0.006  # 0.0042 of these rows
 
 
-def test_a_large_delta_is_warned_about():
+def test_a_large_delta_is_refused_or_allowed_and_warned_about():
+    block = draw(truth(0), BLOCK_SIZE, np.random.default_rng(0))
+    with pytest.raises(WeakGuaranteeError, match="1/n"):
+        make(delta=0.1).partial_fit(block)
     with pytest.warns(WeakGuaranteeWarning):
-        make(delta=0.1).partial_fit(draw(truth(0), BLOCK_SIZE, np.random.default_rng(0)))
+        make(delta=0.1, allow_weak=True).partial_fit(block)
 
 
 # ---------------------------------------------------------------- blocks

@@ -26,6 +26,7 @@ _RESERVED = {
     "neighbors": "--neighbors",
     "ledger": "--ledger and --dataset",
     "schema": "--schema",
+    "allow_weak": "--allow-weak",
 }
 
 

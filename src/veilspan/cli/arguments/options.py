@@ -104,3 +104,10 @@ SealKey = Annotated[
     Path | None, typer.Option("--key", help="Key file: of the ledger, and to seal the release.")
 ]
 Replace = Annotated[bool, typer.Option("--force", help="Replace a release in --out.")]
+AllowWeak = Annotated[
+    bool,
+    typer.Option(
+        "--allow-weak",
+        help="Go on with a delta that is not below 1/rows, or an epsilon above 10.",
+    ),
+]

@@ -9,6 +9,7 @@ import typer
 
 from veilspan.cli.arguments.options import (
     AccountName,
+    AllowWeak,
     AsJson,
     Delta,
     Epsilon,
@@ -57,6 +58,7 @@ def profile(
         str | None, typer.Option(help="With --ledger: a name of this request; see veilspan fit.")
     ] = None,
     force: Replace = False,
+    allow_weak: AllowWeak = False,
     json: AsJson = False,
 ) -> None:
     """Say what there is in a table, every number with its error bar.
@@ -83,7 +85,7 @@ def profile(
     fit(
         "profile", data, out, epsilon=epsilon, delta=delta, schema=schema, param=settings,
         table=table, ledger=ledger, dataset=dataset, key=key, request=request, force=force,
-        json=json,
+        allow_weak=allow_weak, json=json,
     )  # fmt: skip
 
 

@@ -54,7 +54,7 @@ class LinearParameters(TableParameters):
     schema : Schema, optional
         What is public of the table (:class:`veilspan.Schema`); target, classes and bounds follow
         from it. ``row_norm`` is then a share of the longest row that the schema allows.
-    epsilon, delta, neighbors, noise, random_state, ledger
+    epsilon, delta, neighbors, noise, random_state, ledger, allow_weak
         See :class:`~veilspan.estimators.parameters.PrivacyParameters`.
     """
 

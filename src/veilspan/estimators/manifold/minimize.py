@@ -133,6 +133,7 @@ def minimize(
     random_state: int | None = None,
     plan: Plan | None = None,
     ledger: Dataset | None = None,
+    allow_weak: bool = False,
 ) -> Minimum:
     """Minimise the mean of a loss over rows, on a manifold, under differential privacy.
 
@@ -164,6 +165,8 @@ def minimize(
         Run exactly this plan, e.g. one recorded by an earlier run, instead of making one.
     ledger : Dataset, optional
         Account that is charged before any row is read (:class:`veilspan.Ledger`).
+    allow_weak : bool
+        Whether delta may be 1/n or more, and epsilon above 10 without a warning.
 
     Returns
     -------
@@ -194,6 +197,7 @@ def minimize(
         noise=noise,
         random_state=random_state,
         ledger=ledger,
+        allow_weak=allow_weak,
     )
     fitted.follow(plan).fit(flat)
     result = fitted.result_

@@ -49,7 +49,7 @@ class Profile(TableParameters, ReadsAnswers, PrivateEstimator):
         and no correlations, which the profile says. 0 leaves all of it out.
     schema : Schema
         What is public of the table (:class:`veilspan.Schema`).
-    epsilon, delta, neighbors, noise, random_state, ledger
+    epsilon, delta, neighbors, noise, random_state, ledger, allow_weak
         As for all private estimators.
 
     Attributes

@@ -51,6 +51,7 @@ import numpy as np
 
 from veilspan.curator.silence import quiet
 from veilspan.estimators.base import PrivateEstimator
+from veilspan.estimators.cautions import refuse_weak
 from veilspan.estimators.charging import open_charge
 from veilspan.estimators.schema_input import SCHEMA_FACTS
 from veilspan.estimators.stream.private_stream import PrivateStream, publish
@@ -99,6 +100,8 @@ class BlockRelease(PrivateEstimator):
     """
 
     _charges: ClassVar[bool] = False
+    #: The stream was asked before it was charged.
+    allow_weak: ClassVar[bool] = True
 
     _input_options: ClassVar[dict[str, Any]] = {
         "dtype": np.float64,
@@ -153,6 +156,7 @@ def release_blocks(tracker: Any, X: Any) -> Any:
     began = None if first else tracker._private_.belief
     release = choose_release(tracker, rows.shape[1], began=began)
     plan = stream_plan(tracker, rows.shape[1], release)
+    refuse_weak(tracker, plan)  # a stream has at least as many people as a block
     # Asked on every call, so that a dataset that never covers this stream takes no row of it.
     dataset = dataset_of(tracker.ledger)
     charge = None
