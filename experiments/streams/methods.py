@@ -5,12 +5,12 @@ Each is a class with ``learn(block)``, after which ``basis()`` has the estimate 
 
 import math
 import warnings
-from dataclasses import replace
 
 import numpy as np
 
 from veilspan import Budget, SubspaceTracker
-from veilspan.estimators.stream.private_tracker import BlockRelease, stream_plan
+from veilspan.estimators.stream.private_stream import PrivateStream
+from veilspan.estimators.stream.stream_plan import stream_plan
 from veilspan.solvers.stream.belief import Belief
 from veilspan.solvers.stream.block_release import StreamRelease
 
@@ -51,30 +51,14 @@ class Ours:
         return self.tracker.components_.T
 
 
-class Independent:
-    """The tracker with new noise in every block: what the library has for C = I."""
+class Independent(Ours):
+    """The tracker with new noise in every block: what streams of earlier versions go on with."""
 
     def __init__(self, setting, seed):
-        tracker = SubspaceTracker(
-            setting.rank, epsilon=setting.epsilon, delta=DELTA, block_size=setting.rows
-        )
-        self.release = StreamRelease(setting.rank, 1.0)
-        self.plan = stream_plan(tracker, setting.columns, self.release)
-        self.belief, self.seed, self.blocks = Belief(), seed, 0
-
-    def learn(self, block):
-        """Release one block."""
-        sequence = np.random.SeedSequence([self.seed, self.blocks])
-        seed = int(sequence.generate_state(1, np.uint64)[0])
-        asked = BlockRelease(replace(self.plan), self.release, self.belief, "grid", seed)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            self.belief = asked.fit(block).belief_
-        self.blocks += 1
-
-    def basis(self):
-        """The released subspace."""
-        return self.belief.basis
+        super().__init__(setting, seed)
+        plan = stream_plan(self.tracker, setting.columns, StreamRelease(setting.rank, 1.0))
+        self.tracker._private_ = PrivateStream(plan, Belief())
+        self.tracker.n_features_in_ = setting.columns
 
 
 class SquareRoot:
