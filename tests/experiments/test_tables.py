@@ -83,12 +83,18 @@ def test_a_full_run_has_all_epsilons_and_both_draws(tiny_job):
     assert names == set(sets.WITHOUT_FILES)  # without a folder of files
     seeds = {
         (draw, epsilon): sum(
-            case[:3] == ("linear truth", draw, None) and epsilon in epsilons
+            case[:3] == ("linear truth", draw, None) and case[4] == relation and epsilon in epsilons
             for case, epsilons in cases
         )
-        for draw in ("fresh", "tuning")
+        for draw, relation in (
+            ("fresh", "replace-one"),
+            ("tuning", "replace-one"),
+        )
         for epsilon in run.EPSILONS
     }
+    both = [case[:4] for case, _ in cases if case[4] == "add-remove"]
+    assert {name for name, *_ in both} == names
+    assert {draw for _, draw, *_ in both} == {"fresh"}
     assert seeds["fresh", 0.1] == 20
     assert seeds["fresh", 3.0] == 5
     assert seeds["tuning", 1.0] == 2
