@@ -157,7 +157,12 @@ def test_a_penalty_of_ones_own_is_kept():
         ({"rows": 300, "loss": Squared()}, GradientDescent),
         ({"rows": 10**6, "loss": Squared(), "columns": 5000}, GradientDescent),
         ({"rows": 10**6, "epsilon": math.inf}, ObjectivePerturbation),
-        ({"rows": 10**6, "epsilon": math.inf, "penalty": L2(0.1)}, GradientDescent),
+        ({"rows": 10**6, "epsilon": math.inf, "penalty": L2(0.1)}, PrivateNewton),
+        (
+            {"rows": 10**6, "epsilon": math.inf, "penalty": L2(0.1), "columns": 2001},
+            GradientDescent,
+        ),
+        ({"rows": 10**6, "epsilon": math.inf, "loss": Squared()}, PrivateNewton),
         ({"rows": 300}, GradientDescent),
     ],
 )

@@ -170,7 +170,7 @@ def unit_factors(block: Block) -> tuple[np.ndarray, np.ndarray]:
 
 def scores(block: Block, factors: np.ndarray, theta: np.ndarray) -> np.ndarray:
     """<x', theta> of each row; one column for each score, if there are several."""
-    products = scores_of(block.x, theta)
+    products = np.asarray(block.x @ theta) if theta.ndim == 1 else scores_of(block.x, theta)
     return products * (factors if products.ndim == 1 else factors[:, None])
 
 
