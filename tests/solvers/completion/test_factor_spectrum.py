@@ -77,9 +77,7 @@ def test_eigenvectors_alone_would_not_know_rare_items():
 def test_loadings_in_noise_are_drawn_to_nothing():
     model, _ = model_of(np.random.default_rng(2), 0.2, 0.3, noise_std=100.0)
     clear = model_of(np.random.default_rng(2), 0.2, 0.3)[0]
-    noisy, exact = (
-        estimate_loadings(m, find_spectrum(m, 1)).factors[:, 0] for m in (model, clear)
-    )
+    noisy, exact = (estimate_loadings(m, find_spectrum(m, 1)).factors[:, 0] for m in (model, clear))
     assert np.mean(noisy**2) < 1.1 * np.mean(exact**2)
     assert abs(np.corrcoef(noisy, exact)[0, 1]) > 0.6
 
