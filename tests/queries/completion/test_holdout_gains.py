@@ -1,4 +1,4 @@
-"""Gains on hidden ratings: one user at a time in plain Python, hiding by her own row alone, twins."""
+"""Gains on hidden ratings: one user at a time in plain Python, what is hidden, broken twins."""
 
 import math
 
