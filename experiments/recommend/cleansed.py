@@ -6,8 +6,8 @@ with it are released,
 
     Cov = sum_u w_u r_u r_u^T,    Wgt = sum_u w_u e_u e_u^T,    w_u = 1 / c_u,
 
-c_u being the ratings of user u, r_u what is left of them, e_u ones at what she rated. *Cleansing* is
-post-processing: both are drawn to their averages, Cov / Wgt is scaled by the roots of the items'
+c_u being the ratings of user u, r_u what is left of them, e_u ones at what she rated. *Cleansing*
+is post-processing: both are drawn to their averages, Cov / Wgt is scaled by the roots of the items'
 counts, so that noise is about even, and cut to rank k. Each user predicts from that and her own
 ratings.
 
@@ -21,9 +21,9 @@ that every release has a bound per user. With H half of the rating range,
 * item sums and counts: (r_u, H e_u) / sqrt(c_u): each part at most H long, add-remove sqrt(2) H;
   replace-one: entries of r_u are at most H where e_u is 1, so two such pairs have no negative
   product, and they are at most sqrt(2) sqrt(2) H = 2 H apart;
-* covariance and weights: (r_u r_u^T / c_u, B^2 e_u e_u^T / c_u): each at most B^2, as |r_u|^2 <= c_u
-  B^2; two such matrices have no negative product, so replace-one moves the pair by 2 B^2, add-remove
-  by sqrt(2) B^2.
+* covariance and weights: (r_u r_u^T / c_u, B^2 e_u e_u^T / c_u): each at most B^2, as |r_u|^2 <=
+  c_u B^2; two such matrices have no negative product, so replace-one moves the pair by 2 B^2,
+  add-remove by sqrt(2) B^2.
 
 Gaussian noise on all three, their mu^2 in the shares below, gives mu-GDP for the mu of the budget
 (``Budget.mu``, by exact accounting): the epsilon in the figure is the one that holds, per user,

@@ -150,8 +150,8 @@ def growing_claim(cells, labels):
     """Noise that grows with the rounds against equal noise."""
     lower = compared(cells, labels, GROWING, FRANK_WOLFE)
     text = "; ".join(f"{label} at {e:g}: {100 * x:+.1f} %" for (label, e), x in lower.items())
-    return Claim("Sec. 4: noise that grows with the rounds trains faster (judged: a lower error than "
-                 "equal noise of the same promise everywhere)", f"lower by: {text}",
+    return Claim("Sec. 4: noise that grows with the rounds trains faster (judged: a lower error "
+                 "than equal noise of the same promise everywhere)", f"lower by: {text}",
                  all(x > 0 for x in lower.values()))  # fmt: skip
 
 
@@ -162,7 +162,8 @@ def near_claim(cells, labels):
     (label, e), worst = max(behind.items(), key=lambda pair: pair[1])
     return Claim(f"the default is within {NEAR} of the best of our solvers on every set",
                  f"in {sum(x <= NEAR for x in behind.values())} of {len(behind)} cells; furthest "
-                 f"behind by {worst:.4f} ({label} at {e:g})", worst <= NEAR, who="ours")  # fmt: skip
+                 f"behind by {worst:.4f} ({label} at {e:g})", bool(worst <= NEAR),
+                 who="ours")  # fmt: skip
 
 
 def noise_claim():

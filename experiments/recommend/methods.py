@@ -96,8 +96,10 @@ def plan(epsilons, quick):
             yield name, e, lambda data, seed, n=name, e=e: ours(data, n, e, seed)
         for name in PRINTED:
             yield name, e, lambda data, seed, n=name, e=e: as_printed(data, n, e, seed, quick)
-        yield CLEANSED, e, lambda data, seed, e=e: cleansed.best(
-            data, e, DELTA, relation(data), seed
+        yield (
+            CLEANSED,
+            e,
+            lambda data, seed, e=e: cleansed.best(data, e, DELTA, relation(data), seed),
         )
 
 

@@ -1,4 +1,4 @@
-"""Gains on hidden ratings: one user at a time in plain Python, hiding by her own row alone, twins."""
+"""Gains on hidden ratings: one user at a time in plain Python, what is hidden, broken twins."""
 
 import math
 
@@ -61,9 +61,7 @@ def slow_gains(query):
 def test_gains_are_those_of_one_user_after_the_other(unit):
     query = HoldoutGains(RULE, RIDGES, unit, unit / 3)
     # Gains are differences of errors that may be nearly alike: absolute digits, not relative ones.
-    report = check_query(
-        query, ITEMS, points=(POINT,), reference=slow_gains(query), tolerance=1e-6
-    )
+    report = check_query(query, ITEMS, points=(POINT,), reference=slow_gains(query), tolerance=1e-6)
     if unit < 0.1:  # gains are cut off: the declared sensitivity is reached
         assert report.add_remove > 0.98
         assert report.replace_one > 0.98

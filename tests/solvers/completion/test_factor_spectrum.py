@@ -77,9 +77,7 @@ def test_eigenvectors_alone_would_not_know_rare_items():
 def test_loadings_in_noise_are_drawn_to_nothing():
     model, _ = model_of(np.random.default_rng(2), 0.2, 0.3, noise_std=100.0)
     clear = model_of(np.random.default_rng(2), 0.2, 0.3)[0]
-    noisy, exact = (
-        estimate_loadings(m, find_spectrum(m, 1)).factors[:, 0] for m in (model, clear)
-    )
+    noisy, exact = (estimate_loadings(m, find_spectrum(m, 1)).factors[:, 0] for m in (model, clear))
     assert np.mean(noisy**2) < 1.1 * np.mean(exact**2)
     assert abs(np.corrcoef(noisy, exact)[0, 1]) > 0.6
 
@@ -88,7 +86,8 @@ def test_a_ridge_is_never_next_to_nothing():
     """Shares that added up to more than 1 once made it 0: at least half of a rating is its own."""
     rng = np.random.default_rng(3)
     model, _ = model_of(rng, 0.1, 0.0, users=60, items=80)
-    many = Spectrum(np.full(24, 3 * model.edge), np.linalg.qr(rng.standard_normal((80, 24)))[0].T, model.edge)  # fmt: skip
+    vectors = np.linalg.qr(rng.standard_normal((80, 24)))[0].T
+    many = Spectrum(np.full(24, 3 * model.edge), vectors, model.edge)
     assert estimate_loadings(model, many).ridge >= 0.499 * model.rating_variance
 
 

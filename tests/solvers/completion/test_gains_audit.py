@@ -18,7 +18,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPriv
 
 USERS = 120
 TABLE = make_ratings(USERS, ITEMS, ratings_per_user=5, taste=1.5, noise=0.2).train
-OPPOSITE = sparse.csr_array(([5.0, 1.0, 5.0, 1.0, 5.0, 1.0], np.arange(ITEMS), [0, ITEMS]), (1, ITEMS))  # fmt: skip
+EXTREME = [5.0, 1.0, 5.0, 1.0, 5.0, 1.0]
+OPPOSITE = sparse.csr_array((EXTREME, np.arange(ITEMS), [0, ITEMS]), (1, ITEMS))
 
 
 def model(neighbors):

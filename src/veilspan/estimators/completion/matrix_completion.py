@@ -85,8 +85,9 @@ class MatrixCompletion(MakesLists, TableParameters, PrivateEstimator):
         What is to be learned: ratings (item bias and factors), or lists of what users will like
         (popularity and what goes together beyond it). Lists also take data without ratings.
     solver : str or completion solver
-        ``"auto"`` (item statistics, then a covariance where public sizes and the first answer say
-        that it rises above its noise), ``"covariance"`` (both, always), ``"frank-wolfe"``,
+        ``"auto"`` (item statistics, then a look at the covariance, and where factors show the whole
+        of it and what they gain users on hidden ratings), ``"covariance"`` (statistics and
+        covariance, always), ``"frank-wolfe"``,
         ``"svd"``, ``"als"``, or an instance with settings of its own.
     rating_range : (float, float)
         Public lowest and highest rating; ratings outside are clipped. A schema says it. With

@@ -36,9 +36,9 @@ class HoldoutGains(RowQuery):
         a_1 = clip((E_bias - E_1) / unit, -1, 1),    a_l = clip((E_1 - E_l) / step, -1, 1).
 
     Ridges differ by less than all of them do from the bias: a smaller unit lets that be heard above
-    the same noise. A user who has hidden nothing reports 0. Which ratings are hidden is a hash of her own row and
-    of the rule's salt: coins that all users share and that have seen no rating. So a is a function
-    of her own row and of public numbers, bit for bit wherever the row stands.
+    the same noise. A user who has hidden nothing reports 0. Which ratings are hidden is a hash of
+    her own row and of the rule's salt: coins that all users share and that have seen no rating. So
+    a is a function of her own row and of public numbers, bit for bit wherever the row stands.
 
     Sensitivity, for every salt and every point. |a_l| <= 1, hence |a| <= sqrt(L). *add-remove*:
     sqrt(L), met by a user to whom each comparison is worth its unit. *replace-one*: 2 sqrt(L) by
@@ -108,7 +108,7 @@ class HoldoutGains(RowQuery):
         return np.bincount(users, squares, minlength=len(own)) / np.maximum(counts, 1)
 
     def norms(self, block: np.ndarray, point: Any) -> np.ndarray:
-        """Length of the gains."""
+        """Length of each user's vector of gains."""
         return np.sqrt(row_dots(block, block))
 
     def weighted_sum(self, block: np.ndarray, weights: np.ndarray, point: Any) -> np.ndarray:

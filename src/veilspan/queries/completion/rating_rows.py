@@ -148,9 +148,7 @@ def _choose(
     return keep
 
 
-def hash_ratings(
-    starts: np.ndarray, items: np.ndarray, steps: np.ndarray, salt: int
-) -> np.ndarray:
+def hash_ratings(starts: np.ndarray, items: np.ndarray, steps: np.ndarray, salt: int) -> np.ndarray:
     """A number of 64 bits for each rating: a hash of (salt, whole row, item).
 
     Sums of hashes modulo 2^64 do not depend on the order of summation, so neither the key of a row

@@ -180,7 +180,7 @@ class AutoCompletion:
         return bias_row_norm(problem, neighbors, mu, expected_ratings(problem, users))
 
     def _least_rho(self, first_share: float) -> float:
-        """The whole budget's rho at which a look shows factors of the largest share, if any does."""
+        """The whole budget's rho at which a look shows a factor of the largest share."""
         share = max(LARGEST_SHARE, self.factor_share)
         return RISE * self.factor_share / share / math.sqrt(later_shares(first_share)[LOOK])
 

@@ -39,9 +39,7 @@ def expected_ratings(problem: CompletionProblem, users: float | None = None) -> 
     return None if users is None else FILLED * users * problem.kept_ratings / problem.n_items
 
 
-def choose_width(
-    problem: CompletionProblem, neighbors: Neighbors, mu: float, users: float
-) -> int:
+def choose_width(problem: CompletionProblem, neighbors: Neighbors, mu: float, users: float) -> int:
     """How many items a covariance is asked of: the most rated ones by released counts."""
     seen = users * mu / (math.sqrt(2) if neighbors == "replace-one" else 1.0)
     most = min(MOST_ITEMS, problem.n_items)

@@ -13,8 +13,8 @@ guess is worth something, the others a little less. After it they are
 
     m + t^2 / (t^2 + s^2) (y - m),
 
-and the best ridge is taken, or no factors if it gains nothing. A silent answer leaves the guess as it
-is; a clear one decides alone.
+and the best ridge is taken, or no factors if it gains nothing. A silent answer leaves the guess as
+it is; a clear one decides alone.
 """
 
 from __future__ import annotations
