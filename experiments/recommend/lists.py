@@ -1,8 +1,9 @@
 """Lists that people would click: Recall@20 of what was held out and liked, over epsilon.
 
 All items of every set, replace-one, a user as the unit. Ours beside the popularity with the whole
-budget, EASE with noise, EASE without privacy. The constants were chosen on splits 0 to 9 of
-MovieLens-1M and of generated histories; what is shown are splits from ``FIRST_SPLIT`` on.
+budget, EASE with noise, EASE without privacy. The constants were chosen on splits 0 to 2 of
+MovieLens-1M, the rules that fall back on popularity also on such splits of the other sets; what is
+shown are splits from ``FIRST_SPLIT`` on.
 """
 
 import math
