@@ -22,6 +22,7 @@ from veilspan.solvers.completion.ranking import (
     RankingProblem,
     average_lists,
     choose_share,
+    choose_width,
     stand_out,
 )
 
@@ -54,9 +55,20 @@ def test_a_private_number_of_users_is_counted_first():
     assert asked(alone) == [(POPULARITY, 1)]
 
 
-@given(st.floats(0, 1e9))
-def test_the_share_of_the_popularity_stays_in_its_range(nu):
-    assert 0.05 <= choose_share(nu) <= 1
+@given(st.floats(0, 1e9), st.integers(1, 2**20))
+def test_the_share_of_the_popularity_stays_in_its_range(nu, items):
+    assert 0.1 <= choose_share(nu, items) <= 1
+    assert choose_share(nu, items) <= choose_share(nu, 10 * items)
+
+
+def test_the_popularity_decides_how_many_items_are_asked_for_tastes():
+    steep = 3000.0 * np.arange(1, 2001) ** -0.5
+    assert choose_width(steep, 10.0, 10_000, 2500.0) == 300  # 6 sqrt(nu)
+    assert choose_width(steep, 500.0, 10_000, 2500.0) == 0  # too few stand out
+    # Ten times the users with the same popularity: most of them have none of these items.
+    thin = choose_width(steep / 50, 0.2, 10_000, 2500.0)
+    assert 50 <= thin < 200
+    assert choose_width(np.full(6, 40.0), 1.0, 100, 90.0) == 6
 
 
 @pytest.mark.parametrize(

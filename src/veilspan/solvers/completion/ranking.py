@@ -52,9 +52,6 @@ LEAST_NU = 80.0
 # Items whose tastes are asked for: 6 sqrt(nu) at most, and never more than the largest. With fewer
 # than the least the popularity is not known well enough for anything else.
 WIDTH_TIMES, LEAST_WIDTH, LARGEST_WIDTH = 6.0, 50, 1500
-#: The autoencoder is fitted to noisy moments and shrinks too much: its part of a score counts so
-#: many times.
-TASTES_COUNT = 1.25
 
 
 @dataclass(frozen=True)
@@ -182,7 +179,7 @@ class RankingCompletion:
         answer = curator.answer(TasteGram(rule), point, event=SECOND)
         clean, kept = clean_moment(answer.value, shown, answer.noise_std)
         direction = point.direction / np.linalg.norm(point.direction)
-        weights = list_weights(TASTES_COUNT * autoencoder(clean, self.ridge), direction)
+        weights = list_weights(autoencoder(clean, self.ridge), direction)
         trace = ({"released": "tastes", "items": width, "eigenvalues above noise": kept},)
         return RankingResult(popularity, noise, top, direction, weights, trace=trace)
 
