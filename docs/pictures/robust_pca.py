@@ -40,5 +40,6 @@ def _error(method: Any, epsilon: float, kind: str, share: float, seed: int) -> f
     data = make_haystack(
         10_000, 20, 2, inlier_share=1 - share, noise=0.05, outliers=kind, random_state=seed
     )
-    fitted = method(2, epsilon=epsilon, delta=1e-6, random_state=seed).fit(data.rows)
+    more = {"center": "origin"} if method is RobustPCA else {}
+    fitted = method(2, epsilon=epsilon, delta=1e-6, random_state=seed, **more).fit(data.rows)
     return projection_distance(data.subspace, fitted.components_)

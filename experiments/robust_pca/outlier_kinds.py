@@ -127,7 +127,7 @@ def draw(table, n, seeds):
     axis.axvline(GOAL, color="0.5", linestyle=":")
     axis.set_yticks(places, [line["kind"] for line in table])
     axis.set_xlabel("log10 d² (lower is better)")
-    axis.legend(loc="lower right")
+    axis.legend(loc="upper right")
     title(figure, f"RobustPCA on kinds of outliers: n = {n:,}, ε = {EPSILON:g}, {seeds} seeds")
     return figure
 

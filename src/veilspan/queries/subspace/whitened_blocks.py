@@ -94,7 +94,7 @@ class WhitenedBlocks(SpheredQuery):
     and D + r + 64 roundings for the normalisation, the weight and the products. What rounding
     leaves of b along V is part of this: y needs not be split orthogonally for any of it, nor for
     the sensitivity. With a stretch the computed (K w, z/s) errs by at most (e + r u) (|K| + 1/s),
-    |K| the Frobenius norm, and is as long as before at least, because no eigenvalue of K is below 1:
+    |K| the Frobenius norm, and is as long as before at least (no eigenvalue of K is below 1):
     2 (e + r u) (|K| + 1/s) max(1, s).
 
     Parameters
