@@ -12,7 +12,7 @@ def test_a_tiny_run_writes_its_files(tiny_job, monkeypatch):
     pca.run(job)
     record = json.loads(job.file("json").read_text())
     assert job.file("png").stat().st_size > 10_000
-    assert {cell["method"] for cell in record["facts"]["cells"]} == {pca.DEFAULT}
+    assert pca.DEFAULT in {cell["method"] for cell in record["facts"]["cells"]}
 
 
 def test_verdicts():

@@ -37,7 +37,7 @@ class Stretch:
 
     @property
     def condition(self) -> float:
-        """Largest over smallest eigenvalue."""
+        """Largest over smallest eigenvalue: how unevenly it stretches."""
         sizes = np.append(self.inside, self.outside)
         return float(sizes.max() / sizes.min())
 
@@ -74,9 +74,10 @@ class ReshapedMoment(SecondMoment):
     c (x - m) together err by at most 2 t* (k + 2) u |x - m|: the products are those of a residual,
     scaled by at most t*. Where T is formed, it errs by (q + 2) u t* | |V| |V|^T |_F, at most
     q (q + 2) u t*, and a product with it by D u t* sqrt(D), which then stand for k. Since
-    |y| >= |x - m| t*/K, K being the condition of T, y errs by at most 2 K (k + 2) u |y|. So its direction turns by as much and its length changes by as much, and
-    y y^T, clipped or not, moves by at most twice 2 K (k + 2) u R^2 (|a b^T + b a^T| with |a| <= R);
-    D + 64 more for the norm, the weight and the products.
+    |y| >= |x - m| t*/K, K being the condition of T, y errs by at most 2 K (k + 2) u |y|. So its
+    direction turns by as much and its length changes by as much, and y y^T, clipped or not, moves
+    by at most twice 2 K (k + 2) u R^2 (|a b^T + b a^T| with |a| <= R); D + 64 more for the norm,
+    the weight and the products.
 
     Parameters
     ----------

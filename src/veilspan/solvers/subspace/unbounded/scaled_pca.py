@@ -69,7 +69,7 @@ class ScaledPCA:
 
     @property
     def name(self) -> str:
-        """What plans call it."""
+        """What plans and errors call it, in two words."""
         return "scaled PCA"
 
     def prepare(

@@ -78,7 +78,7 @@ class StretchedPCA:
 
     @property
     def name(self) -> str:
-        """What plans call it."""
+        """What plans and errors call it, in two words."""
         return "stretched PCA"
 
     def prepare(
