@@ -198,6 +198,8 @@ class Listener(logging.Handler):
                 np.errstate(all="raise"),
             ):
                 warnings.simplefilter("error")
+                # Of the budget alone, before any row is read.
+                warnings.filterwarnings("ignore", message="epsilon = .* is above 10")
                 for kind in PUBLIC:
                     warnings.simplefilter("ignore", kind)
                 warnings.filterwarnings("ignore", "R has", UserWarning)
