@@ -202,7 +202,11 @@ def prepare_features(
         return solver.prepare(model._problem(part, n_rows, columns), part, neighbors)
 
     afters = model._afters(budget)
-    if budget.is_private and columns <= MOST_TOLD and tells_noise(model._problem(budget, n_rows, 1)):
+    if (
+        budget.is_private
+        and columns <= MOST_TOLD
+        and tells_noise(model._problem(budget, n_rows, 1))
+    ):
         asked = AskCurvature(
             single_event(CURVATURE, CURVATURE_SHARE, mu), min(1.0, ROOM / math.sqrt(layout.groups))
         )
