@@ -14,9 +14,9 @@ from veilspan.audit.replay import replay
 from veilspan.curator.curator import Curator
 from veilspan.estimators import base as every_base
 from veilspan.estimators.linear import base, feature_choice, feature_stage, table_model
+from veilspan.queries.linear.asked.curvature_diagonal import CurvatureDiagonal
 from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.column_scales import CellScale
-from veilspan.queries.linear.asked.curvature_diagonal import CurvatureDiagonal
 from veilspan.solvers.linear.asked import class_shares, curvature
 from veilspan.solvers.linear.gradient_descent import GradientDescent
 from veilspan.solvers.linear.tables import column_mass, rest_width

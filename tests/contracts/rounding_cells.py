@@ -17,10 +17,10 @@ from veilspan.queries.completion.item_systems import ItemPoint, ItemSystems
 from veilspan.queries.completion.rating_moments import ItemStatistics, RatingCovariance
 from veilspan.queries.completion.rating_rows import RatingRule
 from veilspan.queries.completion.residual_moment import History, ResidualMoment
+from veilspan.queries.linear.asked.curvature_diagonal import CurvatureDiagonal
 from veilspan.queries.linear.candidate_gains import CandidateGains
 from veilspan.queries.linear.class_votes import ClassCounts, ScoreHistogram
 from veilspan.queries.linear.column_histograms import ColumnHistograms
-from veilspan.queries.linear.asked.curvature_diagonal import CurvatureDiagonal
 from veilspan.queries.linear.regression_moments import RegressionMoments
 from veilspan.queries.linear.residual_histogram import ResidualHistogram
 from veilspan.queries.linear.slope_gradient import GradientChange, SlopeGradient

@@ -18,8 +18,8 @@ from veilspan.geometry import SPD, Ball, Euclidean, Grassmann, PoincareBall, Sph
 from veilspan.losses.linear import Logistic, Squared
 from veilspan.queries.completion.rating_moments import NORM_STEPS, ItemStatistics, RatingCovariance
 from veilspan.queries.completion.rating_rows import LEVELS, RatingRule
-from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.asked.curvature_diagonal import CurvatureDiagonal
+from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.residual_histogram import ResidualHistogram
 from veilspan.queries.linear.slope_gradient import SlopeGradient
 from veilspan.queries.manifold.tangent_gradient import (

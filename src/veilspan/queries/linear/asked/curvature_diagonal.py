@@ -1,7 +1,7 @@
 r"""How much each feature bends the objective: the diagonal of its second derivative.
 
-At theta the Hessian of a sum of losses is sum_i l''(u_i) x_i x_i^T, u_i = <x_i, theta>. Its diagonal
-has p numbers, each a sum over all rows, and so stands far above the noise that hides the p^2 of the
+At theta the Hessian of a sum of losses is sum_i l''(u_i) x_i x_i^T, u_i = <x_i, theta>. Its
+diagonal has p numbers, each a sum over all rows, and so stands far above the noise that hides the p^2 of the
 matrix: what a row adds has the length of (x_1^2, ..., x_p^2), some 1 / sqrt(g) where the row is g
 groups of features of equal length, and 1 for the matrix.
 
@@ -84,7 +84,7 @@ class CurvatureDiagonal(RowQuery):
         return BentRows(squares, row_lengths(squares), bends)
 
     def norms(self, block: BentRows, point: Any) -> np.ndarray:
-        """c |(x'_1^2, ..., x'_p^2)| of each row."""
+        """C |(x'_1^2, ..., x'_p^2)| of each row."""
         return np.asarray(block.lengths * block.bends)
 
     def weighted_sum(self, block: BentRows, weights: np.ndarray, point: Any) -> np.ndarray:
