@@ -41,7 +41,9 @@ def curve(ax: Any, style: Any, shape: Any) -> None:
         rows = ax.twinx()
         across = np.log(x) if shape.is_log else x
         rows.stairs(np.diff(shape.share_below) / np.diff(across), x, fill=True, color="#DDDDDD")
-        rows.set(yticks=[], ylim=(0, 6 * float(np.max(np.diff(shape.share_below) / np.diff(across)))))
+        rows.set(
+            yticks=[], ylim=(0, 6 * float(np.max(np.diff(shape.share_below) / np.diff(across))))
+        )
         rows.set_zorder(-1)
         ax.patch.set_visible(False)
         rows.grid(visible=False)

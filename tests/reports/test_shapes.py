@@ -67,7 +67,7 @@ def test_the_report_draws_every_column_once():
     page = report_html(ward_model())
     assert page.count('id="shape-') == 2 * 7  # title and description
     assert "Curves of columns" in page
-    assert "No error bars" in page
+    assert "two standard deviations of the noise" in page
     assert "di&lt;i&gt;verse" in page
     assert "Curves of columns" not in report_html(ward_model("linear"))
 

@@ -216,9 +216,9 @@ def test_bars_are_long_where_no_row_is():
 
 
 def test_the_curvature_is_planned_and_small():
-    plan = LogisticRegression(
-        schema=WARD.schema, features="auto", epsilon=3.0, solver=QUICK
-    ).plan(600)
+    plan = LogisticRegression(schema=WARD.schema, features="auto", epsilon=3.0, solver=QUICK).plan(
+        600
+    )
     (event,) = (event for event in plan.events if event.name == "curvature")
     assert (1 / event.noise_multiplier / plan.budget.mu) ** 2 == pytest.approx(0.01)
     newton = LinearRegression(

@@ -189,7 +189,7 @@ class LinearEstimator(
         """Say what a classifier's released counts tell of rare classes."""
 
     def _afters(self, budget: Budget) -> tuple[tuple[After, float], ...]:
-        """What else is asked once the solver is done, with its share of mu^2; by default nothing."""
+        """What is asked once the solver is done, each with its share of mu^2; else nothing."""
         return ()
 
     def _constant(self) -> float:

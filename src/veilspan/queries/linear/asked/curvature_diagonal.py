@@ -1,9 +1,9 @@
 r"""How much each feature bends the objective: the diagonal of its second derivative.
 
-At theta the Hessian of a sum of losses is sum_i l''(u_i) x_i x_i^T, u_i = <x_i, theta>. Its diagonal
-has p numbers, each a sum over all rows, and so stands far above the noise that hides the p^2 of the
-matrix: what a row adds has the length of (x_1^2, ..., x_p^2), some 1 / sqrt(g) where the row is g
-groups of features of equal length, and 1 for the matrix.
+At theta the Hessian of a sum of losses is sum_i l''(u_i) x_i x_i^T, u_i = <x_i, theta>. Its
+diagonal has p numbers, each a sum over all rows, and so stands far above the noise that hides the
+p^2 of the matrix: what a row adds has the length of (x_1^2, ..., x_p^2), some 1 / sqrt(g) where the
+row is g groups of features of equal length, and 1 for the matrix.
 
 A clip C of gradients makes the loss a straight line where |x| |l'| > C: rows there bend nothing. A
 count of them would jump; a row fades out between 0.9 C and 1.1 C instead, a continuous function of

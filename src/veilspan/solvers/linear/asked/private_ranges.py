@@ -58,8 +58,9 @@ LENGTHS = 2.0 ** (np.arange(-24, 1) / 4)
 #: Share of rows that may be shortened, and of targets that may be clipped.
 LONG_ROWS, FAR_TARGETS = 0.02, 2e-4
 #: What a range of targets is widened by at either end beside, over its width: at least and at most,
-#: and for each part of the rows that noise may hide in a bin. A range that is too wide costs little,
-#: as noise follows the residuals; one that is too narrow cuts targets, which bends every slope.
+#: and for each part of the rows that noise may hide in a bin. A range that is too wide costs
+#: little, as noise follows the residuals; one that is too narrow cuts targets, which bends every
+#: slope.
 MARGIN, MOST_MARGIN, MARGIN_PER_HIDDEN = 0.1, 1.0, 10.0
 
 
