@@ -126,8 +126,9 @@ class StretchedPCA:
 
 def edge_of_events(events: tuple[Event, ...], neighbors: Neighbors, n_features: int) -> float:
     """Eigenvalue that noise reaches in a sum over unit rows, all moments taken together."""
-    mu = math.sqrt(sum(event.mu**2 for event in events))
-    std = SecondMoment(1.0).sensitivity(neighbors) / mu if 0 < mu < math.inf else 0.0
+    multipliers = [event.noise_multiplier for event in events]
+    together = 0.0 if min(multipliers) == 0 else 1 / math.hypot(*(1 / z for z in multipliers))
+    std = together * SecondMoment(1.0).sensitivity(neighbors)
     return noise_edge(std, n_features)
 
 
