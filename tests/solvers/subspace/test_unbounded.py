@@ -1,6 +1,7 @@
 """PCA without a bound or a centre: what its looks, bounds, stretches and spectra come to."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -308,7 +309,7 @@ def test_a_bound_by_the_exact_quantile_is_caught(monkeypatch):
         def bound(self, curator, around, wanted):
             made = honest(self, curator, around, wanted)
             lengths = np.linalg.norm(exact_rows(curator), axis=1)
-            return type(made)(float(np.quantile(lengths, 0.95)) + 1e-9, made.mean_square, made.cut)
+            return replace(made, row_norm=float(np.quantile(lengths, 0.95)) + 1e-9)
 
         patch.setattr(stretched_pca.StretchedPCA, "_bound_rows", bound)
 

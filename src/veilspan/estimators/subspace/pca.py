@@ -104,6 +104,7 @@ class PCA(SubspaceEstimator):
     """
 
     _center_words: ClassVar[tuple[str, ...]] = ("auto", "origin", "private")
+    _takes_shares: ClassVar[bool] = True
 
     n_components: Any = None
     _: KW_ONLY
@@ -154,9 +155,6 @@ class PCA(SubspaceEstimator):
         if self.row_norm is not None:
             return super()._row_bound()
         return 1.0 if self.schema is None else float(self.schema.row_norm)
-
-    def _wanted_count(self, n_features: int) -> int | None:
-        return None if self._wanted_share() is not None else super()._wanted_count(n_features)
 
     def _wanted_share(self) -> float | None:
         """Share of the variance that is asked for in place of a number of components."""
