@@ -68,6 +68,13 @@ def test_rows_far_from_the_origin_are_centred(neighbors):
     assert spread / 3 < ours.row_norm_ < 5 * spread
 
 
+def test_variances_are_those_of_rows_as_long_as_they_were():
+    rows = np.random.default_rng(0).standard_normal((20_000, 5))
+    rows *= [3, 2, 1, 1, 1] / np.linalg.norm(rows, axis=1)[:, None]  # all about as long
+    ours = PCA(5, epsilon=3.0, random_state=0).fit(rows)
+    assert ours.explained_variance_.sum() == pytest.approx(np.trace(np.cov(rows.T)), rel=0.15)
+
+
 def test_the_origin_is_an_explicit_choice_that_is_warned_of():
     rows = far_rows()
     with pytest.warns(CenterWarning, match="Leave center out"):

@@ -73,7 +73,8 @@ class PCA(SubspaceEstimator):
     components_ : array of shape (n_components, n_features)
         Orthonormal rows, by decreasing variance.
     explained_variance_ : array of shape (n_components,)
-        Noisy mean squared length of the bounded rows along each component, at least 0.
+        Noisy mean squared length of the bounded rows along each component, at least 0. Where the
+        bound was found, times what shortening took off the sum of all, as the looks saw it.
     explained_variance_ratio_ : array of shape (n_components,)
         Share of the noisy total, with what noise adds taken off; 0 where noise hides it.
     noise_edge_ : float
