@@ -1,6 +1,7 @@
 """PCA without a bound or a centre: what its looks, bounds, stretches and spectra come to."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -65,6 +66,13 @@ def test_rows_far_from_the_origin_are_centred(neighbors):
     assert np.linalg.norm(ours.mean_ - rows.mean(axis=0)) < 0.2 * spread
     assert ours.center_used_ == "private"
     assert spread / 3 < ours.row_norm_ < 5 * spread
+
+
+def test_variances_are_those_of_rows_as_long_as_they_were():
+    rows = np.random.default_rng(0).standard_normal((20_000, 5))
+    rows *= [3, 2, 1, 1, 1] / np.linalg.norm(rows, axis=1)[:, None]  # all about as long
+    ours = PCA(5, epsilon=3.0, random_state=0).fit(rows)
+    assert ours.explained_variance_.sum() == pytest.approx(np.trace(np.cov(rows.T)), rel=0.15)
 
 
 def test_the_origin_is_an_explicit_choice_that_is_warned_of():
@@ -308,7 +316,7 @@ def test_a_bound_by_the_exact_quantile_is_caught(monkeypatch):
         def bound(self, curator, around, wanted):
             made = honest(self, curator, around, wanted)
             lengths = np.linalg.norm(exact_rows(curator), axis=1)
-            return type(made)(float(np.quantile(lengths, 0.95)) + 1e-9, made.mean_square, made.cut)
+            return replace(made, row_norm=float(np.quantile(lengths, 0.95)) + 1e-9)
 
         patch.setattr(stretched_pca.StretchedPCA, "_bound_rows", bound)
 

@@ -35,7 +35,10 @@ class SubspaceEstimator(
     #: What ``center`` may say instead of holding a public vector.
     _center_words: ClassVar[tuple[str, ...]] = ("private",)
 
-    n_components: int | None
+    #: Whether ``n_components`` may be a share of the variance.
+    _takes_shares: ClassVar[bool] = False
+
+    n_components: Any
     center: Any
     row_norm: Any
     components_: np.ndarray
@@ -110,7 +113,11 @@ class SubspaceEstimator(
     def _problem(self, n_rows: int | None, n_features: int) -> SubspaceProblem:
         """Check the parameters, and say what is to be learned."""
         row_norm = self._row_bound()
-        wanted = self._wanted_count(n_features)
+        wanted = self.n_components
+        if self._takes_shares and isinstance(wanted, (float, np.floating)) and 0 < wanted < 1:
+            wanted = None  # a share of the variance: the solver says how many
+        elif wanted is not None:
+            wanted = check_count(wanted, "n_components", n_features)
         center = None
         if isinstance(self.center, str) and self.center not in self._center_words:
             words = " or ".join(f'"{word}"' for word in self._center_words)
@@ -126,12 +133,6 @@ class SubspaceEstimator(
         if self.schema is not None and self.center is None:
             private = True  # columns of a table are hardly ever around zero
         return SubspaceProblem(n_rows, n_features, wanted, center, row_norm if private else None)
-
-    def _wanted_count(self, n_features: int) -> int | None:
-        """Number of components that is asked for; ``None`` leaves it to the solver."""
-        if self.n_components is None:
-            return None
-        return check_count(self.n_components, "n_components", n_features)
 
     def _row_bound(self) -> float:
         """Public bound on the length of a row; of an encoded one the schema knows the largest."""

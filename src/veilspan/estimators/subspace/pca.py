@@ -73,7 +73,8 @@ class PCA(SubspaceEstimator):
     components_ : array of shape (n_components, n_features)
         Orthonormal rows, by decreasing variance.
     explained_variance_ : array of shape (n_components,)
-        Noisy mean squared length of the bounded rows along each component, at least 0.
+        Noisy mean squared length of the bounded rows along each component, at least 0. Where the
+        bound was found, times what shortening took off the sum of all, as the looks saw it.
     explained_variance_ratio_ : array of shape (n_components,)
         Share of the noisy total, with what noise adds taken off; 0 where noise hides it.
     noise_edge_ : float
@@ -104,6 +105,7 @@ class PCA(SubspaceEstimator):
     """
 
     _center_words: ClassVar[tuple[str, ...]] = ("auto", "origin", "private")
+    _takes_shares: ClassVar[bool] = True
 
     n_components: Any = None
     _: KW_ONLY
@@ -154,9 +156,6 @@ class PCA(SubspaceEstimator):
         if self.row_norm is not None:
             return super()._row_bound()
         return 1.0 if self.schema is None else float(self.schema.row_norm)
-
-    def _wanted_count(self, n_features: int) -> int | None:
-        return None if self._wanted_share() is not None else super()._wanted_count(n_features)
 
     def _wanted_share(self) -> float | None:
         """Share of the variance that is asked for in place of a number of components."""

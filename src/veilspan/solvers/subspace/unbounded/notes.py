@@ -17,8 +17,8 @@ Note = tuple[type[UserWarning], str]
 MOSTLY_MEAN = 0.5
 #: Share of the rows that noise may hide far out before it is said.
 MANY_UNSEEN = 0.1
-#: Share of the squared lengths that a bound may cut off before it is said.
-MUCH_CUT = 0.5
+#: Share of the rows' weight that a bound may move from long rows to others before it is said.
+MUCH_MOVED = 0.3
 
 
 def describe(
@@ -66,7 +66,7 @@ def notes_of_looks(
             f"them far out. Rows longer than row_norm = {bound.row_norm:.3g} are shortened to it "
             "and count no more than others."
         )
-    if bound.cut > MUCH_CUT:
+    if bound.moved > MUCH_MOVED:
         notes += _loud(
             f"rows were shortened to row_norm = {bound.row_norm:.3g}, which leaves out about "
             f"{bound.cut:.0%} of their squared length: few rows are much longer than others, or "

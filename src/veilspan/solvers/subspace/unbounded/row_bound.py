@@ -26,8 +26,9 @@ from veilspan.solvers.subspace.unbounded.looks import Shells, Surroundings
 #: What the squared share of weight that is moved counts beside a share of the captured variance
 #: that noise takes. From .1 to 1 little changes, on images and on tables of heavy tails alike.
 HARM = 0.5
-#: Prices that differ by no more than this, relative to each other, are equal up to rounding.
-TIE = 1e-6
+#: Prices that differ by no more than this part of each other are as good: the model is not that
+#: exact, and below the shortest rows all radii cost the same but for the counts' noise.
+TIE = 0.05
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,14 @@ class RowBound:
         Mean squared length of the rows once they are shortened, by the released counts.
     cut : float
         Share of the squared lengths that R cuts off.
+    moved : float
+        Share of the rows' weight that shortening moves from long rows to others.
     """
 
     row_norm: float
     mean_square: float
     cut: float
+    moved: float
 
 
 def choose_row_bound(around: Surroundings, noise: float, n_components: int) -> RowBound:
@@ -63,26 +67,32 @@ def choose_row_bound(around: Surroundings, noise: float, n_components: int) -> R
     """
     radii = around.shells.radii[: around.shells.reach + 1]
     counts, middles = _seen_lengths(around.shells, around.n_rows)
-    shortened = counts * np.minimum(middles, radii[:, None]) ** 2
-    kept, whole = shortened.sum(axis=1), counts * middles**2
-    moved = np.abs(shortened / kept[:, None] - whole / whole.sum()).sum(axis=1) / 2
+    kept, whole, moved = _shorten(counts, middles, radii)
     n_features = around.shells.sums.shape[1]
     turned = 4.0 * n_components**2 * n_features * (noise * radii**2 / kept) ** 2
     price = HARM * moved**2 + turned
-    # Below the shortest rows all radii cost the same: the largest of those. Without noise, of all.
+    # The largest of those that are as good as the best; without noise, of all.
     best = int(np.flatnonzero(price <= price.min() * (1 + TIE) if noise > 0 else radii > 0)[-1])
-    return _bound_by(float(radii[best]), float(kept[best]), float(whole.sum()), around.n_rows)
+    cut = max(1 - float(kept[best]) / whole, 0.0)
+    return RowBound(float(radii[best]), float(kept[best]) / around.n_rows, cut, float(moved[best]))
 
 
 def describe_row_bound(around: Surroundings, row_norm: float) -> RowBound:
     """The same of a public R: how long rows are once they are shortened to it."""
     counts, middles = _seen_lengths(around.shells, around.n_rows)
-    kept = float(np.minimum(middles, row_norm) ** 2 @ counts)
-    return _bound_by(row_norm, kept, float(counts @ middles**2), around.n_rows)
+    kept, whole, moved = _shorten(counts, middles, np.array([row_norm]))
+    cut = max(1 - float(kept[0]) / whole, 0.0)
+    return RowBound(row_norm, float(kept[0]) / around.n_rows, cut, float(moved[0]))
 
 
-def _bound_by(row_norm: float, kept: float, whole: float, n_rows: float) -> RowBound:
-    return RowBound(row_norm, kept / n_rows, max(1 - kept / whole, 0.0))
+def _shorten(
+    counts: np.ndarray, lengths: np.ndarray, radii: np.ndarray
+) -> tuple[np.ndarray, float, np.ndarray]:
+    """E(R) for each radius, E(inf), and the share of weight that shortening to it moves."""
+    shortened = counts * np.minimum(lengths, radii[:, None]) ** 2
+    kept, whole = shortened.sum(axis=1), counts * lengths**2
+    moved = np.abs(shortened / kept[:, None] - whole / whole.sum()).sum(axis=1) / 2
+    return kept, float(whole.sum()), moved
 
 
 def _seen_lengths(shells: Shells, n_rows: float) -> tuple[np.ndarray, np.ndarray]:

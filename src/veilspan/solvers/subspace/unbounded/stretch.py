@@ -62,6 +62,10 @@ class NoisyMoment:
     moment: np.ndarray
     noise: np.ndarray
 
+    def times(self, factor: float) -> NoisyMoment:
+        """The same, all variances and their noise times a number."""
+        return NoisyMoment(self.frame, factor * self.moment, factor * self.noise)
+
 
 def decompose(moment: np.ndarray, noise: float) -> NoisyMoment:
     """The mean of a first release, in the frame of its own eigenvectors."""

@@ -105,6 +105,8 @@ class StretchedPCA:
         found = _ask_plain(curator, around, bound)
         if problem.n_features >= WIDE:
             found = _ask_stretched(curator, around, bound, found, wanted)
+        if self.row_norm is None:  # variances of rows as long as the looks saw them
+            found = found.times(1 / (1 - bound.cut))
         notes = notes_of_looks(around, bound, private_center=private)
         return read_components(
             found, problem.n_components, self.share, around.center, bound.row_norm, notes
