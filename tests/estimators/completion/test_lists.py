@@ -7,6 +7,7 @@ import warnings
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -304,3 +305,43 @@ def test_files_that_do_not_fit_together_are_refused(damage):
     assert LocalPredictor.from_parts(header, arrays).recommend(["a"], k=2)
     with pytest.raises(ValueError, match="not a whole local predictor"):
         LocalPredictor.from_parts(header, {**arrays, **damage})
+
+
+# What an independent reader tripped over.
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_dense_tables_of_what_people_have_score_as_sparse_ones():
+    had = (np.random.default_rng(0).random((300, 12)) < 0.3).astype(float)
+    kept, held = had.copy(), np.zeros_like(had)
+    for user in np.flatnonzero(had.sum(axis=1) > 1):
+        item = np.flatnonzero(had[user])[0]
+        kept[user, item], held[user, item] = 0.0, 1.0
+    model = MatrixCompletion(task="rank", epsilon=math.inf).fit(sparse.csr_array(kept))
+    thin = model.score(sparse.csr_array(kept), sparse.csr_array(held))
+    assert 0 < thin <= 1
+    assert model.score(kept, held) == thin
+    with pytest.raises(ValueError, match="a column for each"):
+        model.score(sparse.csr_array(kept[:, :5]), sparse.csr_array(held[:, :5]))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_histories_that_may_mean_two_things_are_refused():
+    had = (np.random.default_rng(0).random((300, 12)) < 0.3).astype(float)
+    model = MatrixCompletion(task="rank", epsilon=math.inf).fit(sparse.csr_array(had))
+    with pytest.raises(TypeError, match="tolist"):
+        model.recommend(pd.Series({3: 1.0, 4: 1.0}))
+    assert 3 in model.recommend({3: 0.0}, k=12)  # she does not have it
+    with pytest.raises(ValueError, match="whole number"):
+        model.list_statistics(0)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_refused_fit_leaves_the_names_of_the_earlier_one():
+    user, item = np.repeat(np.arange(40), 3), np.tile(["a", "b", "c"], 40)
+    model = MatrixCompletion(task="rank", epsilon=math.inf)
+    model.fit_triples(user, item, items=["a", "b", "c"])
+    model.epsilon = -1.0
+    with pytest.raises(ValueError, match="epsilon"):
+        model.fit_triples(user, np.tile(["x", "y", "z"], 40), items=["x", "y", "z"])
+    assert model.item_ids_ == ("a", "b", "c")

@@ -1,4 +1,5 @@
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -6,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.decomposition import PCA as PlainPCA
 
-from veilspan import PCA, NotPrivateWarning
+from veilspan import PCA, LoudNoiseWarning, NotPrivateWarning
 from veilspan.datasets import make_haystack
 
 simulated = pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPrivateWarning")
@@ -135,3 +136,15 @@ def test_the_seed_warning_is_one_class():
     with pytest.warns(NotPrivateWarning) as caught:
         PCA(1, random_state=0).fit(np.eye(3))
     assert [w.category for w in caught].count(NotPrivateWarning) == 1
+
+
+@pytest.mark.filterwarnings("ignore:random_state is an int")
+def test_a_centre_that_noise_has_moved_is_said():
+    rng = np.random.default_rng(0)
+    rows = 2000.0 + rng.standard_normal((4000, 6)) * [5, 2, 2, 2, 1, 1]
+    with pytest.warns(LoudNoiseWarning, match="Give center= a public vector"):
+        PCA(1, epsilon=1.0, delta=1e-6, random_state=0).fit(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LoudNoiseWarning)
+        public = np.full(6, 2000.0)
+        PCA(1, epsilon=1.0, delta=1e-6, random_state=0, center=public).fit(rows)

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from veilspan import RobustPCA
+from veilspan import LoudNoiseWarning, RobustPCA
 from veilspan.datasets import make_haystack
 from veilspan.metrics import log10_squared_angle_distance, squared_angle_distance
+from veilspan.privacy.errors import CenterWarning
 from veilspan.solvers.subspace.by_name import SOLVERS
 from veilspan.solvers.subspace.geodesic_gradient import GeodesicGradientDescent
 from veilspan.solvers.subspace.recursive_spherical import RecursiveSpherical
@@ -166,3 +167,17 @@ def test_the_printed_minibatch_noise_is_not_what_it_claims():
     solver = GeodesicGradientDescent(steps=steps, sampling_rate=batch / n)
     plan = RobustPCA(2, epsilon=0.8, delta=delta, solver=solver, noise_std=printed).plan(n, 20)
     assert plan.epsilon > 1e3
+
+
+@pytest.mark.filterwarnings("ignore:random_state is an int")
+def test_what_pairs_do_not_know_is_said():
+    rng = np.random.default_rng(0)
+    plane = rng.standard_normal((2000, 2)) @ rng.standard_normal((2, 6))
+    with pytest.warns(CenterWarning, match="its place is not"):
+        RobustPCA(2, epsilon=3.0, delta=1e-6, random_state=0).fit(plane + 100.0)
+
+
+@pytest.mark.filterwarnings("ignore:random_state is an int")
+def test_noise_alone_is_said():
+    with pytest.warns(LoudNoiseWarning, match="no direction stands out"):
+        RobustPCA(1, epsilon=0.1, delta=1e-6, random_state=0).fit(np.zeros((50, 4)))

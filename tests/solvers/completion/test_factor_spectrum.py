@@ -116,3 +116,11 @@ def test_two_answers_are_averaged_by_precision():
     both = first.average_with(np.full((2, 2), 10.0), 1.0, 4.0)
     np.testing.assert_allclose(both.matrix, 8.0)
     assert both.noise_std == pytest.approx(math.sqrt(0.8))
+
+
+def test_a_noisy_trace_below_zero_leaves_an_edge():
+    """Rounding must not make the share of sampling negative: its power would not be a number."""
+    for size in range(3, 40):
+        model = PairModel(-np.eye(size), np.full(size, 7.3), 2000.0, 0.1 * size)
+        assert model.sampling_share >= 0
+        assert model.edge >= 2 * math.sqrt(size)

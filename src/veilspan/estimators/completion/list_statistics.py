@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from veilspan.estimators.completion.local_ranker import LocalRanker
+from veilspan.estimators.completion.own_history import check_length
 
 #: Items in a simulated history, and how many of these are simulated.
 ITEMS_HELD, SIMULATED_USERS = 10, 1000
@@ -57,6 +58,7 @@ def list_statistics(
     ranker: LocalRanker, k: int = 20, users: int = SIMULATED_USERS
 ) -> ListStatistics:
     """Simulate histories by a release, make their lists, and say what these cover."""
+    check_length(k)
     k = min(k, ranker.n_items)
     histories = simulate_histories(ranker, users)
     held = histories.shape[1]

@@ -222,9 +222,17 @@ class MatrixCompletion(MakesLists, TableParameters, PrivateEstimator):
                 UserWarning,
                 stacklevel=3,
             )
+        earlier = getattr(self, "item_ids_", None)
         # Before the fit, so that a stored release is given out with the items it was learned for.
         self.item_ids_ = tuple(range(items)) if item_ids is None else item_ids
-        return self._learn(validate_table(self, table, lazy=True, **self._input_options))
+        try:
+            return self._learn(validate_table(self, table, lazy=True, **self._input_options))
+        except BaseException:  # what an earlier fit learned keeps its own names
+            if earlier is None:
+                del self.item_ids_
+            else:
+                self.item_ids_ = earlier
+            raise
 
     def _width_of(self, schema: Any) -> int:
         """A column for each item: a long table has three columns, however many items."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,12 @@ def read_history(history: Any, span: tuple[float, float] | None) -> list[tuple[H
     if history is None:
         return []
     if isinstance(history, Mapping):
-        return [(name, float(value)) for name, value in history.items()]
+        return _had(((name, float(value)) for name, value in history.items()), span)
+    if hasattr(history, "to_numpy") and hasattr(history, "index"):
+        raise TypeError(
+            "a history in a Series may mean its values or its index: pass history.tolist() for a "
+            "list of items, or history.to_dict() for ratings by item."
+        )
     if isinstance(history, str):
         raise TypeError("a history is a list of items, or items with ratings; got one text.")
     if isinstance(history, tuple) and len(history) == 2 and all(map(_is_list, history)):
@@ -33,10 +38,17 @@ def read_history(history: Any, span: tuple[float, float] | None) -> list[tuple[H
         if len(names) != len(values):
             raise ValueError("a history must hold as many ratings as items.")
         names = np.asarray(names, dtype=object).tolist()
-        return [(name, float(value)) for name, value in zip(names, values)]
+        return _had(((name, float(value)) for name, value in zip(names, values)), span)
     liked = 1.0 if span is None else span[1]
     names = np.asarray(history, dtype=object).tolist() if _is_list(history) else list(history)
     return [(name, liked) for name in names]
+
+
+def _had(
+    pairs: Iterable[tuple[Hashable, float]], span: tuple[float, float] | None
+) -> list[tuple[Hashable, float]]:
+    """Items that a user has: without ratings a zero says that she does not have it."""
+    return [pair for pair in pairs if span is not None or pair[1] != 0]
 
 
 def _is_list(values: Any) -> bool:

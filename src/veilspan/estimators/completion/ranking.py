@@ -102,8 +102,22 @@ def make_ranker(estimator: Any, span: tuple[float, float] | None) -> LocalRanker
 
 def recall_of(ranker: LocalRanker, own: Any, held_out: Any, k: int = SCORED) -> float:
     """Mean over users of hits in the first ``k`` / min(k, held out), without dense scores."""
+    if own.shape != held_out.shape or own.shape[1] != ranker.n_items:
+        raise ValueError(
+            "what users have and what was held out must be tables with a row for each user and a "
+            f"column for each of the model's {ranker.n_items:,} items."
+        )
+    if ranker.rating_range is None:  # without ratings a zero says that she does not have it
+        own, held_out = (without_zeros(table) for table in (own, held_out))
     hits, counts = find_hits(ranker, own, held_out, min(k, ranker.n_items))
     return float(np.mean(hits.sum(axis=1) / np.minimum(counts, hits.shape[1])))
+
+
+def without_zeros(table: Any) -> Any:
+    """A copy of a sparse table without entries that are stored and zero."""
+    table = table.copy()
+    table.eliminate_zeros()
+    return table
 
 
 def find_hits(

@@ -54,6 +54,7 @@ from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.cautions import refuse_weak
 from veilspan.estimators.charging import open_charge
 from veilspan.estimators.schema_input import SCHEMA_FACTS
+from veilspan.estimators.stream.one_at_a_time import lock_of
 from veilspan.estimators.stream.private_stream import PrivateStream, publish
 from veilspan.estimators.stream.stream_plan import (
     Release,
@@ -139,6 +140,16 @@ class BlockRelease(PrivateEstimator):
 @ending_claims()
 def release_blocks(tracker: Any, X: Any) -> Any:
     """Take rows in, release every block that is full; ``partial_fit`` of a private tracker.
+
+    One thread at a time: two that took rows out of the same queue would ask about some of them
+    twice, and give two answers the same noise.
+    """
+    with lock_of(tracker):
+        return _release_blocks(tracker, X)
+
+
+def _release_blocks(tracker: Any, X: Any) -> Any:
+    """The same, for whoever holds the tracker's lock.
 
     A call that is refused (wrong columns, infinite numbers, bad parameters) has taken nothing in.
     One that breaks off later has taken in *all* of its rows and may have released some of them: do

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import warnings
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -107,6 +108,18 @@ class SubspaceEstimator(
     def _keep_center(self, center: np.ndarray | None, n_features: int) -> None:
         self.n_components_ = len(self.components_)
         self.mean_ = np.zeros(n_features) if center is None else center
+
+    def _keep_notes(self, notes: tuple[tuple[type[UserWarning], str], ...]) -> None:
+        """Keep what released numbers ask to be said, until the release is kept too."""
+        self.notes_ = tuple(text for _, text in notes)
+        self._unsaid = notes
+
+    def _learn(self, table: Any, targets: Any = None) -> Self:
+        """Learn, and then say what the released numbers ask to be said: they are kept by now."""
+        super()._learn(table, targets)
+        for kind, text in self.__dict__.pop("_unsaid", ()):
+            warnings.warn(text, kind, stacklevel=3)
+        return self
 
     # What is asked for.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -177,15 +176,7 @@ class PCA(SubspaceEstimator):
             del self.scale_  # of an earlier fit
         self._keep_center(found.center, plan.n_features)
         self.center_used_ = self._name_center(found)
-        self.notes_ = tuple(text for _, text in found.notes)
-        self._unsaid = found.notes
-
-    def _learn(self, table: Any, targets: Any = None) -> Self:
-        """Learn, and then say what the released numbers ask to be said: they are kept by now."""
-        super()._learn(table, targets)
-        for kind, text in self.__dict__.pop("_unsaid", ()):
-            warnings.warn(text, kind, stacklevel=4)
-        return self
+        self._keep_notes(found.notes)
 
     def _name_center(self, found: PrincipalComponents) -> str:
         if found.center is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ from veilspan.estimators.subspace.base import SubspaceEstimator
 from veilspan.estimators.subspace.centre_plan import prepare_with_centre
 from veilspan.privacy.accounting import epsilon_spent
 from veilspan.privacy.budget import LEAST_EPSILON, Budget
+from veilspan.privacy.errors import CenterWarning, LoudNoiseWarning
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.plan import Plan
 from veilspan.solvers.base import Outcome, Prepared
@@ -21,6 +23,17 @@ from veilspan.solvers.subspace.base import SubspaceProblem, SubspaceResult
 from veilspan.solvers.subspace.by_name import subspace_solver
 from veilspan.solvers.subspace.centre.stage import FoundCentre
 from veilspan.solvers.subspace.descent import SubspaceDescent
+
+PLACE_UNKNOWN = (
+    "the rows lie to one side of the origin, so the subspace was found by differences of paired "
+    "rows: its directions are known, its place is not. mean_ is zero, and score_samples, transform "
+    "and inverse_transform measure from the origin. Give center= a public vector near the rows, or "
+    'say center="pairs" if directions are all you need.'
+)
+ONLY_NOISE = (
+    "no direction stands out of the noise: the components are those of noise. More rows or a "
+    "larger epsilon would help."
+)
 
 
 @dataclass(eq=False, repr=False)
@@ -184,6 +197,15 @@ class RobustPCA(SubspaceEstimator):
         self.noise_edge_ = found.noise_edge
         self._keep_center(found.center, plan.n_features)
         self.center_used_, self.center_reason_ = self._describe_center(outcome)
+        self._keep_notes(tuple(self._find_notes()))
+
+    def _find_notes(self) -> Iterator[tuple[type[UserWarning], str]]:
+        """What a user should know, from what is public or released."""
+        if self.center_used_ == "pairs" and self._center_word == "auto":
+            yield CenterWarning, PLACE_UNKNOWN
+        edge, spectrum = self.noise_edge_, self.spectrum_
+        if edge is not None and spectrum is not None and not np.max(spectrum, initial=0.0) > edge:
+            yield LoudNoiseWarning, ONLY_NOISE
 
     def _describe_center(self, outcome: Outcome) -> tuple[str, str]:
         """Which centre was used, and why, from what is public or released."""

@@ -75,8 +75,16 @@ class ShellSums(RowQuery):
         return VectorSpace((self.n_shells, 1 + n_features))
 
     def prepare(self, block: Block, point: Any) -> ShelledRows:
-        """Rows minus the centre, and their shells; sparse rows stay so without a centre."""
-        x = block.x if point is None else block.dense() - point
+        """Rows minus the centre, and their shells; sparse rows stay so without a centre.
+
+        Dense rows are stored by rows: one that is stored by columns is added up in another order
+        where it is alone in its block, and its last bit may decide in which shell it is.
+        """
+        if point is None and block.is_sparse:
+            x = block.x
+        else:
+            dense = block.dense()
+            x = np.ascontiguousarray(dense if point is None else dense - point)
         return ShelledRows(x, *self._place(np.sqrt(squared_norms(x))))
 
     def norms(self, block: ShelledRows, point: Any) -> np.ndarray:

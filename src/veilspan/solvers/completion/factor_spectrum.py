@@ -94,8 +94,8 @@ class PairModel:
 
     @property
     def sampling_share(self) -> float:
-        """Share f of sampling in the variance of errors."""
-        return float(np.mean(1 - self.noise_std**2 / 2 / self.error_scales**4))
+        """Share f of sampling in the variance of errors; rounding cannot make it negative."""
+        return max(0.0, float(np.mean(1 - self.noise_std**2 / 2 / self.error_scales**4)))
 
     @property
     def edge(self) -> float:

@@ -186,12 +186,15 @@ class Surroundings:
         Share of the squared length around the first look's centre that is the mean's.
     n_rows : float
         Number of rows, public or released.
+    center_error : float
+        Expected squared distance of a released centre from the mean; 0 for a public one.
     """
 
     center: np.ndarray | None
     shells: Shells
     mean_share: float
     n_rows: float
+    center_error: float = 0.0
 
     @property
     def seen(self) -> bool:
@@ -224,4 +227,5 @@ def look_around(
     rough = rough_center(first, n_rows)
     second = look(curator, reach * SECOND_EDGES, rough.place, SECOND_LOOK)
     found = corrected_center(rough, second, n_rows)
-    return Surroundings(found.place, second, mean_share, n_rows)
+    error = found.variance * len(found.place)
+    return Surroundings(found.place, second, mean_share, n_rows, error)

@@ -15,6 +15,9 @@ from veilspan.solvers.subspace.unbounded.row_bound import RowBound
 Note = tuple[type[UserWarning], str]
 #: Share of the squared length about the origin from which the mean decides the first component.
 MOSTLY_MEAN = 0.5
+#: Part of the largest variance that a released centre's squared error may be before it is said: it
+#: shows as variance towards where the mean really is.
+LOUD_CENTER = 0.05
 #: Share of the rows that noise may hide far out before it is said.
 MANY_UNSEEN = 0.1
 #: Share of the rows' weight that a bound may move from long rows to others before it is said.
@@ -73,6 +76,19 @@ def notes_of_looks(
             "noise is loud. The components are mostly those of ordinary rows."
         )
     return tuple(notes)
+
+
+def note_of_center(around: Surroundings, variances: np.ndarray) -> tuple[Note, ...]:
+    """What the error of a released centre does to a released spectrum, where that is much."""
+    largest = float(np.max(variances, initial=0.0))
+    if not (largest > 0 and around.center_error > LOUD_CENTER * largest):
+        return ()
+    return _loud(
+        "the rows lie so far from the origin for their spread that noise puts the private centre "
+        f"about {around.center_error**0.5:.3g} away from their mean, which shows as variance in "
+        "that direction. Give center= a public vector near the rows, or more rows or a larger "
+        "epsilon."
+    )
 
 
 def note_of_noise(

@@ -14,7 +14,7 @@ of earlier answers, so the theorem of ``curator.curator`` covers the whole.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
@@ -33,7 +33,11 @@ from veilspan.solvers.subspace.unbounded.looks import (
     Surroundings,
     look_around,
 )
-from veilspan.solvers.subspace.unbounded.notes import describe, notes_of_looks
+from veilspan.solvers.subspace.unbounded.notes import (
+    describe,
+    note_of_center,
+    notes_of_looks,
+)
 from veilspan.solvers.subspace.unbounded.row_bound import (
     RowBound,
     choose_row_bound,
@@ -108,9 +112,10 @@ class StretchedPCA:
         if self.row_norm is None:  # variances of rows as long as the looks saw them
             found = found.times(1 / (1 - bound.cut))
         notes = notes_of_looks(around, bound, private_center=private)
-        return read_components(
+        learned = read_components(
             found, problem.n_components, self.share, around.center, bound.row_norm, notes
         )
+        return replace(learned, notes=learned.notes + note_of_center(around, learned.variances))
 
     def _bound_rows(self, curator: Curator, around: Surroundings, wanted: int) -> RowBound:
         if self.row_norm is not None:
