@@ -175,6 +175,7 @@ def test_a_large_delta_is_refused_or_allowed_and_warned_about(name, table):
         return
     with warnings.catch_warnings():  # under add-remove the warning would tell something about n
         warnings.simplefilter("error", WeakGuaranteeWarning)
+        warnings.filterwarnings("ignore", message="epsilon = .* is above 10")
         make(name, delta=0.05, neighbors="add-remove").fit(table)
 
 

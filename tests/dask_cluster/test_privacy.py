@@ -300,7 +300,7 @@ def test_replay_passes_and_catches_a_broken_copy(client, monkeypatch):
 
     report = replay(fit, parts(x, sizes), parts(other, sizes))
     assert report.ok, report.findings
-    assert report.questions == 2
+    assert report.questions == 3  # two looks and a moment
     assert 0.1 < report.largest_use <= 1
     monkeypatch.setattr(DaskRows, "executor", lambda self: Unclipped(self))
     broken = replay(fit, parts(x, sizes), parts(other, sizes))

@@ -384,7 +384,7 @@ def test_long_tables_of_ratings():
     assert model.local_predictor().rating_range == (1.0, 5.0)
     with pytest.raises(ValueError, match="rating_range"):
         MatrixCompletion(schema=schema, rating_range=(0, 1)).fit(table)
-    with pytest.raises(ValueError, match="no ratings"):
+    with pytest.raises(ValueError, match="has no items"):
         MatrixCompletion(schema=WARD.schema).fit(FRAME)
     model.schema = None
     with pytest.raises(ValueError, match="give it its schema back"):

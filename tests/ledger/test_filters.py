@@ -22,8 +22,8 @@ from veilspan.ledger.filters import (
     rules_from_list,
     rules_to_list,
 )
-from veilspan.ledger.spending import largest_epsilon
 from veilspan.ledger.stores.base import check_units
+from veilspan.ledger.words.fits import largest_epsilon
 from veilspan.privacy import gdp
 from veilspan.privacy.renyi import epsilon_renyi, renyi_divergences
 

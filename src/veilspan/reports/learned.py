@@ -235,9 +235,9 @@ def _center(subject: Subject) -> Html | None:
     center = getattr(source, "mean_", None)
     if center is None or not hasattr(source, "components_"):
         return None
-    reason = getattr(source, "center_reason_", None)
-    if reason is not None:
-        words = f"{FOUND_CENTRES[source.center_used_]}. Why: {reason}."
+    used = FOUND_CENTRES.get(getattr(source, "center_used_", ""))
+    if used is not None and hasattr(source, "center_reason_"):
+        words = f"{used}. Why: {source.center_reason_}."
         return tag("div", tag("h3", "Centre"), tag("p", words))
     if not np.any(center):
         return None

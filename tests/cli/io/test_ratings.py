@@ -23,8 +23,9 @@ def test_ratings(tmp_path):
     assert read_ratings(str(path), ["7", "9"], "who,what,stars")[1] == ["7", "9"]
     with pytest.raises(ValueError, match="must have the columns user, item, rating"):
         read_ratings(str(path), None)
+    assert read_ratings(str(path), None, "who,what")[2] is None  # what people have
     with pytest.raises(ValueError, match="names three columns"):
-        read_ratings(str(path), None, "who,what")
+        read_ratings(str(path), None, "who")
     path.write_text(f"user,item,rating\n{SECRET},7,\n")
     with pytest.raises(ValueError, match="empty cells in rating"):
         read_ratings(str(path), None)

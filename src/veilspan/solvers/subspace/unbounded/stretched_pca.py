@@ -60,6 +60,9 @@ FIRST_SHARE = 0.5
 WIDE = 16
 #: Components that a bound and a stretch are chosen for where nobody says how many are wanted.
 USUAL_COMPONENTS = 10
+#: Part of the squared lengths that a bound may cut off and that is still made up for: beyond it the
+#: looks saw noise alone.
+MOST_CUT = 0.9
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,7 @@ class StretchedPCA:
         if problem.n_features >= WIDE:
             found = _ask_stretched(curator, around, bound, found, wanted)
         if self.row_norm is None:  # variances of rows as long as the looks saw them
-            found = found.times(1 / (1 - bound.cut))
+            found = found.times(1 / (1 - min(bound.cut, MOST_CUT)))
         notes = notes_of_looks(around, bound, private_center=private)
         learned = read_components(
             found, problem.n_components, self.share, around.center, bound.row_norm, notes
