@@ -148,3 +148,17 @@ def test_a_centre_that_noise_has_moved_is_said():
         warnings.simplefilter("error", LoudNoiseWarning)
         public = np.full(6, 2000.0)
         PCA(1, epsilon=1.0, delta=1e-6, random_state=0, center=public).fit(rows)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_columns_that_a_private_scale_cannot_tell_are_named():
+    rng = np.random.default_rng(0)
+    rare, narrow = np.zeros(4000), 100 + 0.01 * rng.standard_normal(4000)
+    rare[:4] = 1.0
+    rows = np.column_stack([rng.standard_normal((4000, 2)), rare, narrow])
+    notes = " ".join(
+        PCA(2, scale="private", epsilon=1.0, delta=1e-6, random_state=0).fit(rows).notes_
+    )
+    assert "column 2 showed no range" in notes
+    assert "noise hides the spread of column 3" in notes
+    assert not PCA(2, scale="private", epsilon=math.inf).fit(rows[:, :2]).notes_

@@ -82,6 +82,9 @@ class FrechetMean(
         ``None`` for secure noise; an int simulates and is not private.
     ledger : Dataset, optional
         Account that is charged before any row is read (:class:`veilspan.Ledger`).
+    allow_weak : bool
+        Whether a promise may be weak: a delta of 1/n or more is refused otherwise, and an epsilon
+        above 10 warned of. n is the public number of people, or a public guess.
 
     Attributes
     ----------

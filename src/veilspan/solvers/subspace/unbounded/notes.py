@@ -18,6 +18,8 @@ MOSTLY_MEAN = 0.5
 #: Part of the largest variance that a released centre's squared error may be before it is said: it
 #: shows as variance towards where the mean really is.
 LOUD_CENTER = 0.05
+#: Columns that a note names by number.
+NAMED = 5
 #: Share of the rows that noise may hide far out before it is said.
 MANY_UNSEEN = 0.1
 #: Share of the rows' weight that a bound may move from long rows to others before it is said.
@@ -76,6 +78,31 @@ def notes_of_looks(
             "noise is loud. The components are mostly those of ordinary rows."
         )
     return tuple(notes)
+
+
+def notes_of_columns(seen: np.ndarray, resolved: np.ndarray) -> tuple[Note, ...]:
+    """Which columns of a scaled PCA took no part, or are scaled by noise; of released ranges."""
+    notes: list[Note] = []
+    if not seen.all():
+        notes += _loud(
+            f"{_columns(~seen)} showed no range above the noise and took no part; scale_ is 1 "
+            "there. Columns that are mostly one value look like this."
+        )
+    if (seen & ~resolved).any():
+        notes += _loud(
+            f"noise hides the spread of {_columns(seen & ~resolved)}, which weighs less than that "
+            "of others. Divide by a public scale of your own first, or give more rows or a larger "
+            "epsilon."
+        )
+    return tuple(notes)
+
+
+def _columns(chosen: np.ndarray) -> str:
+    """Columns by number, the first few of many."""
+    places = np.flatnonzero(chosen)
+    named = ", ".join(map(str, places[:NAMED]))
+    more = f" and {len(places) - NAMED:,} more" if len(places) > NAMED else ""
+    return f"column {named}" if len(places) == 1 else f"columns {named}{more}"
 
 
 def note_of_center(around: Surroundings, variances: np.ndarray) -> tuple[Note, ...]:

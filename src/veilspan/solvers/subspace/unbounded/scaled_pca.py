@@ -35,7 +35,11 @@ from veilspan.solvers.subspace.analyze_gauss import SECOND_MOMENT, PrincipalComp
 from veilspan.solvers.subspace.base import SubspaceProblem
 from veilspan.solvers.subspace.unbounded.components import read_components
 from veilspan.solvers.subspace.unbounded.looks import FIRST_LOOK, SECOND_LOOK, look_around
-from veilspan.solvers.subspace.unbounded.notes import describe, notes_of_looks
+from veilspan.solvers.subspace.unbounded.notes import (
+    describe,
+    notes_of_columns,
+    notes_of_looks,
+)
 from veilspan.solvers.subspace.unbounded.row_bound import choose_row_bound, describe_row_bound
 from veilspan.solvers.subspace.unbounded.stretch import decompose
 from veilspan.solvers.subspace.unbounded.stretched_pca import (
@@ -103,8 +107,9 @@ class ScaledPCA:
         query = SecondMoment(bound.row_norm)
         answer = mapped.answer(query, around.center, event=SECOND_MOMENT)
         moment, noise = answer.value / n_rows, answer.noise_std / n_rows
-        sizes = np.sqrt(np.maximum(np.diag(moment), LEAST_SHOWN * noise + 1e-300))
-        sizes = np.where(scaling.factor > 0, sizes, 1.0)
+        least, seen = LEAST_SHOWN * noise + 1e-300, scaling.factor > 0
+        resolved = np.diag(moment) > least
+        sizes = np.where(seen, np.sqrt(np.maximum(np.diag(moment), least)), 1.0)
         # Noise of small columns is stretched with them; its mean square over all entries counts.
         entry = noise / math.sqrt(2) * float(np.mean(1 / sizes**2))
         found = read_components(
@@ -113,9 +118,10 @@ class ScaledPCA:
             self.share,
             around.center,
             bound.row_norm,
-            notes_of_looks(around, bound, private_center=private),
+            notes_of_looks(around, bound, private_center=private)
+            + notes_of_columns(seen, resolved),
         )
-        width = np.where(scaling.factor > 0, 1 / np.where(scaling.factor > 0, scaling.factor, 1), 1)
+        width = np.where(seen, 1 / np.where(seen, scaling.factor, 1), 1)
         center = scaling.middle + width * (0.0 if around.center is None else around.center)
         if not private:
             center = np.zeros(problem.n_features) if given is None else given
