@@ -514,6 +514,8 @@ def with_gaps(rng):
     return np.where(rng.random(len(x)) < 0.1, np.nan, x)
 
 
+SHELL_EDGES = 2.0 ** np.arange(-48, 65)
+
 MAPS = {
     **dict(feature_cells()),
     "hostile lines, of people": Map(
@@ -717,6 +719,13 @@ MAPS = {
         QUERIES + "linear.column_histograms.ColumnHistograms._cells",
         hard(6),
         lambda x: HISTOGRAMS._cells(x, np.arange(6), (CENTER, WIDTHS)),
+    ),
+    # In which shell a row is depends on its last bit: whole questions, as blocks come to them.
+    "shells of rows": Map(
+        None, hard(12), as_block(lambda b: ShellSums(SHELL_EDGES).prepare(b, None))
+    ),
+    "shells of rows, centred": Map(
+        None, hard(12), as_block(lambda b: ShellSums(SHELL_EDGES).prepare(b, np.full(12, 0.3)))
     ),
     "shells of lengths": Map(
         QUERIES + "subspace.shells.ShellSums._place",

@@ -76,6 +76,34 @@ def test_a_row_has_the_same_bits_in_any_company(name):
     assert moved_rows(MAPS[name], np.random.default_rng(0)) == 0
 
 
+def moved_by_storage(cell, rng, sizes=(1, 2, 3)):
+    """Rows of a table stored by columns whose bits depend on how many are in their block."""
+    rows = cell.rows(rng)
+    x, *rest = rows if isinstance(rows, tuple) else (rows,)
+    if not (isinstance(x, np.ndarray) and x.ndim == 2):
+        return 0
+    stored = np.asfortranarray(x)
+
+    def part(start, stop):
+        parts = (stored[start:stop], *(each[start:stop] for each in rest))
+        return per_row(cell.apply(parts if rest else parts[0]), stop - start)
+
+    n = len(x)
+    whole = part(0, n)
+    return sum(
+        alone != whole[start + i]
+        for size in sizes
+        for start in range(0, n - size + 1, size)
+        for i, alone in enumerate(part(start, start + size))
+    )
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_a_row_stored_by_columns_has_the_same_bits_in_any_block(name):
+    """Slices of such a table are stored by columns as well, but for one row alone."""
+    assert moved_by_storage(MAPS[name], np.random.default_rng(0)) == 0
+
+
 @pytest.mark.parametrize("name", MAPS)
 def test_no_row_makes_a_map_speak(name):
     cell = MAPS[name]

@@ -41,7 +41,8 @@ def to_rays(block: Block, center: np.ndarray | None) -> Rays:
     """Rows minus a public centre, as directions."""
     x = block.dense() if block.is_sparse else block.x
     if center is not None:
-        x = x - center
+        # By rows: of a table stored by columns the difference is stored so too, but for one row.
+        x = np.ascontiguousarray(x - center)
     squares = row_dots(x, x)
     odd = ~((squares > 1e-250) & (squares < 1e250))
     if odd.any():
