@@ -47,6 +47,21 @@ def test_a_mean_within_noise_is_none():
     assert mean(0.3).length == pytest.approx(0.3)
 
 
+@pytest.mark.parametrize("columns", [1, 2, 4, 20])
+def test_noise_alone_is_hardly_ever_a_mean(columns):
+    """Once in 30,000, also in few columns; by Chernoff more than 31 of 200,000 are 6e-12."""
+    draws = 0.05 * np.random.default_rng(3).standard_normal((200_000, columns))
+    power = (draws**2).sum(axis=1) - columns * 0.05**2
+    least = MeanDirection(draws[0], 0.05, 1e9).least
+    assert (power > least**2).sum() <= 31
+
+
+def test_noise_longer_than_any_mean_tells_nothing():
+    """A noisy number of rows near zero made a mean "97 of 1", and a refusal for rows at 0."""
+    assert mean(97.15, noise=50.0, n=1).length == 0
+    assert judge_mean(mean(97.15, noise=20.0, n=1)).centre == "origin"
+
+
 def test_a_long_mean_is_an_offset_and_a_middling_one_asks_on():
     assert judge_mean(mean(0.7)).centre == "pairs"
     assert "0.70" in judge_mean(mean(0.7)).reason

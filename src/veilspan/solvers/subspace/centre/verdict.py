@@ -26,13 +26,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.special import chdtri
 
 Centre = Literal["origin", "pairs", "cap"]
 
 # Set on the kinds of `veilspan reproduce outlier-kinds` with seeds that its record does not use.
 
-#: Standard deviations of its noise that a mean must stand above: once in 30,000 by chance.
+#: Standard deviations of its noise that a share of rows may be off by.
 SURE = 4.0
+#: Chance that noise alone makes a mean that is believed: four standard deviations of a normal.
+BY_CHANCE = 3.2e-5
 #: Standard deviations of n rows' own mean, where they are balanced about the origin.
 SURE_OF_ROWS = 4.0
 #: Length below which a mean is no reason for anything: cutting it out would gain nothing.
@@ -73,14 +76,22 @@ class MeanDirection:
 
     @property
     def least(self) -> float:
-        """Length that a mean must have to be told from noise, of the release and of the rows."""
-        spread = math.sqrt(2 * len(self.vector))  # of |noise|^2, a chi-square
-        released = SURE * self.noise**2 * spread
+        """Length that a mean must have to be told from noise, of the release and of the rows.
+
+        |noise|^2 is a chi-square, whose tail is heavier than a normal one where columns are few.
+        """
+        columns = len(self.vector)
+        released = self.noise**2 * (float(chdtri(columns, BY_CHANCE)) - columns)
         return math.sqrt(max(released, SURE_OF_ROWS**2 / self.n_rows, LEAST_MEAN**2))
 
     @property
     def length(self) -> float:
-        """Length of the mean without what noise adds to it; 0 where it may be noise alone."""
+        """Length of the mean without what noise adds to it; 0 where it may be noise alone.
+
+        A mean of unit rows is at most 1 long: where that cannot be told from noise, nothing can.
+        """
+        if self.least >= 1:
+            return 0.0
         power = float(self.vector @ self.vector) - len(self.vector) * self.noise**2
         return math.sqrt(power) if power > self.least**2 else 0.0
 
