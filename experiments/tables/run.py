@@ -7,6 +7,7 @@ constants were chosen on, are kept apart from ``fresh`` ones.
 
 import math
 import warnings
+from dataclasses import replace
 
 from veilspan import LinearRegression, LogisticRegression
 
@@ -51,7 +52,9 @@ def score(task, method, epsilon, seed, relation):
         warnings.simplefilter("ignore")  # seeds make simulations; loud noise is the point
         if method != PLAIN:
             features = {AUTO: "auto", LINEAR: "linear", BINS: "bins"}[method]
-            model = kind(schema=task.schema, features=features, **said).fit(task.train)
+            unit = replace(task.schema.unit, neighbors=relation)
+            schema = replace(task.schema, unit=unit)
+            model = kind(schema=schema, features=features, **said).fit(task.train)
             return float(model.score(task.test))
         train, test = (task.schema.encode(part) for part in (task.train, task.test))
         said |= {"feature_range": task.schema.bounds_out}

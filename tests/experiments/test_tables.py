@@ -98,3 +98,10 @@ def test_a_full_run_has_all_epsilons_and_both_draws(tiny_job):
     assert seeds["fresh", 0.1] == 20
     assert seeds["fresh", 3.0] == 5
     assert seeds["tuning", 1.0] == 2
+
+
+def test_both_relations_are_scored():
+    """A schema promises for one relation: it is told which."""
+    task = sets.make_task("linear truth", None, "fresh", 0, 300)
+    for relation in run.RELATIONS:
+        assert 0 <= run.score(task, run.LINEAR, 1.0, 0, relation) <= 1
