@@ -10,6 +10,7 @@ import numpy as np
 
 from veilspan._files import write_whole
 from veilspan._printable import printable
+from veilspan.cli.console import make_console
 from veilspan.cli.demo.methods import (
     N_COMPONENTS,
     N_SCORES,
@@ -68,10 +69,9 @@ def make_record(result: DemoResult) -> dict[str, Any]:
 
 def show_result(result: DemoResult, out: Path) -> None:
     """Print the table, the promise of the release, its re-accounting, and the notes."""
-    from rich.console import Console
     from rich.panel import Panel
 
-    console = Console(highlight=False)
+    console = make_console()
     console.print(_make_table(result))
     privacy = result.release.privacy
     assert privacy is not None
