@@ -109,7 +109,7 @@ def read_parameters(kind: Kind, given: Sequence[str]) -> dict[str, Any]:
 def _read_classes(text: str) -> Any:
     """Labels with commas between them; ``observed`` takes those that occur."""
     if text == OBSERVED:
-        return None
+        return OBSERVED
     value = _read_literal(text)
     if isinstance(value, (tuple, list)):
         return list(value)
