@@ -35,7 +35,7 @@ GIVEN_LABELS = "the set of class labels is public, and that no other label occur
 SEEN_LABELS = "the set of class labels was read off y: right only if it is public knowledge"
 TAKEN_LABELS = (
     "the set of class labels was read off y. A label that only one person has would tell that they "
-    "are among the rows: say classes=[...], the labels that are possible, or classes=\"observed\" "
+    'are among the rows: say classes=[...], the labels that are possible, or classes="observed" '
     "if those that occur are public knowledge."
 )
 UNKNOWN_LABEL = (
