@@ -25,14 +25,14 @@ from veilspan.cli.export.command import export
 from veilspan.cli.fit import fit
 from veilspan.cli.inspect import inspect
 from veilspan.cli.plan import plan
-from veilspan.cli.predict import predict
 from veilspan.cli.profile.command import profile
-from veilspan.cli.recommend import recommend
 from veilspan.cli.report import report
 from veilspan.cli.reproduce import reproduce
 from veilspan.cli.schema.command import app as schema_app
 from veilspan.cli.stop_signals import stop_like_ctrl_c
-from veilspan.cli.transform import transform
+from veilspan.cli.use.predict import predict
+from veilspan.cli.use.recommend import recommend
+from veilspan.cli.use.transform import transform
 
 START, WORK, CHECK, EVIDENCE = "Start here", "Work", "Check", "Evidence"
 EXIT_CODES = """\b

@@ -72,7 +72,7 @@ def complete_parameter(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def list_parameters(kind: Kind) -> list[str]:
-    """Names that ``--param`` takes."""
+    """Names of the parameters that ``--param`` takes for a kind."""
     from veilspan.cli.arguments.manifolds import MEAN_WORDS
 
     if kind.reads == "points":

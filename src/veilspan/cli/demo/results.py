@@ -69,13 +69,14 @@ def make_record(result: DemoResult) -> dict[str, Any]:
 
 def show_result(result: DemoResult, out: Path) -> None:
     """Print the table, the promise of the release, its re-accounting, and the notes."""
-    from rich.panel import Panel
-
     console = make_console()
     console.print(_make_table(result))
     privacy = result.release.privacy
     assert privacy is not None
-    console.print(Panel(repr(privacy), title=f"privacy_ of the {ROBUST}", expand=False))
+    # Without a box: the terminal may be narrower than its lines, and each wraps by itself.
+    console.print(f"\nprivacy_ of the {ROBUST}", style="bold")
+    console.print(printable(repr(privacy), lines=True), soft_wrap=True, markup=False)
+    console.print()
     check = privacy.verify()
     verdict = "agrees" if check else "DISAGREES"
     console.print(f"Re-accounted from the record: epsilon = {check.recomputed:.6g} ({verdict}).")
