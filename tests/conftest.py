@@ -30,6 +30,7 @@ SLOW = {
     "cli/test_stop_signals.py": "processes that are stopped half-way",
     "contracts/test_budgets.py::test_the_quick_bound_is_above_the_numerical_cost": "accountants",
     "dask_cluster": "a cluster of processes",
+    "test_scikit_learn_checks.py::test_the_others_pass_too": "seven more kinds",
     "estimators/linear/test_contract.py::test_scikit_learn_contract_of_the_others": (
         "300 checks of scikit-learn; two linear models stay in every run"
     ),

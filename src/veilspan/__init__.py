@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         LoudNoiseWarning,
         NotPrivateWarning,
         PrivacyError,
+        PublicLabelsWarning,
         RareClassWarning,
         TemporaryFolderError,
         WeakGuaranteeError,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from veilspan.privacy.plan import Plan
     from veilspan.privacy.statement import PrivacyStatement
     from veilspan.releases import load
+    from veilspan.scikit_learn_checks import expected_failed_checks
     from veilspan.solvers.manifold.calibrated_descent import CalibratedDescent
     from veilspan.solvers.manifold.rgd import RGD, RSGD
     from veilspan.solvers.manifold.rsvrg import RSVRG
@@ -98,6 +100,7 @@ _HOME = {
     "WeakGuaranteeWarning": "privacy.errors",
     "TemporaryFolderError": "privacy.errors",
     "WithheldError": "privacy.errors",
+    "PublicLabelsWarning": "privacy.errors",
     "RareClassWarning": "privacy.errors",
     "Ledger": "ledger",
     "LoudNoiseWarning": "privacy.errors",
@@ -105,6 +108,7 @@ _HOME = {
     "check_query": "curator.check_query",
     "check_manifold": "geometry.checks",
     "load": "releases",
+    "expected_failed_checks": "scikit_learn_checks",
     "Schema": "tables.schema",
     "SchemaError": "tables.problems",
     "open_table": "tables.sources.open_table",
@@ -140,6 +144,7 @@ __all__ = [
     "Plan",
     "PrivacyError",
     "PrivacyStatement",
+    "PublicLabelsWarning",
     "RareClassWarning",
     "RowQuery",
     "SampledGaussianEvent",
@@ -159,6 +164,7 @@ __all__ = [
     "datasets",
     "delta_spent",
     "epsilon_spent",
+    "expected_failed_checks",
     "features",
     "geometry",
     "histogram",

@@ -12,7 +12,7 @@ from veilspan import __version__
 COMMANDS = {
     "Start here:": ["demo", "datasets", "schema", "plan"],
     "Work:": ["profile", "fit", "transform", "predict", "recommend", "export"],
-    "Check:": ["report", "audit", "ledger"],
+    "Check:": ["inspect", "report", "audit", "ledger"],
     "Evidence:": ["reproduce"],
 }
 

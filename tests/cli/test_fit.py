@@ -131,7 +131,7 @@ BAD = {
     "no items": (("recommend", "{csv}"), "recommend needs --items FILE"),
     "needless items": (("pca", "{csv}", "--items", "observed"), "--items is for recommend."),
     "no such column": (("pca", "{csv}", "--columns", "a,b"), "haystack.csv has no column 'a', 'b'"),
-    "no such parameter": (("pca", "{csv}", "-p", "size=2"), "PCA has no parameter 'size'; it has"),
+    "no such parameter": (("pca", "{csv}", "-p", "size=2"), "pca has no parameter 'size'; it has"),
     "no value": (("pca", "{csv}", "-p", "size"), "--param takes name=value; got 'size'."),
     "reserved": (("pca", "{csv}", "-p", "epsilon=2"), "epsilon is set by --epsilon"),
     "too many": (("pca", "{csv}", "-p", "n_components=99"), "n_components must lie between 1 and"),

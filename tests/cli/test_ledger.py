@@ -97,7 +97,7 @@ def test_history_and_export_say_what_each_charge_protects(veilspan):
     assert f"({'ab' * 6})" in shown
     record = json.loads(veilspan("ledger", "history", "budget.db", "--json"))[-1]["content"]
     assert (record["unit"], record["schema"]) == ("patient", schema.to_dict())
-    veilspan("ledger", "export", "budget.db", "out.csv")
+    veilspan("ledger", "export", "budget.db", "--out", "out.csv")
     with open("out.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [(row["unit"], row["schema"]) for row in rows] == [
@@ -180,7 +180,7 @@ def test_verify_finds_an_edit_and_history_survives_it(veilspan, used):
 def test_control_characters_are_not_sent_to_the_terminal(veilspan, used):
     tamper("UPDATE entries SET dataset = 'a\x1b[2J\nb', mac = '\x1b]0;x\x07' WHERE seq = 5")
     for command in ("history", "verify", "show", "export"):
-        more = ("out.csv",) if command == "export" else ()
+        more = ("--out", "out.csv") if command == "export" else ()
         shown = veilspan("ledger", command, "budget.db", *more, expect=1)
         assert not set(shown) & {"\x1b", "\x07"}
         if command == "history":
@@ -213,7 +213,7 @@ def test_an_export_holds_no_formula_and_no_control_character(veilspan):
         Ledger("budget.db").dataset(name, 3, 1e-6)
     handle = Ledger("budget.db").dataset("plain").with_key("=cmd|' /C calc'!A0")
     handle.charge(request()).release({"method": "\x1b[2J", "epsilon": -1.0, "test": "\t=1"})
-    veilspan("ledger", "export", "budget.db", "out.csv")
+    veilspan("ledger", "export", "budget.db", "--out", "out.csv")
     with open("out.csv", newline="") as file:
         text = file.read()
     assert not set(text) & {"\x1b", "\t"}
@@ -229,8 +229,8 @@ def test_an_export_holds_no_formula_and_no_control_character(veilspan):
 
 @pytest.mark.parametrize("name", ["out.csv", "out.json"])
 def test_export(veilspan, used, name):
-    assert "5 entries written" in veilspan("ledger", "export", "budget.db", name)
-    told = json.loads(veilspan("ledger", "export", "budget.db", name, "--json"))
+    assert "5 entries written" in veilspan("ledger", "export", "budget.db", "--out", name)
+    told = json.loads(veilspan("ledger", "export", "budget.db", "--out", name, "--json"))
     assert told == {"file": name, "entries": 5}
     with open(name, newline="") as file:
         if name == "out.csv":
@@ -249,14 +249,16 @@ def test_export(veilspan, used, name):
 
 def test_an_export_never_replaces_the_ledger(veilspan):
     veilspan("ledger", "create", "budget.json", "trial", "--epsilon", "1", "--delta", "1e-6")
-    shown = veilspan("ledger", "export", "budget.json", "budget.json", expect=1)
+    shown = veilspan("ledger", "export", "budget.json", "--out", "budget.json", expect=1)
     assert "would replace the ledger itself" in shown
-    assert "ends in .csv or .json" in veilspan("ledger", "export", "budget.json", "o", expect=1)
+    assert "ends in .csv or .json" in veilspan(
+        "ledger", "export", "budget.json", "--out", "o", expect=1
+    )
     veilspan("ledger", "verify", "budget.json")
 
 
 def test_a_failed_export_leaves_the_old_one(veilspan, used, monkeypatch):
-    veilspan("ledger", "export", "budget.db", "out.csv")
+    veilspan("ledger", "export", "budget.db", "--out", "out.csv")
     before = Path("out.csv").read_text()
 
     def fails(handle):
@@ -265,7 +267,7 @@ def test_a_failed_export_leaves_the_old_one(veilspan, used, monkeypatch):
     used.charge(request())
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", fails)
-        shown = veilspan("ledger", "export", "budget.db", "out.csv", expect=1)
+        shown = veilspan("ledger", "export", "budget.db", "--out", "out.csv", expect=1)
     assert "No space left" in shown
     assert Path("out.csv").read_text() == before
     assert not [name for name in os.listdir() if name.startswith(".out.csv")]

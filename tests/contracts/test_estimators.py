@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from contracts.tables import COMBINATIONS, ESTIMATORS, uses_pairs
 from veilspan import (
@@ -17,7 +16,6 @@ from veilspan import (
     PrivacyStatement,
     WeakGuaranteeError,
     WeakGuaranteeWarning,
-    catalogue,
 )
 from veilspan.privacy import gdp
 
@@ -42,19 +40,6 @@ def learned(fitted, rows):
         return fitted.transform(rows)
     arrays = [v for k, v in sorted(vars(fitted).items()) if k.endswith("_") and np.ndim(v)]
     return np.concatenate([np.ravel(v) for v in arrays if np.asarray(v).dtype.kind == "f"])
-
-
-def scikit_learn_instances():
-    """All of the catalogue that read plain rows, with their default settings."""
-    return [k.load_class()() for k in catalogue.ESTIMATORS.values() if k.reads == "rows"]
-
-
-# No check is expected to fail: with the seed that the suite sets, fits repeat.
-@pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPrivateWarning")
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks(scikit_learn_instances())
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 @everyone

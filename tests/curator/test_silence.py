@@ -7,8 +7,16 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.model_selection import cross_validate
 
-from veilspan import BudgetExceededError, GaussianEvent, Plan, PrivacyError, WithheldError
+from veilspan import (
+    PCA,
+    BudgetExceededError,
+    GaussianEvent,
+    Plan,
+    PrivacyError,
+    WithheldError,
+)
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
 from veilspan.curator.silence import Discretion, Silence, quiet
@@ -90,6 +98,30 @@ def test_floating_point_and_warnings_are_silent_whatever_was_set():
             np.zeros(1) / np.zeros(1)
         with pytest.raises(UserWarning, match="heard"):
             warnings.warn("heard", UserWarning, stacklevel=1)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_scikit_learn_goes_on_after_a_fit(n_jobs):
+    """It hands the filters of warnings to its workers, and reads their patterns for that."""
+    rows = np.random.default_rng(0).standard_normal((60, 3))
+    with warnings.catch_warnings():
+        pca = PCA(1).fit(rows)
+        assert "WhileSilent" in type(warnings.filters[0][1]).__name__
+        found = cross_validate(pca, rows, scoring=lambda *_: 1.0, cv=2, n_jobs=n_jobs)
+        assert found["test_score"].tolist() == [1.0, 1.0]
+
+
+def test_a_copy_of_the_filter_hides_nothing():
+    with warnings.catch_warnings():
+        with quiet():
+            pass
+        action, message, category, _, _ = warnings.filters[0]
+        warnings.resetwarnings()
+        warnings.filterwarnings(action, message.pattern, category)
+        with pytest.warns(UserWarning, match="heard"):
+            warnings.warn("heard", stacklevel=1)
+        with quiet():
+            warnings.warn("not heard", stacklevel=1)  # the suite would make an error of it
 
 
 def test_threads_that_leave_in_another_order_leave_warnings_on():

@@ -23,15 +23,16 @@ from veilspan.cli.datasets import datasets
 from veilspan.cli.demo.command import demo
 from veilspan.cli.export.command import export
 from veilspan.cli.fit import fit
+from veilspan.cli.inspect import inspect
 from veilspan.cli.plan import plan
-from veilspan.cli.predict import predict
 from veilspan.cli.profile.command import profile
-from veilspan.cli.recommend import recommend
 from veilspan.cli.report import report
 from veilspan.cli.reproduce import reproduce
 from veilspan.cli.schema.command import app as schema_app
 from veilspan.cli.stop_signals import stop_like_ctrl_c
-from veilspan.cli.transform import transform
+from veilspan.cli.use.predict import predict
+from veilspan.cli.use.recommend import recommend
+from veilspan.cli.use.transform import transform
 
 START, WORK, CHECK, EVIDENCE = "Start here", "Work", "Check", "Evidence"
 EXIT_CODES = """\b
@@ -49,7 +50,7 @@ Exit codes:
 #: Commands in the order in which one needs them; typer would list groups after all others.
 TOUR = (
     "demo", "datasets", "schema", "plan", "profile", "fit", "transform", "predict", "recommend",
-    "export", "report", "audit", "ledger", "reproduce",
+    "export", "inspect", "report", "audit", "ledger", "reproduce",
 )  # fmt: skip
 
 
@@ -118,7 +119,7 @@ def options(
 for _panel, _commands in (
     (START, (demo, datasets, plan)),
     (WORK, (profile, fit, transform, predict, recommend, export)),
-    (CHECK, (report, audit)),
+    (CHECK, (inspect, report, audit)),
 ):
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)

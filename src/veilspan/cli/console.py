@@ -103,6 +103,23 @@ def print_json(content: Any) -> None:
     _write(json.dumps(content, indent=2, allow_nan=False), sys.stdout)
 
 
+def make_console(**options: Any) -> Any:
+    """A console of rich for tables; a reader that goes away (``| head``) is no error here either.
+
+    Rich's own ends the program with exit code 1 then, after the work was done.
+    """
+    from rich.console import Console
+
+    class PatientConsole(Console):
+        """Writes on to nobody once its reader has gone."""
+
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            _write_to_nobody(sys.stdout)
+
+    return PatientConsole(highlight=False, **options)
+
+
 def _write(text: str, stream: TextIO) -> None:
     """Print a text now; a reader that went away (``| head``) is no reason to stop the work."""
     try:

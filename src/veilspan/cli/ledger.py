@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from veilspan._printable import printable
-from veilspan.cli.console import print_json, say
+from veilspan.cli.console import make_console, print_json, say
 
 if TYPE_CHECKING:
     from veilspan.ledger import Ledger, Spending
@@ -152,7 +152,7 @@ def verify(
 @app.command()
 def export(
     location: Location,
-    out: Annotated[Path, typer.Argument(help="A .csv or .json file; replaced if it is there.")],
+    out: Annotated[Path, typer.Option(help="A .csv or .json file; replaced if it is there.")],
     key: KeyFile = None,
     json: AsJson = False,
 ) -> None:
@@ -185,10 +185,9 @@ def _open_ledger(location: str, key: Path | None) -> Ledger:
 
 def _show_spending(states: Iterable[Spending]) -> None:
     """Print each dataset with a bar: full is spent."""
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = make_console(soft_wrap=True)
     blocks = "█░" if "utf" in console.encoding.lower() else "#-"
     for state in states:
         first, *rest = (printable(line) for line in repr(state).splitlines())
@@ -207,7 +206,6 @@ def draw_bar(fraction: float, blocks: str = "█░") -> str:
 
 def _show_entries(entries: Sequence[Entry], states: Mapping[str, Spending]) -> None:
     """Print one line for each entry, then how its shares were counted."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -228,7 +226,7 @@ def _show_entries(entries: Sequence[Entry], states: Mapping[str, Spending]) -> N
         what = _describe(entry, released=entry.seq in released)
         cells = time, entry.dataset, entry.kind, told, what
         table.add_row(str(entry.seq), *(Text(printable(str(cell))) for cell in cells))
-    Console(highlight=False).print(table)
+    make_console().print(table)
     _say_how_shares_count(entries, states)
 
 

@@ -13,7 +13,7 @@ import typer
 
 from veilspan._errors import raised_by
 from veilspan._printable import printable
-from veilspan.cli.console import say
+from veilspan.cli.console import make_console, say
 from veilspan.cli.experiments import import_experiments
 
 
@@ -65,10 +65,9 @@ def show_list(out: Path, *, as_json: bool) -> None:
     if as_json:
         say(json.dumps(rows, indent=1))
         return
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+    console = make_console(width=None if sys.stdout.isatty() else 120)
     for paper in registry.PAPERS:
         table = Table(box=None, pad_edge=False, title_justify="left", title_style="bold")
         table.title = f"{paper.short}: {paper.citation}"

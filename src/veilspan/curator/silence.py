@@ -52,7 +52,12 @@ class _WhileSilent:
 
     ``warnings.catch_warnings`` would replace the filters of the whole process: two fits in two
     threads that leave it in another order than they came leave warnings off for good.
+
+    Who copies filters to other threads or processes, as scikit-learn does, reads their patterns:
+    the copy matches nothing, and a fit puts the filter itself before it.
     """
+
+    pattern = r"(?!)"
 
     def match(self, text: str) -> bool:
         """Whether the warning is to be ignored, whatever it says."""

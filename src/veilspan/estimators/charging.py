@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from veilspan._log import log_event
 from veilspan.curator.tape import CURRENT_TAPE
 from veilspan.ledger.dataset import Dataset, Receipt, Request
 from veilspan.ledger.errors import LedgerError
@@ -57,7 +58,17 @@ class Charge:
 
     def commit(self) -> Receipt:
         """Charge; returns once that is on the disk."""
-        return self.dataset.charge(self.request)
+        receipt = self.dataset.charge(self.request)
+        budget = self.request.plan.budget
+        log_event(
+            "charged",
+            dataset=self.dataset.name,
+            entry=receipt.entry,
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            again=receipt.stored is not None,
+        )
+        return receipt
 
 
 def open_charge(dataset: Dataset, estimator: Any, plan: Plan, source: NoiseSource) -> Charge:
@@ -127,6 +138,13 @@ def record(estimator: Any, receipt: Receipt) -> None:
         if name.endswith("_") and not name.startswith("_")
     }
     receipt.release(estimator.privacy_.to_dict(), public)
+    log_event(
+        "released",
+        dataset=receipt.dataset.name,
+        entry=receipt.entry,
+        estimator=type(estimator).__name__,
+        release=estimator.privacy_.release_id,
+    )
 
 
 def refuse_without_epsilon(estimator: Any) -> None:

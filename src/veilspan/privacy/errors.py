@@ -82,6 +82,10 @@ class PeopleCountWarning(UserWarning):
     """A paid, noisy number of people is far from the one that the schema says."""
 
 
+class PublicLabelsWarning(UserWarning):
+    """The set of labels was taken from the rows: private only if it is public knowledge."""
+
+
 class RareClassWarning(UserWarning):
     """A paid, noisy count says that a class is so rare that a plain model predicts it never."""
 

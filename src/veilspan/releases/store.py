@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from veilspan._archives import read_with_header
 from veilspan._files import IrregularFileError, sync_folder
+from veilspan._log import log_event
 from veilspan._version import __version__
 from veilspan.ledger.seal.keys import key_path, read_key, read_or_make_key
 from veilspan.privacy.errors import PrivacyError
@@ -77,6 +78,7 @@ def save(
         sync_folder(place.parent)
     mark = mark_of(estimator.privacy_)
     write_release(place, content, arrays, secret, overwrite=overwrite, mark=mark)
+    log_event("saved", folder=place, release=estimator.privacy_.release_id)
     return place
 
 
@@ -107,11 +109,13 @@ def load(path: PathLike, *, key: PathLike | None = None) -> Any:
         return _load_file(place)
     document, arrays = read_release(place, None if key is None else _existing_key(key))
     try:
-        return _rebuild(document, arrays)
+        found = _rebuild(document, arrays)
     except Exception as error:  # also MemoryError, RecursionError, OverflowError
         # Unchanged, so written like this: by another version, or by somebody else's program.
         reason = str(error) if isinstance(error, ValueError) else type(error).__name__
         raise ValueError(f"the release {place} cannot be rebuilt: {reason.rstrip('.')}.") from error
+    log_event("loaded", detail=True, folder=place, release=found.privacy_.release_id)
+    return found
 
 
 def _existing_key(key: PathLike) -> bytes:

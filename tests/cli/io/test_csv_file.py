@@ -153,8 +153,10 @@ def test_records_are_counted_as_csv_counts_them(tmp_path):
     [
         ("x,y\n1,\N{FULLWIDTH DIGIT TWO}\n", "a.csv could not be read as a table of numbers."),
         ('x,y\n1,"2\x1f3"\n', "a.csv holds text, not numbers, in column 2 (the first is 1"),
-        ('x,y\n1,"2,3"\n', "a.csv holds text, not numbers, in column 2 (the first is 1"),
-        ('x\n1\n""\n2\n', "a.csv has empty cells in x: texts, categories, dates and gaps are"),
+        ('x,y\n1,"2,3"\n', "a.csv writes numbers with a decimal comma in column 2 (the first"),
+        ('x,y\n1,"2,3"\n2,oh\n', "a.csv holds text, not numbers, in column 2 (the first is 1"),
+        ('x\n1\n""\n2\n', "a.csv has cells that are empty or say NA in x: texts, categories,"),
+        ("x\n1\nN/A\n2\n", "a.csv has cells that are empty or say NA in x: texts, categories,"),
     ],
 )
 def test_what_is_wrong_with_a_table_is_told_rightly(text, sentence, tmp_path):

@@ -27,7 +27,7 @@ def test_ratings(tmp_path):
     with pytest.raises(ValueError, match="names three columns"):
         read_ratings(str(path), None, "who")
     path.write_text(f"user,item,rating\n{SECRET},7,\n")
-    with pytest.raises(ValueError, match="empty cells in rating"):
+    with pytest.raises(ValueError, match="empty or say NA in rating"):
         read_ratings(str(path), None)
     (tmp_path / "items.txt").write_text("7\n\n9\n")
     assert read_items(str(tmp_path / "items.txt")) == [7, 9]

@@ -66,7 +66,7 @@ def test_labels_keep_their_kind(tmp_path):
         (f"x,name,town\n1,{SECRET},Ulm\n", "a.csv holds text, not numbers, in column 2, 3 (the"),
         (
             "x,y\n1,\n2,3\n",
-            "a.csv has empty cells in y: texts, categories, dates and gaps are read by a",
+            "a.csv has cells that are empty or say NA in y: texts, categories, dates and gaps",
         ),
         ("x,y\n1,nan\n2,3\n", "a.csv holds NaN or infinite numbers in y: texts, categories"),
         ("x,y\n1,2\n1,2,3\n4,oh\n", "the lines of a.csv have different numbers of cells"),

@@ -61,26 +61,45 @@ def complete_kind(incomplete: str) -> list[str]:
     return [name for name in KINDS if name.startswith(incomplete)]
 
 
+def complete_parameter(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Parameters of the kind in question that begin like this, for the shell's completion."""
+    # An option that waits for its value leaves the words of the line unread.
+    words = [str(ctx.params.get("kind")), *ctx.args]
+    kind = next((KINDS[word] for word in words if word in KINDS), None)
+    if kind is None or "=" in incomplete:
+        return []
+    return [f"{name}=" for name in list_parameters(kind) if name.startswith(incomplete)]
+
+
+def list_parameters(kind: Kind) -> list[str]:
+    """Names of the parameters that ``--param`` takes for a kind."""
+    from veilspan.cli.arguments.manifolds import MEAN_WORDS
+
+    if kind.reads == "points":
+        return [*MEAN_WORDS]
+    names = kind.load_class()._get_param_names()  # type: ignore[attr-defined]
+    return [name for name in names if name not in _RESERVED]
+
+
 def read_parameters(kind: Kind, given: Sequence[str]) -> dict[str, Any]:
     """``name=value`` texts as parameters; values are Python literals, else text."""
-    from veilspan.cli.arguments.manifolds import MEAN_WORDS
     from veilspan.tables.problems import suggest
 
-    names = kind.load_class()._get_param_names()  # type: ignore[attr-defined]
-    known = MEAN_WORDS if kind.reads == "points" else names
+    known = list_parameters(kind)
     parameters: dict[str, Any] = {}
     for text in given:
         name, equals, value = text.partition("=")
         name = name.strip().replace("-", "_")
         if not equals:
-            raise ValueError(f"--param takes name=value; got {text!r}.")
+            raise ValueError(
+                f"--param takes name=value; got {text!r}. {kind.command} has {', '.join(known)}."
+            )
         if name in _RESERVED:
             raise ValueError(f"{name} is set by {_RESERVED[name]}, not by --param.")
         if name not in known:
-            free = [n for n in known if n not in _RESERVED]
             raise ValueError(
-                f"{kind.estimator} has no parameter {name!r}; it has {', '.join(free)}."
-                f"{suggest(name, free)}"
+                f"{kind.command} has no parameter {name!r}; it has {', '.join(known)}."
+                f"{suggest(name, known)}"
             )
         read = _read_classes if name == "classes" else _read_literal
         parameters[name] = read(value.strip())
@@ -90,7 +109,7 @@ def read_parameters(kind: Kind, given: Sequence[str]) -> dict[str, Any]:
 def _read_classes(text: str) -> Any:
     """Labels with commas between them; ``observed`` takes those that occur."""
     if text == OBSERVED:
-        return None
+        return OBSERVED
     value = _read_literal(text)
     if isinstance(value, (tuple, list)):
         return list(value)

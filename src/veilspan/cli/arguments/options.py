@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from veilspan.cli.arguments.estimators import KINDS, complete_kind
+from veilspan.cli.arguments.estimators import KINDS, complete_kind, complete_parameter
 
 MOST_EPSILON = 1e9  # as in ``privacy.budget``, which a command imports when it runs
 
@@ -49,7 +49,12 @@ MaybeNeighbors = Annotated[
 ]
 Parameters = Annotated[
     list[str] | None,
-    typer.Option("--param", "-p", help="A parameter, name=value; may be repeated."),
+    typer.Option(
+        "--param",
+        "-p",
+        help="A parameter, name=value; may be repeated. A name alone lists those of the kind.",
+        autocompletion=complete_parameter,
+    ),
 ]
 Release = Annotated[Path, typer.Argument(help="Folder that fit wrote.")]
 DataFile = Annotated[

@@ -10,6 +10,7 @@ import numpy as np
 
 from veilspan._files import write_whole
 from veilspan._printable import printable
+from veilspan.cli.console import make_console
 from veilspan.cli.demo.methods import (
     N_COMPONENTS,
     N_SCORES,
@@ -68,14 +69,14 @@ def make_record(result: DemoResult) -> dict[str, Any]:
 
 def show_result(result: DemoResult, out: Path) -> None:
     """Print the table, the promise of the release, its re-accounting, and the notes."""
-    from rich.console import Console
-    from rich.panel import Panel
-
-    console = Console(highlight=False)
+    console = make_console()
     console.print(_make_table(result))
     privacy = result.release.privacy
     assert privacy is not None
-    console.print(Panel(repr(privacy), title=f"privacy_ of the {ROBUST}", expand=False))
+    # Without a box: the terminal may be narrower than its lines, and each wraps by itself.
+    console.print(f"\nprivacy_ of the {ROBUST}", style="bold")
+    console.print(printable(repr(privacy), lines=True), soft_wrap=True, markup=False)
+    console.print()
     check = privacy.verify()
     verdict = "agrees" if check else "DISAGREES"
     console.print(f"Re-accounted from the record: epsilon = {check.recomputed:.6g} ({verdict}).")

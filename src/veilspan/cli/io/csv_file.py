@@ -15,10 +15,13 @@ import numpy as np
 #: Put between cells that are handed to NumPy: a control character that separates units.
 _BETWEEN = "\x1f"
 #: What stands in rows for nothing, for yes and for no: such a cell is no name of a column.
-_VALUES = frozenset((
-    "na", "n/a", "#n/a", "nan", "nat", "null", "none", "nil", "missing", "unknown", "-", "--", ".",
-    "..", "?", "true", "false", "yes", "no",
+_GAPS = frozenset((
+    "", "na", "n/a", "#n/a", "nan", "nat", "null", "none", "nil", "missing", "unknown", "-", "--",
+    ".", "..", "?",
 ))  # fmt: skip
+_VALUES = _GAPS | {"true", "false", "yes", "no"}
+#: What a cell may be that is no number.
+GAP, COMMA, TEXT = "gap", "decimal comma", "text"
 
 #: Columns that an error lists.
 _MOST_SHOWN = 12
@@ -163,28 +166,32 @@ class CsvFile:
 
     def _explain(self, places: Sequence[int]) -> str:
         """Why the columns are not numbers: by names of columns, without a cell or a row number."""
-        text, gaps, any_number = set(), set(), False
+        found: dict[str, set[int]] = {GAP: set(), COMMA: set(), TEXT: set()}
+        any_number = False
         for line in self._read_records():
             any_number = any_number or any(map(_is_number, line))
             for place in places:
-                cell = line[place].strip()
-                if not cell:
-                    gaps.add(place)
-                elif not _is_number(cell):
-                    text.add(place)
-        if not any_number:  # the first line may be a row as well: its cells are not quoted
-            return f"{self.path.name} holds no numbers: {point_to_schema(self.path.name)}."
-        if text:
+                if not _is_number(cell := line[place].strip()):
+                    found[name_cell(cell)].add(place)
+        name, way_out = self.path.name, point_to_schema(self.path.name)
+        if not any_number and not found[COMMA]:
+            return f"{name} holds no numbers: {way_out}."  # the first line may be a row as well
+        if found[TEXT]:
             return (
-                f"{self.path.name} holds text, not numbers, in {self._point_at(text)}: "
-                f"{point_to_schema(self.path.name)}; or leave them out by --columns."
+                f"{name} holds text, not numbers, in {self._point_at(found[TEXT])}: {way_out}; or "
+                "leave them out by --columns."
             )
-        if gaps:
+        if found[COMMA]:
             return (
-                f"{self.path.name} has empty cells in {self._join_names(gaps)}: "
-                f"{point_to_schema(self.path.name)}."
+                f"{name} writes numbers with a decimal comma in {self._point_at(found[COMMA])}: "
+                f'{way_out}, with decimal = "," under [file].'
             )
-        return f"{self.path.name} could not be read as a table of numbers."
+        if found[GAP]:
+            return (
+                f"{name} has cells that are empty or say NA in {self._join_names(found[GAP])}: "
+                f"{way_out}."
+            )
+        return f"{name} could not be read as a table of numbers."
 
     def _point_at(self, places: set[int]) -> str:
         """Their names, or where they stand: the first line may be a row like those below it."""
@@ -278,6 +285,13 @@ def _is_header(path: Path, first: Sequence[str]) -> bool:
             "columns, --no-header if it is a row."
         )
     return numbers == 0
+
+
+def name_cell(cell: str) -> str:
+    """What a cell is that is no number: a gap, a number with a decimal comma, or a text."""
+    if cell.casefold() in _GAPS:
+        return GAP
+    return COMMA if cell.count(",") == 1 and _is_number(cell.replace(",", ".")) else TEXT
 
 
 def _may_be_value(cell: str) -> bool:

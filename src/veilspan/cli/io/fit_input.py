@@ -161,7 +161,7 @@ def _read_rows(kind: Kind, data: str, reading: Reading) -> Learn:
         )
 
     def learn(settings: dict[str, Any], budget: dict[str, Any]) -> Any:
-        if text and settings.get("classes") is not None:  # as they are written in the file
+        if text and settings.get("classes") != OBSERVED:  # as they are written in the file
             settings = {**settings, "classes": [str(label) for label in settings["classes"]]}
         model = make_estimator(kind, table.n_columns, settings, **budget)
         model.fit(*((table.rows, table.targets) if kind.needs_target else (table.rows,)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,12 +26,25 @@ from veilspan.estimators.schema_input import (
 from veilspan.estimators.validation import refuse_lazy_score
 from veilspan.losses.class_weights import ClassWeighted
 from veilspan.losses.linear import LinearLoss
+from veilspan.privacy.errors import PublicLabelsWarning
 from veilspan.privacy.plan import Plan
 from veilspan.solvers.base import Outcome
 from veilspan.solvers.linear.base import LinearSolver
 
 GIVEN_LABELS = "the set of class labels is public, and that no other label occurs"
 SEEN_LABELS = "the set of class labels was read off y: right only if it is public knowledge"
+TAKEN_LABELS = (
+    "the set of class labels was read off y. A label that only one person has would tell that they "
+    'are among the rows: say classes=[...], the labels that are possible, or classes="observed" '
+    "if those that occur are public knowledge."
+)
+UNKNOWN_LABEL = (
+    "y holds a label that is not among classes, or of another type. Inside of a VotingClassifier, "
+    "StackingClassifier, BaggingClassifier or OneVsRestClassifier, which hand on the places of "
+    "labels in sorted order, say classes=range(k) for k labels."
+)
+#: What a user says of labels, where those that occur are public knowledge.
+OBSERVED = "observed"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -42,8 +57,9 @@ class ClassifierParameters:
         Inverse strength of the penalty as in scikit-learn, C times the sum of losses plus the
         penalty, **on the scaled rows**. ``None`` leaves regularisation to the solver: noise needs
         more of it than data do.
-    classes : array-like, optional
-        All labels, known without the data. ``None`` takes those in y, and the statement says so.
+    classes : array-like or "observed", optional
+        All labels, known without the data. ``"observed"`` says that the labels in y are public
+        knowledge; ``None`` takes them as well, with a :class:`PublicLabelsWarning`.
     class_weight : dict or "balanced", optional
         Public factors on the loss of classes. ``"balanced"`` takes 1 / count from a noisy count of
         each class, for 2 % of the budget (of mu^2); ``class_weight_`` holds them.
@@ -179,7 +195,10 @@ class LinearClassifier(ReleasedShares, ClassifierParameters, ClassifierMixin, Li
 
     def _encode(self, y: Any) -> Any:
         """Class numbers, or -1 and 1 for two classes. Sets ``classes_``."""
-        self.classes_ = _seen_labels(y) if self.classes is None else _sorted_labels(self.classes)
+        said = self._said_classes()
+        self.classes_ = _seen_labels(y) if said is None else _sorted_labels(said)
+        if self.classes is None and math.isfinite(self.epsilon):
+            warnings.warn(TAKEN_LABELS, PublicLabelsWarning, stacklevel=3)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs at least two classes; got 1 class. Say classes=... "
@@ -279,14 +298,24 @@ class LinearClassifier(ReleasedShares, ClassifierParameters, ClassifierMixin, Li
         """Labels, sorted; ``None`` before they have been seen."""
         if self.schema is not None:
             return self._schema_classes(self.schema)
-        if self.classes is not None:
-            return _sorted_labels(self.classes)
-        return getattr(self, "classes_", None)
+        said = self._said_classes()
+        return getattr(self, "classes_", None) if said is None else _sorted_labels(said)
+
+    def _said_classes(self) -> Any:
+        """Labels that the user listed, or ``None``."""
+        if isinstance(self.classes, str):
+            if self.classes != OBSERVED:
+                raise ValueError(
+                    'classes is a list of labels, or "observed" where those in y are public '
+                    f"knowledge; got {self.classes!r}."
+                )
+            return None
+        return self.classes
 
     def _rests_on(self) -> tuple[str, ...]:
         if self.schema is not None:
             return super()._rests_on()
-        labels = SEEN_LABELS if self.classes is None else GIVEN_LABELS
+        labels = SEEN_LABELS if self._said_classes() is None else GIVEN_LABELS
         return (*super()._rests_on(), labels)
 
 
@@ -336,5 +365,5 @@ def _numbers(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     except TypeError:
         failed = True
     if failed:
-        raise ValueError("y holds a label that is not among classes, or of another type.")
+        raise ValueError(UNKNOWN_LABEL)
     return place

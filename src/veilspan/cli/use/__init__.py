@@ -1,0 +1,1 @@
+"""Commands that use a release on rows of your own: coordinates, predictions, lists."""
