@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from veilspan.ledger.approvals.words import say_who
 from veilspan.ledger.words import sentences
 from veilspan.ledger.words.shares import write_shares, write_used
 from veilspan.privacy.accounting import gaussian_mu, gaussian_only
@@ -41,6 +42,8 @@ def budget(subject: Subject, shares: BudgetShares | None) -> Html | None:
                 "p", facts, "ended in ", tag("code", charged["head"], class_="wrap"), class_="muted"
             )
         )
+    if charged is not None and "request" in charged:
+        parts.append(tag("p", say_who(charged["request"])))
     if shares is None:
         parts.append(tag("p", "The account was not at hand when this page was written."))
     elif charged is None or not shares.charged_here:
