@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from veilspan.studio.questions import find_kind
+from veilspan.studio.releases import audit_words
 from veilspan.studio.schemas import find_schema, keep_schema, schema_path
 from veilspan.studio.settings import Settings, Table
 from veilspan.studio.state import Studio
@@ -24,9 +25,7 @@ def join_words(*words: object) -> str:
 def account_as_text(settings: Settings, dataset: str | None = None) -> tuple[str, str]:
     """Show the budgets of all datasets, or of one."""
     one = () if dataset is None else (dataset,)
-    command = join_words(
-        "veilspan", "ledger", "show", settings.ledger, *one, "--key", settings.key
-    )
+    command = join_words("veilspan", "ledger", "show", settings.ledger, *one, "--key", settings.key)
     ledger = f"Ledger({settings.ledger!r}, key={str(settings.key)!r})"
     shown = f"print({ledger}.dataset({dataset!r}).spent())\n"
     if dataset is None:
@@ -86,6 +85,30 @@ def fit_as_text(studio: Studio, asking: Asking, key: str, out: Path) -> tuple[st
         f"model = {write_model(asking, name, ', ledger=account')}\n"
         f"model.fit({_write_source(table)})\n"
         f"model.save({str(out)!r}, key={str(settings.key)!r})\n"
+    )
+    return command, python
+
+
+def release_as_text(studio: Studio, released: Any) -> tuple[str, str]:
+    """Write the report of a release again, and audit its method."""
+    folder, key, request = released.folder, studio.settings.key, released.request
+    command = "\n".join(
+        (
+            join_words("veilspan", "inspect", folder, "--key", key),
+            join_words(
+                "veilspan", "report", folder, "--key", key, "--out", "report.html",
+                "--ledger", studio.settings.ledger, "--ledger-key", key,
+            ),
+            join_words(*audit_words(request)),
+        )
+    )  # fmt: skip
+    python = (
+        "from veilspan import Ledger, load\n"
+        "from veilspan.reports import write_report\n\n"
+        f"model = load({str(folder)!r}, key={str(key)!r})\n"
+        f"ledger = Ledger({studio.settings.ledger!r}, key={str(key)!r})\n"
+        f"write_report('report.html', model, ledger=ledger.dataset({request.dataset!r}))\n"
+        "print(model.privacy_)\n"
     )
     return command, python
 

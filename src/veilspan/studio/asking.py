@@ -1,4 +1,4 @@
-"""A question on its way: a draft until somebody submits it, a request of the ledger from then on."""
+"""A question on its way: a draft until somebody submits it, then a request of the ledger."""
 
 from __future__ import annotations
 
@@ -35,6 +35,8 @@ class Asking:
         The person.
     request : str
         Id of the request in the ledger; empty until it was submitted.
+    edits : str
+        Id of the request of which this is to be the next version; empty for a new one.
     """
 
     id: str
@@ -47,6 +49,7 @@ class Asking:
     delta: float = 1e-6
     note: str = ""
     request: str = ""
+    edits: str = ""
 
     def save(self, studio: Studio, **changes: Any) -> Asking:
         """Keep the draft with some changes."""
@@ -80,6 +83,36 @@ def find_asking(studio: Studio, asking_id: str) -> Asking:
     if found is None or found["dataset"] not in studio.settings.tables:
         raise Refusal(404, "There is no such request.", link=True)
     return Asking(**found)
+
+
+def asking_of(request: Any) -> Asking:
+    """The question that a request of the ledger asks."""
+    return Asking(
+        id="",
+        dataset=request.dataset,
+        estimator=request.estimator,
+        schema_digest=request.schema_digest or "",
+        asked_by=request.asked_by,
+        params=dict(request.params),
+        epsilon=request.epsilon,
+        delta=request.delta,
+        note=request.note,
+        request=request.id,
+    )
+
+
+def find_request(studio: Studio, request_id: str) -> tuple[Any, Any]:
+    """The account and the request of an id; 404 if no dataset of the studio has it."""
+    from veilspan.ledger.errors import RequestError
+
+    for name in studio.settings.tables:
+        account = studio.account(name)
+        if account is not None:
+            try:
+                return account, account.request(request_id)
+            except RequestError:
+                continue
+    raise Refusal(404, "There is no such request.", link=True)
 
 
 @dataclass(frozen=True)

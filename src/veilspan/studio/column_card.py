@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from veilspan._html import Html, tag
 from veilspan.studio.declaring import OF_TYPE

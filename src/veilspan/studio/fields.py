@@ -22,7 +22,7 @@ def text_field(
     """A line of text; ``kind`` is that of the input."""
     box = void(
         "input", type=kind, id=key, name=key, value=value, **_described(key, help, wrong), **more
-    )  # noqa: E501
+    )
     return _field(key, label, box, help, wrong)
 
 

@@ -1,8 +1,8 @@
 """What a question would cost and teach, foretold in the background and kept.
 
 One process at a time, at a low priority, so that pages and fits go first. What it finds is kept
-under a digest of all that it depends on: the schema, the method, delta, the rules of the account and
-the version. Moving a slider asks for nothing.
+under a digest of all that it depends on: schema, method, delta, rules of the account, and the
+version. Moving a slider asks for nothing.
 """
 
 from __future__ import annotations

@@ -99,9 +99,7 @@ def why_not(question: Question, schema: Schema) -> str:
     """Why the schema cannot feed a question, in its reader's words; empty if it can."""
     kind = COMMANDS[question.methods[0].command]
     if kind.reads == "points":
-        return (
-            "It reads matrices, not columns: veilspan fit frechet on the command line does it."
-        )
+        return "It reads matrices, not columns: veilspan fit frechet on the command line does it."
     if kind.reads == "ratings":
         if schema.column_of_role("rating") is None:
             return "It needs columns that say who rated what, and how."

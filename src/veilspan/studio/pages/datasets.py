@@ -114,7 +114,9 @@ def _draw_budget_card(visit: Visit, name: str, account: Any, schema: Any) -> Htm
         ]
         return card(*draw_budget(state), draw_facts(facts), title="Budget", class_="first")
     if schema is None:
-        words = "A budget is opened once its columns are declared: the schema says whom it protects."
+        words = (
+            "A budget is opened once its columns are declared: the schema says whom it protects."
+        )
         return card(tag("p", words), title="Budget", class_="first")
     if not visit.session.may("steward"):
         return card(
@@ -149,7 +151,9 @@ def _say_verified(studio: Studio) -> str:
     report = studio.verify_ledger()
     if report:
         return f"verified, {report.entries:,} entries, none changed"
-    return "DOES NOT VERIFY: run veilspan ledger verify, and use no release before that is explained"
+    return (
+        "DOES NOT VERIFY: run veilspan ledger verify, and use no release before that is explained"
+    )
 
 
 def open_budget(visit: Visit) -> Response:
