@@ -102,7 +102,8 @@ def test_fig1_judges_curves():
         ends = dict.fromkeys(fig1.METHODS, reap) | {"GGD": ggd, "SGGD": sggd}
         return holds(fig1.judge(fig1_curves({m: line_to(e) for m, e in ends.items()}), 2000))
 
-    # privacy (three claims: Theorem 8's noise is enough), linear, stochastic first, nonconvex first, convex faster early (two)
+    # privacy (three claims: Theorem 8's noise is enough), linear, stochastic first, nonconvex
+    # first, convex faster early (two)
     assert judged(-20, -22, -4) == [False, True, False, True, True, True, False, False]
     assert judged(-20, -20, -30) == [False, True, False, True, False, False, True, True]
 
