@@ -16,6 +16,7 @@ LAYERS = [
     "cli",
     "reports",
     "releases",
+    "planning",
     "estimators",
     "audit",
     "ledger",

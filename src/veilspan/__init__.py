@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         geometry,
         metrics,
         nonprivate,
+        planning,
         releases,
         reports,
     )
@@ -120,6 +121,7 @@ _PACKAGES = (
     "geometry",
     "metrics",
     "nonprivate",
+    "planning",
     "releases",
     "reports",
 )
@@ -174,6 +176,7 @@ __all__ = [
     "minimize",
     "nonprivate",
     "open_table",
+    "planning",
     "privacy_curve",
     "quantiles",
     "releases",
