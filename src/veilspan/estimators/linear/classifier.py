@@ -205,7 +205,7 @@ class LinearClassifier(ReleasedShares, ClassifierParameters, ClassifierMixin, Li
         """Class numbers, or -1 and 1 for two classes. Sets ``classes_``."""
         said = self._said_classes()
         self.classes_ = _seen_labels(y) if said is None else _sorted_labels(said)
-        if self.classes is None and math.isfinite(self.epsilon):
+        if self.classes is None and self.epsilon != math.inf:
             warnings.warn(TAKEN_LABELS, PublicLabelsWarning, stacklevel=3)
         if len(self.classes_) < 2:
             raise ValueError(
