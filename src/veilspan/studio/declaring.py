@@ -15,8 +15,11 @@ from veilspan.tables.schema import Schema
 from veilspan.tables.toml_writer import write_value
 
 #: Entries of the table as a whole, by their keys in TOML.
-HEAD = ("about", "owner")
-UNIT = ("protects", "id", "max_rows", "combine", "neighbors", "count", "expected", "unit_source")
+HEAD = ("version", "about", "owner", "notes")
+UNIT = (
+    "protects", "id", "max_rows", "keep", "order_by", "combine", "neighbors", "count", "expected",
+    "unit_source",
+)  # fmt: skip
 FILE = ("separator", "decimal", "encoding", "missing")
 #: Entries of a column.
 COLUMN = (
@@ -67,11 +70,12 @@ def entries_of(schema: Schema) -> Entries:
     """The entries that would declare a schema."""
     unit = schema.unit
     entries: Entries = {
-        "about": schema.about,
-        "owner": schema.owner,
+        **{key: getattr(schema, key) for key in HEAD},
         "protects": unit.protects,
         "id": unit.id or "",
         "max_rows": _text(unit.max_rows),
+        "keep": unit.keep or "",
+        "order_by": unit.order_by or "",
         "combine": unit.combine or "",
         "neighbors": unit.neighbors,
         "count": _text(unit.count),

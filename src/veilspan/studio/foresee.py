@@ -58,16 +58,20 @@ def count_costs(plans: Any, recorded: Any) -> Any:
 
 
 def find_odds(plan: Any) -> float:
-    """The best attacker's share of right guesses, at even odds, under a plan."""
-    from veilspan.privacy.accounting import gaussian_mu, gaussian_only
+    """The best attacker's share of right guesses, at even odds, under a plan.
+
+    With mu where all is Gaussian, else by the privacy loss of all events: (1 + delta(0)) / 2.
+    """
+    from veilspan.privacy.accounting import gaussian_mu, gaussian_only, privacy_curve
     from veilspan.privacy.strength import find_even_odds
 
-    mu = None
+    epsilon, delta = plan.budget.epsilon, plan.budget.delta
     if plan.adaptive:
-        mu = plan.budget.mu
-    elif gaussian_only(plan.events):
-        mu = gaussian_mu(plan.events)
-    return float(find_even_odds(plan.budget.epsilon, plan.budget.delta, mu))
+        return float(find_even_odds(epsilon, delta, plan.budget.mu))
+    if gaussian_only(plan.events):
+        return float(find_even_odds(epsilon, delta, gaussian_mu(plan.events)))
+    _, deltas = privacy_curve(plan.events, [0.0], neighbors=plan.neighbors)
+    return min(float(find_even_odds(epsilon, delta)), (1 + float(deltas[0])) / 2)
 
 
 def tell(step: int, of: int, what: str = "fits") -> None:

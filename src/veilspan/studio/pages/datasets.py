@@ -49,9 +49,31 @@ def _draw_card(studio: Studio, name: str) -> Html:
     body: list[Any] = [tag("h2", tag("a", name, href=place))]
     if schema is not None and schema.about:
         body.append(tag("p", schema.about, class_="muted"))
-    body.append(tag("ul", *chips, class_="chips"))
     if account is not None:
-        body += draw_budget(account.spent())
+        state = account.spent()
+        body += draw_budget(state)
+        waiting = sum(request.state == "open" for request in account.requests())
+        broken = state.charges - state.released
+        if waiting:
+            chips.append(
+                tag(
+                    "li",
+                    f"{waiting} {'request' if waiting == 1 else 'requests'} to approve",
+                    class_="chip warn",
+                )
+            )
+        if broken > 0:
+            chips.append(tag("li", f"{broken} charged without release", class_="chip warn"))
+        chips.append(
+            tag("li", "ledger verified", class_="chip good")
+            if studio.verify_ledger()
+            else tag("li", "ledger does NOT verify", class_="chip bad")
+        )
+    elif schema is None:
+        body.append(tag("p", "Begin by declaring what is public of its columns.", class_="muted"))
+    else:
+        body.append(tag("p", "Its columns are declared. Next, open its budget.", class_="muted"))
+    body.insert(-2 if account is not None else -1, tag("ul", *chips, class_="chips"))
     body.append(tag("p", tag("a", "Open", href=place, class_="button second"), class_="actions"))
     return card(*body)
 

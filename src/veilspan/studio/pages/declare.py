@@ -226,8 +226,14 @@ def _draw_table_card(entries: Entries, problems: list[Any]) -> Html:
     }
     said = {key: entries.get(key, "") for key in (*HEAD, *UNIT)}
     return card(
-        text_field("about", "About", said["about"], help="One sentence."),
-        text_field("owner", "Owner", said["owner"], help="Who answers for it."),
+        text_field("about", "About, in one sentence", said["about"]),
+        tag(
+            "div",
+            text_field("owner", "Who answers for it", said["owner"]),
+            text_field("version", "Version", said["version"]),
+            text_field("notes", "Notes", said["notes"]),
+            class_="row",
+        ),
         tag(
             "div",
             text_field("protects", "Whom it is about", said["protects"], help="patient, customer",
@@ -251,8 +257,13 @@ def _draw_table_card(entries: Entries, problems: list[Any]) -> Html:
                            wrong=_wrong(problems, "unit.id")),
                 text_field("max_rows", "Rows of one that are used at most", said["max_rows"],
                            wrong=_wrong(problems, "unit.max_rows")),
+                choice_field("keep", "Which of them", said["keep"],
+                             {"": "at random", "random": "at random", "first": "the first",
+                              "last": "the last"}, wrong=_wrong(problems, "unit.keep")),
+                text_field("order_by", "Column that orders them", said["order_by"],
+                           wrong=_wrong(problems, "unit.order_by")),
                 choice_field("combine", "How they become one row", said["combine"], several,
-                             wrong=_wrong(problems, "unit.combine", "unit.order_by")),
+                             wrong=_wrong(problems, "unit.combine")),
                 text_field("expected", "A public guess of their number", said["expected"],
                            help="Where the number is private.",
                            wrong=_wrong(problems, "unit.expected")),
