@@ -14,6 +14,7 @@ SOURCE = Path(veilspan.__file__).parent
 # and queries share a floor: a query asks for a loss's slopes, a loss names the query that does.
 LAYERS = [
     "cli",
+    "studio",
     "reports",
     "releases",
     "estimators",

@@ -55,7 +55,12 @@ if TYPE_CHECKING:
         WeakGuaranteeWarning,
         WithheldError,
     )
-    from veilspan.privacy.events import GaussianEvent, ObjectiveEvent, SampledGaussianEvent
+    from veilspan.privacy.events import (
+        GaussianEvent,
+        ObjectiveEvent,
+        SampledGaussianEvent,
+        SearchEvent,
+    )
     from veilspan.privacy.plan import Plan
     from veilspan.privacy.statement import PrivacyStatement
     from veilspan.releases import load
@@ -87,6 +92,7 @@ _HOME = {
     "GaussianEvent": "privacy.events",
     "SampledGaussianEvent": "privacy.events",
     "ObjectiveEvent": "privacy.events",
+    "SearchEvent": "privacy.events",
     "epsilon_spent": "privacy.accounting",
     "delta_spent": "privacy.accounting",
     "privacy_curve": "privacy.accounting",
@@ -150,6 +156,7 @@ __all__ = [
     "SampledGaussianEvent",
     "Schema",
     "SchemaError",
+    "SearchEvent",
     "TemporaryFolderError",
     "WeakGuaranteeError",
     "WeakGuaranteeWarning",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from veilspan.ledger.approvals.words import say_who
 from veilspan.ledger.words import sentences
 from veilspan.privacy.accounting import gaussian_mu, gaussian_only
-from veilspan.privacy.events import Event, GaussianEvent, ObjectiveEvent
+from veilspan.privacy.events import Event, GaussianEvent, ObjectiveEvent, SearchEvent
+from veilspan.privacy.plan import describe_law
 from veilspan.reports.account import AccountRecord
 from veilspan.reports.charts import budget_bar, privacy_curve_chart, small_bar, tradeoff_chart
 from veilspan.reports.guarantee import MARKED, QUESTION
@@ -20,6 +22,7 @@ _WHAT = {
     "gaussian": "Gaussian noise on a sum over all rows",
     "poisson-sampled gaussian": "Gaussian noise on a sum over a random sample",
     "objective perturbation": "minimum of a randomly tilted objective",
+    "random search": "private search",
 }
 _RATES = (0.1, 0.01, 1e-3, 1e-4)
 
@@ -39,6 +42,8 @@ def budget(subject: Subject, account: AccountRecord | None) -> Html | None:
                 "p", facts, "ended in ", tag("code", charged["head"], class_="wrap"), class_="muted"
             )
         )
+    if charged is not None and "request" in charged:
+        parts.append(tag("p", say_who(charged["request"])))
     if account is None:
         parts.append(tag("p", "The account was not at hand when this page was written."))
     elif charged is None or not account.charged_here:
@@ -102,6 +107,8 @@ def _event_cells(event: Event, total: float) -> list[Any]:
     what = _WHAT.get(event.mechanism, event.mechanism)
     if isinstance(event, ObjectiveEvent):
         what += f" ({equals('λ', event.lam)}, clip {number(event.clip)}, {event.shape} loss)"
+    if isinstance(event, SearchEvent):
+        what += f" (the best of a secret number of trials: {describe_law(event)})"
     cells: list[Any] = [event.name, what, f"{event.count:,}", noise, rate]
     if total and isinstance(event, GaussianEvent):
         share = event.mu**2 / total
