@@ -103,8 +103,8 @@ class Accounts:
         """
         place = fold_name(name) if isinstance(name, str) else ""
         person = self._read().get(place)
-        known = person is not None and "digest" in person
-        right = _is_right(person if known else _NOBODY, password) and known
+        kept = _NOBODY if person is None or "digest" not in person else person
+        right = _is_right(kept, password) and kept is not _NOBODY
         # The file is written for names that nobody has as well. It is read again, since others may
         # have tried meanwhile.
         with self._changing() as people:
@@ -160,7 +160,7 @@ class Accounts:
         return None if person is None else _account(person)
 
     def list(self) -> list[Account]:
-        """All people by name."""
+        """All people, in the order of their names."""
         return sorted(map(_account, self._read().values()), key=lambda each: fold_name(each.name))
 
     def remove(self, name: str) -> None:
@@ -272,4 +272,4 @@ def _is_right(kept: dict[str, Any], password: Any) -> bool:
 
 
 #: Stands for a name that nobody has: as costly to compare with, and never right.
-_NOBODY = {"salt": "00" * 16, **COST, "digest": "00" * 32}
+_NOBODY: dict[str, Any] = {"salt": "00" * 16, **COST, "digest": "00" * 32}

@@ -76,7 +76,7 @@ def read_events(folder: Path) -> list[dict[str, Any]]:
         lines = read_regular(folder / EVENTS, _MOST_BYTES).split(b"\n")[:-1]
     except (OSError, IrregularFileError):
         return []
-    found = []
+    found: list[dict[str, Any]] = []
     for line in lines:
         with contextlib.suppress(ValueError):
             event = json.loads(line)

@@ -91,7 +91,7 @@ class Reserve:
             raise Refused(_FULL, str(error)) from None
 
     def free(self) -> None:
-        """Give the room back."""
+        """Give the room back to the disk."""
         self.path.unlink(missing_ok=True)
 
 

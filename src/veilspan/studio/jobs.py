@@ -88,7 +88,7 @@ class Job:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more happens."""
+        """Whether nothing more happens to it."""
         return self.stage in files.ENDS
 
 
@@ -148,7 +148,7 @@ class JobQueue:
         return self._look(self._place(job_id))
 
     def jobs(self) -> list[Job]:
-        """All jobs, newest first."""
+        """All jobs of the folder, newest first."""
         names = sorted((p.name for p in self.jobs_folder.iterdir() if _is_id(p.name)), reverse=True)
         places = [self.jobs_folder / name for name in names]
         return [self._look(place) for place in places if (place / files.TASK).exists()]
@@ -253,7 +253,7 @@ class JobQueue:
         task = files.read_json(place / files.TASK)
         alive = files.is_alive(place)  # before its events: it may end in between
         events = files.read_events(place)
-        last = events[-1] if events else {"stage": "wait"}
+        last: dict[str, Any] = events[-1] if events else {"stage": "wait"}
         if last["stage"] not in files.ENDS and not alive:
             last = self._settle(place, task, last)
         charged = bool(last.get("charged")) or any(e["stage"] == "charged" for e in events)
