@@ -35,7 +35,7 @@ def area_field(
     wrong: Sequence[str] = (),
     **more: Any,
 ) -> Html:
-    """Several lines of text."""
+    """Several lines of text to type."""
     # A line break right behind the tag is not part of the text.
     text = f"\n{value}"
     box = tag("textarea", text, id=key, name=key, **_described(key, help, wrong), **more)
@@ -52,7 +52,7 @@ def choice_field(
     wrong: Sequence[str] = (),
     **more: Any,
 ) -> Html:
-    """One of several words."""
+    """One of several words to choose."""
     options = [
         tag("option", words, value=name, selected=name == value) for name, words in choices.items()
     ]

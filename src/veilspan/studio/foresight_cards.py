@@ -12,8 +12,10 @@ from veilspan.studio.charts import foresight_chart
 from veilspan.studio.foreseen import STRENGTHS, Foreseen
 from veilspan.studio.layout import card
 
-#: Share of what could be learned that is called good enough.
-GOOD = 0.9
+
+def write_kept(share: float) -> str:
+    """A share that is kept; never a round 100, for noise always takes something."""
+    return "over 99\u202f%" if share > 0.99 else percent(share, 2)
 
 
 def utility_card(asking: Asking, seen: Foreseen) -> Html:
@@ -42,7 +44,7 @@ def utility_card(asking: Asking, seen: Foreseen) -> Html:
     ]
     meaning = [tag("li", tag("b", f"{n}: "), words) for n, words in curve["planted"].items()]
     return card(
-        tag("p", tag("b", percent(kept, 2), id="kept", class_="big-number"),
+        tag("p", tag("b", write_kept(kept), id="kept", class_="big-number"),
             " of what structure of medium strength would teach without noise is kept.",
             class_="figure-words"),
         chart,

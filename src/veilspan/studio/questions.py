@@ -120,9 +120,10 @@ def make_model(
     command: str, schema: Schema, params: Mapping[str, Any], epsilon: float, delta: float
 ) -> Any:
     """The estimator, unfitted, as a job makes it."""
-    kind = find_kind(command)
-    budget = {"epsilon": epsilon, "delta": delta, "neighbors": schema.neighbors}
-    return kind.load_class()(**params, schema=schema, **budget)
+    from veilspan.studio.fits import build_estimator
+
+    find_kind(command)
+    return build_estimator(command, params, epsilon, delta, schema)
 
 
 def make_plan(model: Any) -> Any:

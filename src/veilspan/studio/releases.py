@@ -63,8 +63,8 @@ class Released(NamedTuple):
 
 
 def list_releases(studio: Studio) -> list[Released]:
-    """All releases, newest first."""
-    requests = {}
+    """All releases of the studio, newest first."""
+    requests: dict[str, Any] = {}
     for name in studio.settings.tables:
         account = studio.account(name)
         if account is not None:

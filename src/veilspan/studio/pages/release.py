@@ -260,7 +260,7 @@ def predict(visit: Visit) -> Response:
     place = address("x", released.request.id)
     sent = (visit.form or {}).get("file")
     name = Path(getattr(sent, "filename", "") or "").name
-    if not name:
+    if sent is None or not name:
         return visit.go(place, "Choose a file first.", "problem")
     ending = Path(name).suffix.lower()
     if ending not in ENDINGS:

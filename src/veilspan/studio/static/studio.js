@@ -104,7 +104,10 @@ if (holder) {
     grade.className = "grade " + grade.textContent;
     // An upper bound is rounded upwards.
     put("odds", (Math.ceil(1000 * between(points.odds, epsilon)) / 10).toFixed(1) + thin);
-    if (points.medium) put("kept", write(between(points.medium, epsilon)));
+    if (points.medium) {
+      const kept = between(points.medium, epsilon);
+      put("kept", kept > 0.99 ? "over 99" + thin : write(kept));
+    }
     if (points.after.length) {
       const after = between(points.after, epsilon);
       const fits = after <= 1;
