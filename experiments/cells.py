@@ -1,13 +1,11 @@
 """Finished parts of a long run, kept so that an interrupted one goes on where it stopped."""
 
-import hashlib
 import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import veilspan
 from veilspan._files import write_whole
 
 from .cpu import cpu_time
@@ -24,7 +22,7 @@ class Cells:
 
     def __init__(self, path: Path, run: dict[str, Any], *, fresh: bool = False) -> None:
         self.path = path
-        self._run = {**plain(run), "code": code_digest()}
+        self._run = plain(run)
         self._done: dict[str, Any] = {}
         if fresh:
             self.clear()
@@ -92,12 +90,3 @@ class Cells:
             os.fsync(file.fileno())
         # Read back, so that a first run sees the same value as a resumed one.
         self._done[line["key"]] = json.loads(json.dumps(line["value"]))
-
-
-def code_digest() -> str:
-    """Digest of the library and of the experiments, as far as they can change a figure."""
-    digest = hashlib.sha256()
-    for root in (Path(veilspan.__file__).parent, Path(__file__).parent):
-        for path in sorted(p for p in root.rglob("*") if p.suffix in (".py", ".json")):
-            digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:16]

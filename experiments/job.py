@@ -24,8 +24,9 @@ from veilspan import __version__
 from veilspan._files import write_whole
 from veilspan._progress import track_progress
 
-from .cells import Cells, code_digest
+from .cells import Cells
 from .cpu import cpu_time
+from .imports import digest_imports
 from .records import SCHEMA, read_record
 from .registry import Item
 from .values import plain
@@ -82,7 +83,9 @@ class Job:
         self._refuse_to_replace(read_record(self.file("json")))
         self._start = cpu_time()
         folder = None if self.data is None else str(self.data.resolve())
+        self._code = code_digest(self.item)
         run = {"item": self.item.name, "scale": self.scale, "data": folder, "peers": self.peers}
+        run |= {"code": self._code}
         self._cells = Cells(self.file(f"{self.scale}.cells.jsonl"), run, fresh=self.fresh)
         if self._cells.resumed and not self.quiet:
             self.say(f"going on after {self._cells.resumed} finished parts")
@@ -170,7 +173,7 @@ class Job:
             "costs": [asdict(c) for c in costs], "notes": list(notes),
             "pictures": self.pictures, "facts": facts, "command": self.command(),
             "cpu_seconds": round(self._cells.earlier + cpu_time() - self._start, 1),
-            "versions": versions(), "code": code_digest(),
+            "versions": versions(), "code": self._code,
         })  # fmt: skip
         text = json.dumps(record, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
         write_whole(self.file("json"), lambda stream: stream.write(text.encode()))
@@ -199,6 +202,11 @@ def run_item(item: Item, **options: Any) -> dict[str, Any]:
     if record is None:
         raise RuntimeError(f"{item.name} ended without a result: this is a bug.")
     return record
+
+
+def code_digest(item: Item) -> str:
+    """Digest of the code that can change the figures of an item."""
+    return digest_imports(f"{__package__}.{item.module}")
 
 
 def _module_of(item: Item) -> ModuleType:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         geometry,
         metrics,
         nonprivate,
+        planning,
         releases,
         reports,
     )
@@ -55,7 +56,12 @@ if TYPE_CHECKING:
         WeakGuaranteeWarning,
         WithheldError,
     )
-    from veilspan.privacy.events import GaussianEvent, ObjectiveEvent, SampledGaussianEvent
+    from veilspan.privacy.events import (
+        GaussianEvent,
+        ObjectiveEvent,
+        SampledGaussianEvent,
+        SearchEvent,
+    )
     from veilspan.privacy.plan import Plan
     from veilspan.privacy.statement import PrivacyStatement
     from veilspan.releases import load
@@ -87,6 +93,7 @@ _HOME = {
     "GaussianEvent": "privacy.events",
     "SampledGaussianEvent": "privacy.events",
     "ObjectiveEvent": "privacy.events",
+    "SearchEvent": "privacy.events",
     "epsilon_spent": "privacy.accounting",
     "delta_spent": "privacy.accounting",
     "privacy_curve": "privacy.accounting",
@@ -120,6 +127,7 @@ _PACKAGES = (
     "geometry",
     "metrics",
     "nonprivate",
+    "planning",
     "releases",
     "reports",
 )
@@ -150,6 +158,7 @@ __all__ = [
     "SampledGaussianEvent",
     "Schema",
     "SchemaError",
+    "SearchEvent",
     "TemporaryFolderError",
     "WeakGuaranteeError",
     "WeakGuaranteeWarning",
@@ -174,6 +183,7 @@ __all__ = [
     "minimize",
     "nonprivate",
     "open_table",
+    "planning",
     "privacy_curve",
     "quantiles",
     "releases",

@@ -78,13 +78,17 @@ def test_a_line_cut_off_by_a_crash_is_dropped(tmp_path):
     assert opened(path).get("b", lambda: 4) == 3
 
 
-def test_parts_of_other_code_or_another_run_are_not_used(tmp_path, monkeypatch):
+def test_parts_of_another_run_are_not_used(tmp_path):
     path = tmp_path / "x.jsonl"
     opened(path).get("a", lambda: 1)
     assert opened(path, scale="full").resumed == 0
-    opened(path).get("a", lambda: 1)
-    monkeypatch.setattr(cells, "code_digest", lambda: "other")
-    assert opened(path).resumed == 0
+
+
+def test_parts_of_other_code_are_not_used(tiny_job, monkeypatch):
+    tiny_job("grouse-fig1").cell("a", lambda: 1)
+    assert tiny_job("grouse-fig1")._cells.resumed == 1
+    monkeypatch.setattr(jobs, "digest_imports", lambda module: "other")
+    assert tiny_job("grouse-fig1")._cells.resumed == 0
 
 
 def test_a_job_writes_whole_results_and_forgets_its_parts(tiny_job, tmp_path):
@@ -148,4 +152,4 @@ def test_a_quick_run_keeps_the_parts_and_the_results_of_a_full_one(tiny_job):
 def test_a_record_says_which_code_made_it(tiny_job):
     job = tiny_job("grouse-fig1")
     job.finish("done", [{"x": 1}], [])
-    assert json.loads(job.file("json").read_text())["code"] == cells.code_digest()
+    assert json.loads(job.file("json").read_text())["code"] == jobs.code_digest(job.item)

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from experiments import cells
+from experiments import job as jobs
 from experiments.environments import PeerUnavailable
 from experiments.peers import (
     audits,
@@ -217,7 +217,7 @@ class Stop(Exception):
 def test_an_interrupted_run_goes_on_to_the_same_table(tiny_job, monkeypatch):
     calls, measured = [], run.run_way
     # Somebody may be editing an experiment meanwhile, which rightly makes a run start anew.
-    monkeypatch.setattr(cells, "code_digest", lambda: "the same")
+    monkeypatch.setattr(jobs, "digest_imports", lambda module: "the same")
 
     def interrupted(*arguments):
         if len(calls) == 3:

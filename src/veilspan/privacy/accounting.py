@@ -2,7 +2,8 @@ r"""What a list of events costs.
 
 Full-batch Gaussian events are summed exactly (``gdp``). As soon as one event is Poisson-sampled or
 the minimum of a tilted objective (``objective``), all of them are composed as privacy loss
-distributions by ``dp_accounting``, jointly; epsilons of parts are never added.
+distributions by ``dp_accounting``, jointly; epsilons of parts are never added. A search
+(``random_search``) has a bound of its own; beside other events it is added by Rényi orders.
 
 The worst pair for a Poisson-sampled Gaussian
 ---------------------------------------------
@@ -29,7 +30,7 @@ dominating pairs compose adaptively (Zhu et al., Theorem 10).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,7 @@ from veilspan.privacy.events import (
     GaussianEvent,
     ObjectiveEvent,
     SampledGaussianEvent,
+    SearchEvent,
     merge,
 )
 from veilspan.privacy.neighbors import Neighbors, check_neighbors
@@ -167,13 +169,22 @@ def delta_spent(
     events: Iterable[Event], epsilon: float, *, neighbors: Neighbors = "replace-one"
 ) -> float:
     """Smallest delta at ``epsilon`` that all events together guarantee; 1 if one has no noise."""
+    return profile_of(tuple(events), neighbors)(epsilon)
+
+
+@lru_cache(maxsize=64)  # pure; a search asks for the same profile at many points
+def profile_of(events: tuple[Event, ...], neighbors: Neighbors) -> Callable[[float], float]:
+    """The function delta(epsilon) of all events together; 1 everywhere if one has no noise."""
     joined, cell = _fit(merge(events), check_neighbors(neighbors), CERTIFY)
     if gaussian_only(joined):
-        return gdp.delta_of(gaussian_mu(joined), epsilon)
+        mu = gaussian_mu(joined)
+        return lambda epsilon: gdp.delta_of(mu, epsilon)
     if any(event.noise_multiplier == 0 for event in joined):
-        return 1.0
+        return lambda epsilon: 1.0
+    if has_search(joined):
+        return _search_profile(joined, neighbors)
     loss = _loss_distribution(joined, neighbors, cell)
-    return float(loss.get_delta_for_epsilon(epsilon))
+    return lambda epsilon: float(loss.get_delta_for_epsilon(epsilon))
 
 
 def privacy_curve(
@@ -188,7 +199,7 @@ def privacy_curve(
     """
     import numpy as np
 
-    joined, cell = _fit(merge(events), check_neighbors(neighbors), CERTIFY)
+    joined, _ = _fit(merge(events), check_neighbors(neighbors), CERTIFY)
     if any(event.noise_multiplier == 0 for event in joined):
         raise ValueError(
             "an event without noise has no privacy curve (delta is 1 at every epsilon): calibrate "
@@ -200,13 +211,18 @@ def privacy_curve(
     if gaussian_only(joined):
         mu = gaussian_mu(joined)
         return grid, np.array([gdp.delta_of(mu, epsilon) for epsilon in grid])
-    loss = _loss_distribution(joined, neighbors, cell)
-    return grid, np.array([float(loss.get_delta_for_epsilon(epsilon)) for epsilon in grid])
+    profile = profile_of(joined, neighbors)
+    return grid, np.array([profile(epsilon) for epsilon in grid])
 
 
 def gaussian_only(events: Iterable[Event]) -> bool:
     """Tell whether all events are full-batch Gaussian, so that the exact composition applies."""
     return all(isinstance(event, GaussianEvent) for event in events)
+
+
+def has_search(events: Iterable[Event]) -> bool:
+    """Tell whether the best of a random number of trials is among the events."""
+    return any(isinstance(event, SearchEvent) for event in events)
 
 
 def gaussian_mu(events: Iterable[Event]) -> float:
@@ -219,10 +235,37 @@ def _epsilon(joined: tuple[Event, ...], delta: float, neighbors: Neighbors, cell
     joined, cell = _fit(joined, neighbors, cell)
     if gaussian_only(joined):
         return gdp.epsilon_of(gaussian_mu(joined), delta)
+    if has_search(joined):
+        return _search_epsilon(joined, delta, neighbors)
     check_numeric_delta(delta)
     if any(event.noise_multiplier == 0 for event in joined):
         return math.inf
     return float(_loss_distribution(joined, neighbors, cell).get_epsilon_for_delta(delta))
+
+
+def _search_epsilon(joined: Sequence[Event], delta: float, neighbors: Neighbors) -> float:
+    """Epsilon of a search: alone by its profile, beside others by Rényi orders."""
+    from veilspan.privacy.random_search import search_epsilon
+    from veilspan.privacy.renyi import epsilon_renyi
+
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must lie strictly between 0 and 1; got {delta}.")
+    only = joined[0]
+    if len(joined) == 1 and only.count == 1 and isinstance(only, SearchEvent):
+        return search_epsilon(only, delta, neighbors)
+    return epsilon_renyi(joined, delta, neighbors=neighbors)
+
+
+def _search_profile(joined: Sequence[Event], neighbors: Neighbors) -> Callable[[float], float]:
+    """The same for delta at an epsilon."""
+    from veilspan.privacy.random_search import search_delta
+    from veilspan.privacy.renyi import delta_renyi
+
+    only = joined[0]
+    if len(joined) == 1 and only.count == 1 and isinstance(only, SearchEvent):
+        search = only
+        return lambda epsilon: search_delta(search, epsilon, neighbors)
+    return lambda epsilon: delta_renyi(joined, epsilon, neighbors=neighbors)
 
 
 def check_numeric_delta(delta: float) -> None:

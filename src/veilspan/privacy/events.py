@@ -9,6 +9,8 @@ Every event says how large the noise was relative to what one row can do:
   relations; the relation enters when the event is accounted.
 * :class:`ObjectiveEvent`: the minimum of a randomly tilted objective. ``noise_multiplier`` = std of
   the tilt / largest norm of one row's gradient; the relation enters when the event is accounted.
+* :class:`SearchEvent`: the best of a random number of trials, each of which is a list of the events
+  above.
 """
 
 from __future__ import annotations
@@ -121,12 +123,76 @@ class ObjectiveEvent:
         return self.noise_multiplier * self.clip
 
 
-Event = Union[GaussianEvent, SampledGaussianEvent, ObjectiveEvent]  # noqa: UP007 (isinstance and docs read better)
+#: What a trial of a search is made of.
+SingleEvent = Union[GaussianEvent, SampledGaussianEvent, ObjectiveEvent]  # noqa: UP007 (isinstance and docs read better)
+#: Most kinds of trials of one search, and most events of a trial, in a file.
+MOST_KINDS = 512
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchEvent:
+    r"""``count`` searches: the best of K trials, K ~ TNB(eta, gamma), the rest forgotten.
+
+    Each trial draws its kind (which candidate is tried) with public coins, and releases a model
+    with a noisy score; the trial with the highest score is the release. ``random_search`` has the
+    law of K and the proof of what this costs.
+
+    Attributes
+    ----------
+    trials : tuple of tuples of events
+        What a trial of each kind asks, its score included. The dearest kind is what counts.
+    eta, gamma : float
+        The law of K: eta > -1, 0 < gamma < 1. eta = 1 is the geometric law with mean 1 / gamma.
+    """
+
+    name: str
+    trials: tuple[tuple[SingleEvent, ...], ...]
+    eta: float
+    gamma: float
+    count: int = 1
+
+    mechanism = "random search"
+    sampling_rate = 1.0
+
+    def __post_init__(self) -> None:
+        _check(0.0, self.count)
+        kinds = (GaussianEvent, SampledGaussianEvent, ObjectiveEvent)
+        if not self.trials or not all(self.trials) or len(self.trials) > MOST_KINDS:
+            raise ValueError(
+                f"a search needs between 1 and {MOST_KINDS} kinds of trials, each with an event."
+            )
+        for trial in self.trials:
+            if len(trial) > MOST_KINDS or not all(isinstance(event, kinds) for event in trial):
+                raise ValueError(
+                    f"a trial is at most {MOST_KINDS} Gaussian, sampled or objective events."
+                )
+        if not (self.eta > -1 and math.isfinite(self.eta)):
+            raise ValueError(f"eta must be finite and above -1; got {self.eta}.")
+        if not 0 < self.gamma < 1:
+            raise ValueError(f"gamma must lie strictly between 0 and 1; got {self.gamma}.")
+
+    @property
+    def noise_multiplier(self) -> float:
+        """The least of any event of a trial; 0 where one has no noise."""
+        return min(event.noise_multiplier for trial in self.trials for event in trial)
+
+
+Event = Union[GaussianEvent, SampledGaussianEvent, ObjectiveEvent, SearchEvent]  # noqa: UP007 (the same)
 
 
 def with_noise(event: Event, noise_multiplier: float) -> Event:
-    """Return a copy of the event with another noise multiplier; all else stays as it was."""
-    return replace(event, noise_multiplier=float(noise_multiplier))
+    """Return a copy of the event with another noise multiplier; all else stays as it was.
+
+    The multipliers of a search's trials keep their proportions.
+    """
+    if not isinstance(event, SearchEvent):
+        return replace(event, noise_multiplier=float(noise_multiplier))
+    factor = noise_multiplier / event.noise_multiplier if event.noise_multiplier else 0.0
+    trials = tuple(
+        tuple(replace(one, noise_multiplier=one.noise_multiplier * factor) for one in trial)
+        for trial in event.trials
+    )
+    return replace(event, trials=trials)
 
 
 @lru_cache(maxsize=256, typed=True)  # every answer asks for it; events are public values
@@ -146,7 +212,10 @@ def merge(events: Iterable[Event]) -> tuple[Event, ...]:
 
 def event_to_dict(event: Event) -> dict[str, Any]:
     """Return a JSON-ready description; the inverse of :func:`event_from_dict`."""
-    return {"mechanism": event.mechanism, **asdict(event)}
+    record = {"mechanism": event.mechanism, **asdict(event)}
+    if isinstance(event, SearchEvent):
+        record["trials"] = [[event_to_dict(one) for one in trial] for trial in event.trials]
+    return record
 
 
 def event_from_dict(record: dict[str, Any]) -> Event:
@@ -156,7 +225,21 @@ def event_from_dict(record: dict[str, Any]) -> Event:
     for kind in (GaussianEvent, SampledGaussianEvent, ObjectiveEvent):
         if kind.mechanism == mechanism:
             return kind(**fields)
+    if mechanism == SearchEvent.mechanism:
+        return _search_from(fields)
     raise ValueError(f"unknown mechanism {mechanism!r} in a recorded event.")
+
+
+def _search_from(fields: dict[str, Any]) -> SearchEvent:
+    """A search from a record, whose trials hold no searches and are not too many."""
+    listed = fields.pop("trials", None)
+    few = isinstance(listed, list) and len(listed) <= MOST_KINDS
+    if not (few and all(isinstance(trial, list) and len(trial) <= MOST_KINDS for trial in listed)):
+        raise ValueError("a recorded search has a list of trials, each a list of events.")
+    if any(one.get("mechanism") == SearchEvent.mechanism for trial in listed for one in trial):
+        raise ValueError("a recorded search has no searches among its trials.")
+    trials: Any = tuple(tuple(event_from_dict(one) for one in trial) for trial in listed)
+    return SearchEvent(trials=trials, **fields)
 
 
 def _check(noise_multiplier: float, count: int) -> None:

@@ -17,7 +17,13 @@ from veilspan.privacy import gdp
 from veilspan.privacy.accounting import epsilon_spent, fits_budget, gaussian_mu, gaussian_only
 from veilspan.privacy.budget import LEAST_EPSILON, Budget
 from veilspan.privacy.errors import BudgetExceededError
-from veilspan.privacy.events import Event, ObjectiveEvent, event_from_dict, event_to_dict
+from veilspan.privacy.events import (
+    Event,
+    ObjectiveEvent,
+    SearchEvent,
+    event_from_dict,
+    event_to_dict,
+)
 from veilspan.privacy.neighbors import RELATIONS, Neighbors, check_neighbors
 from veilspan.privacy.schema_record import SchemaRecord
 from veilspan.privacy.strength import ALARMING, find_even_odds, say_attacker
@@ -207,6 +213,14 @@ def _explain_overspending(plan: Plan) -> str:
     )
 
 
+def describe_law(event: SearchEvent) -> str:
+    """Say how many trials a search has on average, and by which law."""
+    from veilspan.privacy.random_search import mean_trials
+
+    law = "geometric" if event.eta == 1 else f"negative binomial, eta {event.eta:g}"
+    return f"{mean_trials(event.eta, event.gamma):.4g} on average, {law}"
+
+
 def event_lines(events: tuple[Event, ...]) -> list[str]:
     """Return one line of text per event, with the names padded to one width."""
     width = max((len(event.name) for event in events), default=0)
@@ -216,6 +230,8 @@ def event_lines(events: tuple[Event, ...]) -> list[str]:
         extra = f", sampling rate {event.sampling_rate:g}" if event.sampling_rate < 1 else ""
         if isinstance(event, ObjectiveEvent):
             extra = f", lam {event.lam:.4g}, clip {event.clip:.4g}, {event.shape} loss"
+        if isinstance(event, SearchEvent):
+            extra = f" or more in each of a secret number of trials ({describe_law(event)})"
         lines.append(
             f"{event.name:<{width}}  {event.count} x {event.mechanism}, "
             f"{noise or 'no noise'}{extra}"

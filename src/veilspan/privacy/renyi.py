@@ -18,6 +18,7 @@ from veilspan.privacy.events import (
     GaussianEvent,
     ObjectiveEvent,
     SampledGaussianEvent,
+    SearchEvent,
     merge,
 )
 from veilspan.privacy.neighbors import Neighbors, check_neighbors
@@ -49,6 +50,8 @@ def renyi_divergences(
             total += np.asarray(orders) * event.mu**2 / 2
         elif isinstance(event, ObjectiveEvent):
             total += event.count * renyi_objective(event, orders, neighbors)
+        elif isinstance(event, SearchEvent):
+            total += event.count * _search(event, orders, neighbors)
         else:
             total += event.count * _sampled(event, orders, neighbors)
     return total
@@ -68,6 +71,29 @@ def epsilon_renyi(
         return 0.0
     epsilons = divergences + np.log1p(-1 / a) - (np.log(delta) + np.log(a)) / (a - 1)
     return float(max(0.0, np.min(epsilons)))
+
+
+def delta_renyi(
+    events: Iterable[Event],
+    epsilon: float,
+    *,
+    neighbors: Neighbors = "replace-one",
+    orders: Sequence[float] = ORDERS,
+) -> float:
+    """Delta at epsilon by Rényi accounting, at most 1: the same conversion, solved for delta."""
+    divergences = renyi_divergences(events, orders, neighbors=neighbors)
+    a = np.asarray(orders)
+    logs = (a - 1) * (divergences - epsilon + np.log1p(-1 / a)) - np.log(a)
+    return float(min(1.0, math.exp(min(0.0, float(np.min(logs))))))
+
+
+def _search(event: SearchEvent, orders: Sequence[float], neighbors: Neighbors) -> np.ndarray:
+    """Divergence of one search: that of its dearest trial and what the choice adds."""
+    from veilspan.privacy.random_search import search_divergences
+
+    kinds = [renyi_divergences(one, orders, neighbors=neighbors) for one in set(event.trials)]
+    found = search_divergences(event, np.max(kinds, axis=0), orders, neighbors)
+    return np.asarray(found)
 
 
 def _sampled(

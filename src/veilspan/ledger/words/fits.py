@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from veilspan.ledger.costs import cost_of_events
 from veilspan.ledger.filters import UNIT, Rule
@@ -12,7 +13,7 @@ from veilspan.ledger.records import Account
 from veilspan.privacy import gdp
 from veilspan.privacy.accounting import epsilon_spent, gaussian_only
 from veilspan.privacy.budget import LEAST_EPSILON
-from veilspan.privacy.events import Event, ObjectiveEvent, with_noise
+from veilspan.privacy.events import Event, ObjectiveEvent, SearchEvent, with_noise
 from veilspan.privacy.plan import Plan
 
 #: The search for what still fits ends at 2 to this power times the planned noise, where a fit would
@@ -119,6 +120,9 @@ def _make_noisier(event: Event, factor: float) -> Event:
     A tilted objective gets as much more of its quadratic term: with the noise alone it would go on
     costing what the curvature of a row tells, and no plan is made like that.
     """
+    if isinstance(event, SearchEvent):
+        trials: Any = (tuple(_make_noisier(one, factor) for one in kind) for kind in event.trials)
+        return replace(event, trials=tuple(trials))
     noisier = with_noise(event, event.noise_multiplier * factor)
     if isinstance(noisier, ObjectiveEvent):
         return replace(noisier, lam=noisier.lam * factor)

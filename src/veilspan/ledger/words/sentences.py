@@ -20,6 +20,7 @@ from veilspan.ledger.words.shares import (
     write_shares,
     write_used,
 )
+from veilspan.privacy.accounting import has_search
 from veilspan.privacy.errors import BudgetExceededError
 from veilspan.privacy.plan import Plan
 
@@ -133,6 +134,13 @@ def refuse_charge(
         for i, (rule, allowed, spent, cost) in pairs
         if rule.active and cost < CAP and spent < CAP
     }
+    if not counted and has_search(plan.events):
+        return BudgetExceededError(
+            f"the dataset {terms.name!r} counts full-batch Gaussian releases only (accounting "
+            f"gdp); {plan.method} releases the best of a random number of trials, which has no "
+            "mu. Use a dataset with accounting='auto' or 'rdp', or method='joint', which fits "
+            "every candidate once. Nothing was charged."
+        )
     if not counted:
         return BudgetExceededError(
             f"the dataset {terms.name!r} counts full-batch Gaussian releases only (accounting "
