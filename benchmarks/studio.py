@@ -2,10 +2,10 @@
 
     python benchmarks/studio.py [--seconds 30] [--readers 50] [--jobs 5]
 
-The studio runs in a process of its own on the demo hospital. Every reader opens a page, reads it for
-about two seconds and opens another; jobs are queued by the forms that a person would send. Printed
-are the median, the 95th percentile and the slowest page, while jobs ran, beside the target: 95 of
-100 pages within 0.1 s on two cores.
+The studio runs in a process of its own on the demo hospital. Every reader opens a page, reads it
+for about two seconds and opens another; jobs are queued by the forms that a person would send.
+Printed are the median, the 95th percentile and the slowest page, while jobs ran, beside the target:
+95 of 100 pages within 0.1 s on two cores.
 """
 
 import argparse
