@@ -105,6 +105,8 @@ ITEMS = (
     Item("pca-default", "ours", "PCA", "PCA of which neither bound nor centre is said",
          "tables.pca", uses="fashion-mnist, mnist, covertype, census-income (tables/pca_tables.py)",
          peers=True),
+    Item("images", "ours", "Images", "classes of images by public descriptions, solvers compared",
+         "tables.images", uses="mnist, fashion-mnist (tables/images.py)"),
     Item("streams", "ours", "Streams", "private subspaces of seven streams, block by block",
          "streams.run"),
     Item("scaling", "ours", "Scaling", "time and memory against n, D, r, users, items",
