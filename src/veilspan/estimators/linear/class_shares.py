@@ -75,7 +75,7 @@ class ReleasedShares:
 
 def _words(classes: np.ndarray, shares: np.ndarray, rare: list[int]) -> str:
     """What is rare, what a plain model does with it, and what to do."""
-    named = []
+    named: list[str] = []
     for place in rare[:NAMED]:
         share = float(shares[place])
         said = f"about {100 * share:.2g} %" if share > 0 else "hardly any"
