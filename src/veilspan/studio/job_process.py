@@ -1,8 +1,9 @@
 """The process of one job: wait for its turn, read, charge, fit, report.
 
-``python -m veilspan.studio.job_process FOLDER`` with the place of the data on the standard input,
-since an address may hold a password and everybody can read a command line. It can be killed at any
-moment: what it owes is in the ledger, and what it has is whole or absent.
+``python -m veilspan.studio.job_process FOLDER HANDLE`` with the places of data and ledger on the
+standard input: an address may hold a password, everybody can read a command line, and the folder
+is part of backups. It can be killed at any moment: what it owes is in the ledger, and what it has
+is whole or absent.
 """
 
 from __future__ import annotations
@@ -141,14 +142,14 @@ class JobDataset(Dataset):
         return JobReceipt(**own, reserve=self.reserve)
 
 
-def run(folder: Path, data: str, table: str | None) -> None:
+def run(folder: Path, places: Mapping[str, Any]) -> None:
     """Do the job of a folder, whatever happens along the way, and say how it ended."""
     teller = Teller(folder)
     account: list[JobDataset] = []
     try:
         teller.say("wait")
         with files.taking_turns(folder.parent):
-            _work(folder, data, table, teller, account)
+            _work(folder, places, teller, account)
         teller.say("done")
     except BaseException as error:
         words, steward = _explain(error, account)
@@ -162,7 +163,7 @@ def run(folder: Path, data: str, table: str | None) -> None:
 
 
 def _work(
-    folder: Path, data: str, table: str | None, teller: Teller, account: list[JobDataset]
+    folder: Path, places: Mapping[str, Any], teller: Teller, account: list[JobDataset]
 ) -> None:
     from veilspan.ledger import Ledger
     from veilspan.privacy.steps import watch_steps
@@ -172,7 +173,7 @@ def _work(
 
     teller.say("read")
     task = files.read_json(folder / files.TASK)
-    handle = Ledger(task["ledger"], task["key_file"]).dataset(task["dataset"])
+    handle = Ledger(places["ledger"], task["key_file"]).dataset(task["dataset"])
     request = handle.request(task["request"])
     if request.binding != task["binding"] and request.state != "released":
         raise Refused("The request was edited since the job was started. Nothing was charged.")
@@ -182,7 +183,7 @@ def _work(
     account.append(JobDataset(**own, teller=teller, reserve=reserve))
     model = rebuild_estimator(request, Schema.load(task["schema"]), account[0])
     try:
-        source = open_table(data, table=table)
+        source = open_table(places["data"], table=places["table"])
     except Exception as error:
         raise Refused(_UNOPENED, f"{type(error).__name__}: {error}") from None
     with watch_steps(teller.count):
@@ -250,8 +251,7 @@ def main() -> None:
     pid = os.getpid()
     started = files.process_started(pid)
     files.write_json(folder / "process.json", {"pid": pid, "started": started})
-    place = json.loads(sys.stdin.read())
-    run(folder, place["data"], place["table"])
+    run(folder, json.loads(sys.stdin.read()))
 
 
 if __name__ == "__main__":
