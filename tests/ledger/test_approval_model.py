@@ -225,7 +225,7 @@ def test_a_broken_copy_is_caught(monkeypatch, name, broken):
     """The same machine, on a ledger without one of its rules."""
     monkeypatch.setattr(steps, name, broken)
     chosen = settings(max_examples=100, stateful_step_count=20, deadline=None, database=None)
-    with pytest.raises(BaseException) as caught:  # noqa: B017
+    with pytest.raises(BaseException) as caught:
         run_state_machine_as_test(
             RequestMachine, settings=settings(chosen, phases=[Phase.generate], print_blob=False)
         )
