@@ -28,6 +28,11 @@ KILLED = Path(__file__).with_name("killed_job.py")
 PARAMS = {"n_components": 2, "random_state": 0}
 
 
+def slow(*values):
+    """A stage that is tried with the long tests; each takes a process or two."""
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
 class Ward:
     """A small ward with an approved request and a queue."""
 
@@ -99,6 +104,8 @@ def test_a_job_from_its_request_to_its_release(ward):
     again = JobQueue(ward.queue.folder, ward.ledger.url, ward.ledger.key_file, ward.queue.sources)
     assert again.jobs() == [job]
     assert oct(job.release_folder.parent.stat().st_mode)[-3:] == "700"
+    left = {path.name for path in job.release_folder.parent.iterdir()}
+    assert left == {"alive", "events.jsonl", "process.json", "release", "task.json"}
     for name in (job_files.TASK, job_files.EVENTS):
         assert oct((job.release_folder.parent / name).stat().st_mode)[-3:] == "600"
 
@@ -153,15 +160,15 @@ def test_a_job_is_the_command_and_the_call(ward, tmp_path):
 @pytest.mark.parametrize(
     ("place", "state", "words"),
     [
-        ("KILL:wait", "approved", "nothing was spent"),
+        slow("KILL:wait", "approved", "nothing was spent"),
         ("KILL:read", "approved", "nothing was spent"),
         ("before_commit", "approved", "nothing was spent"),
         ("KILL:charged", "charged", "stays spent"),
-        ("KILL:fit", "charged", "stays spent"),
-        ("before_release", "charged", "stays spent"),
+        slow("KILL:fit", "charged", "stays spent"),
+        slow("before_release", "charged", "stays spent"),
         ("after_release", "released", "costs nothing"),
-        ("KILL:report", "released", "costs nothing"),
-        ("before_rename", "released", "costs nothing"),
+        slow("KILL:report", "released", "costs nothing"),
+        slow("before_rename", "released", "costs nothing"),
     ],
 )
 def test_a_job_that_is_killed(ward, place, state, words):

@@ -16,7 +16,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -124,13 +124,15 @@ class JobReceipt(Receipt):
 class JobDataset(Dataset):
     """An account that tells when it was charged."""
 
+    binding: str = field(default="", repr=False, compare=False)
     teller: Teller | None = field(default=None, repr=False, compare=False)
     reserve: Reserve | None = field(default=None, repr=False, compare=False)
     receipts: list[Receipt] = field(default_factory=list, repr=False, compare=False)
 
     def charge(self, request: Request) -> Receipt:
         """Charge, or find the stored release; tell which."""
-        receipt = super().charge(request)
+        # Whatever the request says by now: this job reads what was approved when it began.
+        receipt = super().charge(replace(request, binding=self.binding))
         self.receipts.append(receipt)
         if self.teller is not None:
             plan = request.plan
@@ -160,6 +162,7 @@ def run(folder: Path, places: Mapping[str, Any]) -> None:
         teller.say("cancelled" if stopped else "failed", words, charged=_is_charged(account))
     finally:
         (folder / "reserve").unlink(missing_ok=True)
+        shutil.rmtree(folder / files.TEMPORARY, ignore_errors=True)
 
 
 def _work(
@@ -180,7 +183,7 @@ def _work(
     reserve = Reserve(folder)
     named = handle.with_key(request.key)
     own = {part.name: getattr(named, part.name) for part in fields(Dataset)}
-    account.append(JobDataset(**own, teller=teller, reserve=reserve))
+    account.append(JobDataset(**own, binding=task["binding"], teller=teller, reserve=reserve))
     model = rebuild_estimator(request, Schema.load(task["schema"]), account[0])
     try:
         source = open_table(places["data"], table=places["table"])
