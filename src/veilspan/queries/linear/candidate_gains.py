@@ -84,11 +84,11 @@ class CandidateGains(RowQuery):
 class ModelGain(RowQuery):
     r"""Sum over rows of g - 1/2, where g in [0, 1] is what theta gains on a row.
 
-    Classes: 1 if the row is told right, 0 if wrong, with the steep ramp of
-    :class:`CandidateGains` between. Numbers: 1 - min(1, (u - y)^2) for targets in [-1, 1], whatever loss the model minimises, so that models
-    of different losses are compared by one measure. The sum over all rows is the number of right
-    predictions (or what the squared errors leave) less half the number of rows, which is the same
-    for every model.
+    Classes: 1 if the row is told right, 0 if wrong, with the steep ramp of :class:`CandidateGains`
+    between. Numbers: 1 - min(1, (u - y)^2) for targets in [-1, 1], whatever loss the model
+    minimises, so that models of different losses are compared by one measure. The sum over all rows
+    is the number of right predictions (or what the squared errors leave) less half the number of
+    rows, which is the same for every model.
 
     Sensitivity. |g - 1/2| <= 1/2. *add-remove*: 1/2, met by a row that is told right.
     *replace-one*: 1, met by one that is right and one that is wrong.
