@@ -51,6 +51,7 @@ ASIDE = {
 #: Packages that a fitted estimator can be handed to (its page, its folder, its budget). An item
 #: that calls them imports them itself, and then they count.
 HANDED_TO = ("veilspan.cli", "veilspan.ledger", "veilspan.releases", "veilspan.reports")
+FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 #: Where texts are relative to, beside the package of the module that they stand in.
 TEXTS_NAME = ("veilspan", "veilspan.solvers")
 
@@ -217,9 +218,9 @@ def _strip_prose(path: Path) -> str:
             row, column = token.start
             lines[row - 1] = lines[row - 1][:column]
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            if ast.get_docstring(node, clean=False) is not None:
-                first = node.body[0]
-                for row in range(first.lineno - 1, first.end_lineno or first.lineno):
-                    lines[row] = ""
+        documented = isinstance(node, ast.Module | ast.ClassDef | FUNCTIONS)
+        if documented and ast.get_docstring(node, clean=False) is not None:
+            first = node.body[0]
+            for row in range(first.lineno - 1, first.end_lineno or first.lineno):
+                lines[row] = ""
     return "\n".join(line.rstrip() for line in lines if line.strip())

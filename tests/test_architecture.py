@@ -14,8 +14,10 @@ SOURCE = Path(veilspan.__file__).parent
 # and queries share a floor: a query asks for a loss's slopes, a loss names the query that does.
 LAYERS = [
     "cli",
+    "studio",
     "reports",
     "releases",
+    "planning",
     "estimators",
     "audit",
     "ledger",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         geometry,
         metrics,
         nonprivate,
+        planning,
         releases,
         reports,
     )
@@ -128,6 +129,7 @@ _PACKAGES = (
     "geometry",
     "metrics",
     "nonprivate",
+    "planning",
     "releases",
     "reports",
 )
@@ -184,6 +186,7 @@ __all__ = [
     "minimize",
     "nonprivate",
     "open_table",
+    "planning",
     "privacy_curve",
     "quantiles",
     "releases",

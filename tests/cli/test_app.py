@@ -10,7 +10,7 @@ from cli.commands import run
 from veilspan import __version__
 
 COMMANDS = {
-    "Start here:": ["demo", "datasets", "schema", "plan"],
+    "Start here:": ["demo", "studio", "datasets", "schema", "plan"],
     "Work:": ["profile", "fit", "transform", "predict", "recommend", "export"],
     "Check:": ["inspect", "report", "audit", "ledger"],
     "Evidence:": ["reproduce"],

@@ -16,6 +16,7 @@ from veilspan.cli import main
 from veilspan.cli.ledger import BAR_WIDTH, draw_bar
 from veilspan.ledger import Ledger
 from veilspan.ledger.stores import sqlite
+from veilspan.ledger.stores.base import SCHEMA
 from veilspan.privacy.schema_record import SchemaRecord
 
 
@@ -114,7 +115,7 @@ def test_an_earlier_ledger_is_shown_and_upgraded(veilspan, tmp_path):
     assert "budget epsilon = 60, delta = 1e-06" in veilspan("ledger", "history", "budget.db")
     assert read_format(str(tmp_path / "budget.db")) == 1
     assert "earlier ones refuse it" in veilspan("ledger", "upgrade", "budget.db")
-    assert read_format(str(tmp_path / "budget.db")) == 2
+    assert read_format(str(tmp_path / "budget.db")) == SCHEMA
     told = json.loads(veilspan("ledger", "upgrade", "budget.db", "--json"))
     assert told["head"].startswith("5:")
     assert "there is no ledger" in veilspan("ledger", "upgrade", "other.db", expect=1)

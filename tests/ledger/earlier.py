@@ -9,7 +9,7 @@ from veilspan.ledger import Ledger
 from veilspan.ledger.filters import rules_for, rules_to_list
 from veilspan.ledger.records import DATASET
 from veilspan.ledger.stores import postgres, sqlite
-from veilspan.ledger.stores.base import list_kinds
+from veilspan.ledger.stores.base import REQUEST_INDICES, list_kinds
 
 KINDS = "'ledger', 'dataset', 'charge', 'release'"
 NAME, EPSILON, DELTA = "trial", 60.0, 1e-6
@@ -20,8 +20,14 @@ def as_format_1():
     """Let both stores make, read and write the tables of format 1, and refuse later ones."""
     tables = {
         sqlite: sqlite.TABLES.replace(list_kinds(), KINDS),
-        postgres: tuple(each.replace(list_kinds(), KINDS) for each in postgres.TABLES),
+        postgres: tuple(
+            each.replace(list_kinds(), KINDS)
+            for each in postgres.TABLES
+            if each not in REQUEST_INDICES
+        ),
     }
+    for index in REQUEST_INDICES:
+        tables[sqlite] = tables[sqlite].replace(f"{index};\n", "")
     with ExitStack() as stack:
         for store, statements in tables.items():
             assert statements != store.TABLES

@@ -105,6 +105,9 @@ CASES = {
     "Lasso": ("Lasso", {**REGRESSION}, (TABLE, TARGETS)),
     "ElasticNet": ("ElasticNet", {**REGRESSION}, (TABLE, TARGETS)),
     "HuberRegressor": ("HuberRegressor", {**REGRESSION}, (TABLE, TARGETS)),
+    "LogisticRegression, curves": (
+        "LogisticRegression", {"schema": WARD.schema, "epsilon": 20.0}, (WARD.columns,)
+    ),
     "Profile": (
         "Profile",
         {"schema": WARD.schema, "crosstabs": [("sex", "ward")], "means_by": [("age", "ward")]},
@@ -129,6 +132,17 @@ def answers(estimator, name):
     rows = CASES[name][2][0]
     methods = ("transform", "predict", "decision_function", "predict_proba", "score_samples")
     return {m: getattr(estimator, m)(rows) for m in methods if hasattr(estimator, m)}
+
+
+def kept_answers(estimator, name):
+    """What samples keep of them: the first four of each, and other things as a text."""
+    found = {}
+    for what, value in answers(estimator, name).items():
+        if isinstance(value, np.ndarray) or hasattr(value, "toarray"):
+            found[what] = (value.toarray() if hasattr(value, "toarray") else value)[:4]
+        else:
+            found[what] = np.array(json.dumps(value, default=str, sort_keys=True))
+    return found
 
 
 def rewrite(folder, change, *, mend=False):

@@ -30,6 +30,7 @@ from veilspan.cli.report import report
 from veilspan.cli.reproduce import reproduce
 from veilspan.cli.schema.command import app as schema_app
 from veilspan.cli.stop_signals import stop_like_ctrl_c
+from veilspan.cli.studio.command import app as studio_app
 from veilspan.cli.use.predict import predict
 from veilspan.cli.use.recommend import recommend
 from veilspan.cli.use.transform import transform
@@ -49,8 +50,8 @@ Exit codes:
 
 #: Commands in the order in which one needs them; typer would list groups after all others.
 TOUR = (
-    "demo", "datasets", "schema", "plan", "profile", "fit", "transform", "predict", "recommend",
-    "export", "inspect", "report", "audit", "ledger", "reproduce",
+    "demo", "studio", "datasets", "schema", "plan", "profile", "fit", "transform", "predict",
+    "recommend", "export", "inspect", "report", "audit", "ledger", "reproduce",
 )  # fmt: skip
 
 
@@ -127,6 +128,12 @@ app.add_typer(
     schema_app,
     name="schema",
     help="Say what is public of a table: init, check, show, digest, import.",
+    rich_help_panel=START,
+)
+app.add_typer(
+    studio_app,
+    name="studio",
+    help="Private releases for people who do not program, in a browser.",
     rich_help_panel=START,
 )
 app.add_typer(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from veilspan._printable import printable
+from veilspan.cli.approvals import commands
 from veilspan.cli.console import make_console, print_json, say
 
 if TYPE_CHECKING:
@@ -24,9 +25,12 @@ BAR_WIDTH = 40
 _COLOURS = ((0.9, "red"), (0.6, "yellow"), (0.0, "green"))
 
 app = typer.Typer(
-    help="Privacy budgets that outlive a process: create, show, history, verify, export, upgrade.",
+    help="Privacy budgets that outlive a process: create, show, history, verify, export, upgrade; "
+    "and what people ask of them: requests, request, approve, refuse.",
     no_args_is_help=True,
 )
+for _decide in (commands.requests, commands.request, commands.approve, commands.refuse):
+    app.command()(_decide)
 
 Location = Annotated[str, typer.Argument(help="The ledger's file, or postgresql://...")]
 DatasetName = Annotated[str, typer.Argument(help="Name of the dataset.")]
@@ -48,6 +52,9 @@ def create(
     data: Annotated[
         str | None, typer.Option(help="Dataset that schemas must be of; by default DATASET.")
     ] = None,
+    approval: Annotated[
+        bool, typer.Option("--approval", help="Every charge needs an approved request.")
+    ] = False,
     key: KeyFile = None,
     json: AsJson = False,
 ) -> None:
@@ -62,6 +69,7 @@ def create(
         test=test,
         unit=unit,
         data=data,
+        approval=approval,
     )
     if json:
         head = str(ledger.head())
@@ -275,10 +283,13 @@ def _read_unchecked(
 def _describe(entry: Entry, *, released: bool) -> str:
     """What an entry says, in a few words."""
     from veilspan.ledger import TamperError
+    from veilspan.ledger.approvals.words import describe_entry
     from veilspan.ledger.records import CHARGE, DATASET, RELEASE
 
     try:
         content = entry.content
+        if told := describe_entry(entry):
+            return told
         if entry.kind == DATASET:
             terms = content["terms"]
             unit = f" for one {terms['unit']} of {terms['data']}" if "unit" in terms else ""

@@ -4,6 +4,7 @@
 
 * :mod:`~veilspan.ledger.filters`: which requests still fit, with the proof.
 * :mod:`~veilspan.ledger.dataset`: the protocol of a charge.
+* :mod:`~veilspan.ledger.approvals.requests`: what people ask, approve and refuse.
 * :mod:`~veilspan.ledger.seal.chain`, :mod:`~veilspan.ledger.seal.journal`,
   :mod:`~veilspan.ledger.seal.anchor`: tamper evidence.
 * :mod:`~veilspan.ledger.stores.base`, ``sqlite``, ``postgres``: where it is kept.
@@ -11,8 +12,17 @@
 
 from __future__ import annotations
 
+from veilspan.ledger.approvals.binding import digest_plan
+from veilspan.ledger.approvals.drafts import RequestDraft
+from veilspan.ledger.approvals.requests import FitRequest
 from veilspan.ledger.dataset import Dataset, Receipt, Request
-from veilspan.ledger.errors import LedgerError, LedgerWarning, TamperError
+from veilspan.ledger.errors import (
+    LedgerError,
+    LedgerWarning,
+    RequestError,
+    SelfApproval,
+    TamperError,
+)
 from veilspan.ledger.ledger import Ledger
 from veilspan.ledger.seal.chain import Head
 from veilspan.ledger.seal.verification import LedgerReport
@@ -21,6 +31,7 @@ from veilspan.ledger.spending import Spending
 
 __all__ = [
     "Dataset",
+    "FitRequest",
     "Head",
     "Ledger",
     "LedgerError",
@@ -28,7 +39,11 @@ __all__ = [
     "LedgerWarning",
     "Receipt",
     "Request",
+    "RequestDraft",
+    "RequestError",
+    "SelfApproval",
     "Spending",
     "TamperError",
     "current_dataset",
+    "digest_plan",
 ]

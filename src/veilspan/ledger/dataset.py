@@ -9,20 +9,34 @@ given the stored release again, at no cost, instead of fresh noise.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from veilspan._html import tag
 from veilspan._version import __version__
+from veilspan.ledger.approvals import steps
+from veilspan.ledger.approvals.binding import recorded_plan
+from veilspan.ledger.approvals.drafts import RequestDraft
+from veilspan.ledger.approvals.requests import FitRequest, described_request
 from veilspan.ledger.claims import claim
 from veilspan.ledger.costs import cost_of
 from veilspan.ledger.errors import LedgerError, TamperError
 from veilspan.ledger.filters import CAP, MOST_RULES, Rule
 from veilspan.ledger.names import check_name
 from veilspan.ledger.receipts import Receipt, Request
-from veilspan.ledger.records import CHARGE, DATASET, RELEASE, Account, Entry, Terms, as_json
+from veilspan.ledger.records import (
+    APPROVAL,
+    CHARGE,
+    DATASET,
+    REFUSAL,
+    RELEASE,
+    REQUEST,
+    SCHEMA_NOTED,
+    Account,
+    Entry,
+    Terms,
+)
 from veilspan.ledger.releases import digest_of, unpack
 from veilspan.ledger.seal.chain import Head
 from veilspan.ledger.seal.journal import Journal, Page, hide_password
@@ -35,6 +49,8 @@ from veilspan.privacy.plan import Plan
 
 __all__ = ["Dataset", "Receipt", "Request"]
 
+# What the history of a dataset is made of.
+_TOLD = (DATASET, CHARGE, RELEASE, SCHEMA_NOTED, REQUEST, APPROVAL, REFUSAL)
 # Entries of datasets that were opened in this process, by ledger, key and name.
 _OPENED: dict[tuple[str, str, str], tuple[Entry, Terms, tuple[Rule, ...]]] = {}
 
@@ -146,7 +162,7 @@ class Dataset:
         """
         with self.journal.reading() as page:
             name = read_dataset(page, self.name).dataset
-            return page.entries(name, (DATASET, CHARGE, RELEASE), limit=limit, before=before)
+            return page.entries(name, _TOLD, limit=limit, before=before)
 
     def entry(self, number: int) -> Entry | None:
         """One entry of this dataset, its seal checked; None if it is none of them."""
@@ -154,6 +170,90 @@ class Dataset:
             name = read_dataset(page, self.name).dataset
             found = page.book.entry(number)
             return None if found is None or found.dataset != name else page.genuine(found)
+
+    def requests(self) -> list[FitRequest]:
+        """What people asked of this dataset and what became of it, newest first, seals checked."""
+        with self.journal.reading() as page:
+            found = steps.read_requests(page, read_dataset(page, self.name).dataset)
+        return list(found.values())[::-1]
+
+    def request(self, request_id: str) -> FitRequest:
+        """One of them by its id; ``RequestError`` if there is none."""
+        with self.journal.reading() as page:
+            return steps.read_request(page, read_dataset(page, self.name).dataset, request_id)
+
+    def ask(self, draft: RequestDraft) -> FitRequest:
+        """Ask for a fit: an entry that others can approve or refuse. Charges nothing."""
+        opened, terms, _ = self._open()
+        with self.journal.writing() as page:
+            return steps.ask(page, terms, opened.dataset, draft)
+
+    def edit_request(self, request_id: str, draft: RequestDraft, by: str) -> FitRequest:
+        """Ask for something else under the same id: the next version, which nobody approved yet."""
+        opened, terms, _ = self._open()
+        with self.journal.writing() as page:
+            past = steps.read_request(page, opened.dataset, request_id)
+            return steps.edit(page, terms, past, draft, by)
+
+    def approve(
+        self,
+        request_id: str,
+        *,
+        by: str,
+        role: str,
+        note: str = "",
+        solo: bool = False,
+        version: int | None = None,
+    ) -> FitRequest:
+        """Approve a request: what was asked, and nothing else, may then be charged once.
+
+        Parameters
+        ----------
+        request_id : str
+            Which.
+        by, role : str
+            Who, and as what: an ``"officer"``, and not the person who asked.
+        note : str
+            Words for the record.
+        solo : bool
+            Whether there is one person only, who may then approve what they asked. It is recorded,
+            and a release says that both were the same.
+        version : int, optional
+            What was looked at: refused if the request was edited since.
+        """
+        said = {"by": by, "role": role, "note": note, "solo": solo, "version": version}
+        return self._decide(request_id, steps.approve, said)
+
+    def refuse(
+        self, request_id: str, *, by: str, role: str, reason: str, version: int | None = None
+    ) -> FitRequest:
+        """Refuse a request, or take an approval back before anything was charged.
+
+        Parameters
+        ----------
+        request_id : str
+            Which.
+        by, role : str
+            Who, and as what: an ``"officer"``, or the person who asked, who takes it back.
+        reason : str
+            Why, for whoever asked.
+        version : int, optional
+            What was looked at: refused if the request was edited since.
+        """
+        said = {"by": by, "role": role, "reason": reason, "version": version}
+        return self._decide(request_id, steps.refuse, said)
+
+    def _decide(self, request_id: str, decide: Any, said: dict[str, Any]) -> FitRequest:
+        name = self.stored_name
+        with self.journal.writing() as page:
+            decide(page, steps.read_request(page, name, request_id), **said)
+            return steps.read_request(page, name, request_id)
+
+    def record_schema(self, schema_digest: str, *, by: str) -> Entry:
+        """Record by which schema the dataset is read from now on; returns the entry."""
+        name = self.stored_name
+        with self.journal.writing() as page:
+            return steps.note_schema(page, name, schema_digest, by)
 
     def check(self, request: Request) -> None:
         """Refuse what this dataset never covers, whatever is left. Charges nothing."""
@@ -197,13 +297,16 @@ class Dataset:
                     f"the terms of {name!r} are not what they were when this process first read "
                     "them. Nothing was charged; run verify."
                 )
+            asked = steps.check_approved(page, terms, name, self.idempotency_key, request)
             so_far = charges_so_far(page, name)
             before = read_account(page, opened, so_far)
             spent = page.book.spend(name, costs)
-            entry = self._record(page, request, costs, so_far, before) if spent else None
+            told = {} if asked is None else {"request": described_request(asked)}
+            entry = self._record(page, request, costs, so_far, before, told) if spent else None
         if entry is None:  # what would still fit is searched for when others may write again
             raise refuse_charge(terms, rules, before, costs, request.plan)
-        return Receipt(self, entry.seq, Head(entry.seq, entry.mac), bool(request.test))
+        head = Head(entry.seq, entry.mac)
+        return Receipt(self, entry.seq, head, bool(request.test), request=told.get("request"))
 
     def _record(
         self,
@@ -212,15 +315,16 @@ class Dataset:
         costs: tuple[int, ...],
         so_far: Charges,
         before: Account,
+        told: dict[str, Any],
     ) -> Entry:
         name = self.stored_name
         total = [min(CAP, past + cost) for past, cost in zip(so_far.spent, costs)]
-        plan = request.plan.to_dict()
+        plan = recorded_plan(request.plan)
         content = {
             "method": plan["method"],
             "epsilon": plan["epsilon"],
             "delta": plan["delta"],
-            "plan": plan if _fits_json(plan) else {**plan, "decisions": {}},
+            "plan": plan,
             "question": request.question,
             "test": request.test,
             "unit": request.unit,
@@ -231,6 +335,7 @@ class Dataset:
             "charges": so_far.charges + 1,
             "tests": so_far.tests + bool(request.test),
             "version": __version__,
+            **told,
         }
         return page.append(CHARGE, name, content, key=self.idempotency_key)
 
@@ -255,7 +360,9 @@ class Dataset:
         if payload is None or digest_of(payload) != told:
             raise TamperError(f"the stored release of entry {released.seq} was changed or lost.")
         head = Head(charge.seq, charge.mac)
-        return Receipt(self, charge.seq, head, bool(charge.content["test"]), unpack(payload))
+        told = charge.content.get("request")
+        test = bool(charge.content["test"])
+        return Receipt(self, charge.seq, head, test, unpack(payload), request=told)
 
     def _repr_html_(self) -> str:
         """The account as it stands, or, where it cannot be read, the handle as text."""
@@ -267,11 +374,3 @@ class Dataset:
     def __repr__(self) -> str:
         key = "" if self.idempotency_key is None else f", key {self.idempotency_key!r}"
         return f"Dataset({self.name!r} in {hide_password(self.url)}{key})"
-
-
-def _fits_json(plan: Mapping[str, Any]) -> bool:
-    try:
-        as_json(plan)
-    except (TypeError, ValueError):
-        return False
-    return True

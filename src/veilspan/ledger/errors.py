@@ -13,5 +13,13 @@ class TamperError(LedgerError):
     """Entries, accounts or files beside the key are not what was written; nothing was charged."""
 
 
+class RequestError(LedgerError):
+    """A request cannot be asked, edited, decided or charged as it stands; nothing was charged."""
+
+
+class SelfApproval(RequestError):
+    """Somebody would approve what they asked for themselves; another person has to."""
+
+
 class LedgerWarning(UserWarning):
     """The ledger works, with less protection than it should have."""

@@ -83,6 +83,7 @@ class Ledger:
         unit: str | None = None,
         data: str | None = None,
         schema: Any = None,
+        approval: bool = False,
     ) -> Dataset:
         """Open a dataset's account, or return the one that is there.
 
@@ -108,6 +109,8 @@ class Ledger:
             Name of the dataset that schemas must be of; by default the account's.
         schema : Schema, optional
             In place of ``unit`` and ``data``: takes both from a schema of the dataset.
+        approval : bool
+            Whether every charge needs a request that an officer approved.
         """
         unit, data = _unit_and_data(unit, data, schema)
         if epsilon is None and delta is None:
@@ -130,6 +133,7 @@ class Ledger:
             test,
             ROW if unit is None else unit,
             data,
+            approval,
         )
         rules = rules_for(wanted.epsilon, wanted.delta, accounting)
         allowed = [rule.allowance(wanted.epsilon) for rule in rules]

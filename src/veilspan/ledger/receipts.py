@@ -65,6 +65,8 @@ class Receipt:
         The release to give out again, if this was asked before under its key.
     claim : Claim or None
         Under a key: others who ask the same wait until it ends.
+    request : mapping or None
+        Which request it was made for, who asked and who approved.
     """
 
     dataset: Dataset
@@ -73,10 +75,15 @@ class Receipt:
     test: bool = False
     stored: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
     claim: Claim | None = field(default=None, repr=False, compare=False)
+    request: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
 
     def describe(self) -> dict[str, Any]:
         """JSON-ready: for the statement of the release."""
-        described = {"dataset": self.dataset.name, "entry": self.entry, "head": str(self.head)}
+        described: dict[str, Any] = {"dataset": self.dataset.name, "entry": self.entry}
+        described["head"] = str(self.head)
+        if self.request is not None:
+            told = ("id", "version", "asked_by", "approved_by", "solo")
+            described["request"] = {name: self.request[name] for name in told}
         return {**described, "test": True} if self.test else described
 
     def release(

@@ -15,6 +15,8 @@ from veilspan.privacy.neighbors import Neighbors, check_neighbors
 
 #: Kinds of entries: the ledger's birth, a dataset's terms, a charge, and the release after it.
 OPENED, DATASET, CHARGE, RELEASE = "ledger", "dataset", "charge", "release"
+#: And what people say to each other about charges: by which schema, may I, yes, no.
+SCHEMA_NOTED, REQUEST, APPROVAL, REFUSAL = "schema", "request", "approval", "refusal"
 #: The unit of a table without a schema: every row is another person.
 ROW = "row"
 
@@ -29,14 +31,15 @@ class Entry:
         1, 2, 3, ...
     dataset : str
         Whose account; empty for the first line.
-    kind : {"ledger", "dataset", "charge", "release"}
+    kind : {"ledger", "dataset", "charge", "release", "schema", "request", "approval", "refusal"}
         What it says.
     time : str
         When, by the clock of the machine that wrote it.
     key : str or None
-        The idempotency key of a charge.
+        The idempotency key of a charge, and of a request for one.
     about : int or None
-        For a release, the line of its charge.
+        For a release, the line of its charge; for an approval or a refusal, that of the request;
+        for an edited request, that of the version before.
     body : str
         The rest, as JSON with sorted keys.
     mac : str
@@ -98,6 +101,8 @@ class Terms:
         opened before units were recorded.
     data : str or None
         The dataset that schemas must be of; by default the account's name. None like ``unit``.
+    approval : bool
+        Whether every charge needs a request that was approved.
     """
 
     name: str
@@ -108,6 +113,7 @@ class Terms:
     test: bool = False
     unit: str | None = ROW
     data: str | None = None
+    approval: bool = False
 
     def __post_init__(self) -> None:
         check_name(self.name, "the name of a dataset")
@@ -125,15 +131,18 @@ class Terms:
             raise ValueError(f"accounting must be one of {known}; got {self.accounting!r}.")
         if not isinstance(self.test, bool):
             raise TypeError(f"test must be True or False; got {self.test!r}.")
+        if not isinstance(self.approval, bool):
+            raise TypeError(f"approval must be True or False; got {self.approval!r}.")
 
     def describe(self) -> str:
         """Say the terms in a few words, for messages and tables."""
         kind = ", for tests" if self.test else ""
+        approval = ", by approval only" if self.approval else ""
         unit = "" if self.unit is None else f", unit {self.unit}"
         data = "" if self.data in (None, to_nfc(self.name)) else f" of {self.data!r}"
         return (
             f"epsilon = {self.epsilon:g}, delta = {self.delta:g}, {self.neighbors}, "
-            f"accounting {self.accounting}{unit}{data}{kind}"
+            f"accounting {self.accounting}{unit}{data}{kind}{approval}"
         )
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from veilspan.ledger.approvals.requests import Register
 from veilspan.ledger.errors import TamperError
 from veilspan.ledger.filters import CAP, MOST_RULES, rules_from_list
 from veilspan.ledger.records import CHARGE, DATASET, RELEASE, Entry
@@ -57,6 +58,7 @@ def verify_ledger(journal: Journal, head: Head | None = None) -> LedgerReport:
     with open_store(journal.url).reading() as book:
         entries = list(book.entries())
         problems = [*_chain(entries, key), *_sums(book, entries), *_payloads(book, entries)]
+        problems += [*Register().follow(entries).problems, *_approvals(entries)]
     last = Head(entries[-1].seq, entries[-1].mac) if entries else None
     problems += [*damaged, *_anchors(entries, head, seen)]
     notes = () if seen is not None or damaged else (_NO_ANCHOR.format(journal.key_file.parent),)
@@ -137,6 +139,21 @@ def _sums(book: Book, entries: list[Entry]) -> list[str]:
         elif list(account.spent) != spent[name]:
             problems.append(f"the account of {name!r} is not the sum of its charges.")
     return problems
+
+
+def _approvals(entries: list[Entry]) -> list[str]:
+    """Charges without a request, to accounts that take approved fits alone."""
+    by_approval: dict[str, bool] = {}
+    for entry in entries:
+        if entry.kind == DATASET:
+            terms = (_content(entry) or {}).get("terms")
+            by_approval[entry.dataset] = isinstance(terms, dict) and bool(terms.get("approval"))
+    charges = [e for e in entries if e.kind == CHARGE and by_approval.get(e.dataset)]
+    return [
+        f"entry {entry.seq} was charged without an approved request."
+        for entry in charges
+        if "request" not in (_content(entry) or {})
+    ]
 
 
 def _content(entry: Entry) -> dict[str, Any] | None:

@@ -22,12 +22,12 @@ from veilspan.ledger.records import CHARGE, RELEASE, Account, Entry
 #:
 #: 2. Accounts have a unit and a dataset, which earlier versions would not hold a charge to; more
 #:    kinds of entries.
-SCHEMA = 2
+#: 3. Requests, which earlier versions would charge without their approval; indices of them.
+SCHEMA = 3
 #: The oldest format that readers take as it stands, so that a ledger that this user may not write
 #: to can be read, and that looking at one does not shut out who still has an earlier version.
 READABLE = 1
-#: What an entry can be. The last four are allowed for what is to come: schemas in a ledger, and
-#: requests that somebody else approves or refuses.
+#: What an entry can be.
 KINDS = (
     "ledger",
     "dataset",
@@ -130,6 +130,24 @@ class Book(ABC):
         """The release that followed a charge."""
         return self._entry("WHERE about = ? AND kind = ?", charge, RELEASE)
 
+    def requests_with_key(self, dataset: str, key: str) -> list[Entry]:
+        """All versions of the request under an idempotency key, in order."""
+        rows = self.execute(
+            f"SELECT {_COLUMNS} FROM entries WHERE kind = 'request' AND dataset = ? "
+            "AND key IN (?, ?) ORDER BY seq",
+            (dataset, *spellings(key)),
+        ).fetchall()
+        return [Entry(*row) for row in rows]
+
+    def decisions_about(self, request: int) -> list[Entry]:
+        """Approvals and refusals of one version of a request, in order."""
+        rows = self.execute(
+            f"SELECT {_COLUMNS} FROM entries WHERE kind IN ('approval', 'refusal') "
+            "AND about = ? ORDER BY seq",
+            (request,),
+        ).fetchall()
+        return [Entry(*row) for row in rows]
+
     def append(self, entry: Entry) -> None:
         """Add an entry at the end."""
         self.execute(
@@ -189,6 +207,14 @@ class Book(ABC):
         # The statement names each cost twice before the condition: in the test and in the sum.
         doubled = [cost for cost in costs for _ in range(2)]
         return bool(self.execute(_SPEND, (*doubled, dataset, *costs)).rowcount == 1)
+
+
+#: Indices of requests, in both stores: by key, and one decision of a kind about each version.
+REQUEST_INDICES = (
+    "CREATE INDEX requests_by_key ON entries (dataset, key) WHERE kind = 'request'",
+    "CREATE UNIQUE INDEX one_approval_a_version ON entries (about) WHERE kind = 'approval'",
+    "CREATE UNIQUE INDEX one_refusal_a_version ON entries (about) WHERE kind = 'refusal'",
+)
 
 
 def list_kinds() -> str:

@@ -6,7 +6,7 @@ Triggers refuse whatever would change or remove an entry, whoever asks for it by
 from __future__ import annotations
 
 from veilspan.ledger.filters import MOST_RULES
-from veilspan.ledger.stores.base import list_kinds
+from veilspan.ledger.stores.base import REQUEST_INDICES, list_kinds
 
 SCHEMA_NAME = "veilspan_ledger"
 
@@ -41,6 +41,7 @@ TABLES = (
     "CREATE UNIQUE INDEX one_dataset ON entries (dataset) WHERE kind = 'dataset'",
     "CREATE UNIQUE INDEX one_charge_a_key ON entries (dataset, key) WHERE kind = 'charge'",
     "CREATE UNIQUE INDEX one_release_a_charge ON entries (about) WHERE kind = 'release'",
+    *REQUEST_INDICES,
     """CREATE FUNCTION only_added() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN RAISE EXCEPTION '% are only ever added', TG_TABLE_NAME; END $$""",
     *(
@@ -57,4 +58,5 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         "ALTER TABLE entries DROP CONSTRAINT entries_kind_check, "
         f"ADD CONSTRAINT entries_kind_check CHECK (kind IN ({list_kinds()}))",
     ),
+    2: REQUEST_INDICES,
 }

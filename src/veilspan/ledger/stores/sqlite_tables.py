@@ -6,7 +6,7 @@ Triggers refuse whatever would change or remove an entry, whoever asks for it by
 from __future__ import annotations
 
 from veilspan.ledger.filters import MOST_RULES
-from veilspan.ledger.stores.base import list_kinds
+from veilspan.ledger.stores.base import REQUEST_INDICES, list_kinds
 
 _UNITS = ",\n".join(
     f"allowed{j} INTEGER NOT NULL, spent{j} INTEGER NOT NULL CHECK (spent{j} >= 0)"
@@ -48,6 +48,7 @@ CREATE UNIQUE INDEX one_dataset ON entries (dataset) WHERE kind = 'dataset';
 CREATE UNIQUE INDEX one_charge_a_key ON entries (dataset, key) WHERE kind = 'charge';
 CREATE UNIQUE INDEX one_release_a_charge ON entries (about) WHERE kind = 'release';
 """
+_OF_REQUESTS = "".join(f"{statement};\n" for statement in REQUEST_INDICES)
 _APPEND_ONLY = {
     table: "".join(
         f"CREATE TRIGGER {table}_{verb} BEFORE {verb} ON {table} BEGIN "
@@ -62,7 +63,7 @@ _APPEND_ONLY = {
 }
 
 #: Statements that make the tables, each ending a line by a semicolon.
-TABLES = _entries("entries") + _OTHERS + _INDICES + "".join(_APPEND_ONLY.values())
+TABLES = _entries("entries") + _OTHERS + _INDICES + _OF_REQUESTS + "".join(_APPEND_ONLY.values())
 
 # SQLite cannot change a check: the table is made anew and its rows are copied as they are, seals
 # included (https://www.sqlite.org/lang_altertable.html, "Making Other Kinds Of Table Schema
@@ -80,4 +81,4 @@ ALTER TABLE entries_of_format_2 RENAME TO entries;
 
 #: From each earlier format to the next: statements, each ending a line by a semicolon. They run
 #: while foreign keys are not enforced.
-MIGRATIONS: dict[int, str] = {1: _MORE_KINDS}
+MIGRATIONS: dict[int, str] = {1: _MORE_KINDS, 2: _OF_REQUESTS}

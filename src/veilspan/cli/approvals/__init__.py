@@ -1,0 +1,1 @@
+"""Requests on the command line: list, read, approve and refuse them."""

@@ -1,0 +1,1 @@
+"""``veilspan studio``: the web application and what belongs to it."""

@@ -1,0 +1,1 @@
+"""Requests that people make of a dataset, and that others approve or refuse, under the seal."""

@@ -1,0 +1,166 @@
+"""The door of the studio: what is refused before any page is asked, and what every answer says.
+
+A page on the internet can make a browser send requests to this machine. So a request is taken only
+
+* for a host that is ours (421 else: a name that was pointed at this machine from outside, DNS
+  rebinding),
+* from a page of ours or from nowhere: ``Sec-Fetch-Site`` of a reading request, ``Origin`` of a
+  writing one, which must be there (403 else). Another port of this machine is another site.
+
+Every answer, errors too, forbids scripts and styles that are not our files, framing, and storing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from starlette.exceptions import HTTPException
+
+from veilspan.studio.errors import Refusal, describe, error_page
+
+#: Bytes of a form: a schema of some hundred columns takes a tenth of it.
+MOST_FORM = 512 * 1024
+#: Bytes of a file for "predict on my file".
+MOST_UPLOAD = 20 * 2**20
+#: Seconds in which a body must have come as a whole.
+BODY_SECONDS = 30.0
+#: Requests that are answered at a time; more are asked to come again.
+MOST_OPEN = 200
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    # Not "no-referrer": browsers would then send "Origin: null" with our own forms.
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+_OURS = ("same-origin", "none")
+
+
+class Guard:
+    """Wraps the pages: refuses what is not from here, limits bodies, completes every answer.
+
+    Parameters
+    ----------
+    app : ASGI application
+        The pages.
+    hosts, origins : iterable of str
+        What ``Host`` and ``Origin`` may say.
+    """
+
+    def __init__(
+        self,
+        app: Any,
+        hosts: Iterable[str],
+        origins: Iterable[str],
+        find_limit: Callable[[str], int] | None = None,
+    ) -> None:
+        self.app = app
+        self.hosts = frozenset(host.lower() for host in hosts)
+        self.origins = frozenset(origin.lower() for origin in origins)
+        self.find_limit = find_limit or (lambda path: MOST_FORM)
+        self._open = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer one request; anything but HTTP is closed."""
+        if scope["type"] != "http":
+            return
+        started = False
+
+        async def complete(message: Any) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                message = {**message, "headers": complete_headers(message.get("headers", ()))}
+            await send(message)
+
+        self._open += 1
+        try:
+            if self._open > MOST_OPEN:
+                raise Refusal(503, "Too many people ask at once. Try again in a moment.")
+            self.check(scope)
+            limit = self.find_limit(scope["path"])
+            await self.app(scope, limit_body(scope, receive, limit), complete)
+        except Exception as error:
+            if started:  # nothing can be taken back: the answer ends here
+                raise
+            status, words, more = describe(error)
+            if not isinstance(error, (Refusal, HTTPException)):
+                _log(error)
+            page = error_page(status, words, more, head=scope["method"] == "HEAD")
+            await page(scope, receive, complete)
+        finally:
+            self._open -= 1
+
+    def check(self, scope: Any) -> None:
+        """Refuse a request that is for somebody else, or that a page of somebody else sent."""
+        headers = {name.lower(): value for name, value in scope["headers"]}
+
+        def said(name: bytes) -> str | None:
+            value = headers.get(name)
+            return None if value is None else value.decode("latin-1").strip().lower()
+
+        method = scope["method"]
+        if said(b"host") not in self.hosts:
+            raise Refusal(421, "This address does not lead to this studio.")
+        if method not in ("GET", "HEAD", "POST"):
+            raise Refusal(405, "Pages are read and forms are sent; nothing else is answered.")
+        origin, site = said(b"origin"), said(b"sec-fetch-site")
+        if method == "POST" and origin is None:
+            raise Refusal(403, "This form did not say which page it came from, so it was not sent.")
+        if (origin is not None and origin not in self.origins) or (
+            site is not None and site not in _OURS
+        ):
+            raise Refusal(403, "Another site sent you here, so nothing was done.", link=True)
+        if "prefetch" in (said(b"sec-purpose") or said(b"purpose") or ""):
+            raise Refusal(403, "Pages are not loaded in advance.")
+
+
+def complete_headers(given: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Headers of an answer with those that every answer has; what a page set itself stays."""
+    kept = list(given)
+    names = {name.lower() for name, _ in kept}
+    more = [(key.encode(), value.encode()) for key, value in HEADERS.items()]
+    return [*kept, *(pair for pair in more if pair[0] not in names)]
+
+
+def limit_body(scope: Any, receive: Any, most: int) -> Any:
+    """A body of at most so many bytes, that comes within a time; else 413 and 408."""
+    length = dict(scope["headers"]).get(b"content-length", b"0")
+    too_large = Refusal(413, f"This form is larger than {most // 1024:,} KB, and was not read.")
+    if length.isdigit() and int(length) > most:
+        raise too_large
+    loop = asyncio.get_running_loop()
+    end, taken, whole = loop.time() + BODY_SECONDS, 0, False
+
+    async def take() -> Any:
+        nonlocal taken, whole
+        if whole:
+            return await receive()
+        try:
+            message = await asyncio.wait_for(receive(), max(0.01, end - loop.time()))
+        except TimeoutError:
+            raise Refusal(408, "The form took too long to arrive, and was not read.") from None
+        taken += len(message.get("body", b""))
+        whole = not message.get("more_body", False)
+        if taken > most:
+            raise too_large
+        return message
+
+    return take
+
+
+def _log(error: BaseException) -> None:
+    """Name an unexpected error in the log; its text may quote a row and is left out."""
+    from veilspan._log import log_event
+
+    log_event("studio error", kind=type(error).__name__)

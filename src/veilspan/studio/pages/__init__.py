@@ -1,0 +1,1 @@
+"""The pages of the studio, a module each, with the addresses that it answers."""

@@ -1,0 +1,95 @@
+"""The studio as one value: its settings, who is in, the ledger, and its folder.
+
+What lasts is the ledger and the folder; sessions end with the process.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from veilspan.studio.errors import Refusal
+from veilspan.studio.sessions import Links, Sessions
+from veilspan.studio.settings import Settings, Table
+
+if TYPE_CHECKING:
+    from veilspan.ledger.dataset import Dataset
+    from veilspan.ledger.ledger import Ledger
+
+#: Folders inside the studio's own, readable by its owner only.
+SCHEMAS, DRAFTS, JOBS, CURVES = "schemas", "drafts", "jobs", "curves"
+
+
+class Studio:
+    """Everything that pages share; safe to use from several threads.
+
+    Parameters
+    ----------
+    settings : Settings
+        What the studio was told.
+    port : int
+        Where it listens, once that is known.
+    """
+
+    def __init__(self, settings: Settings, port: int = 0) -> None:
+        self.settings = settings
+        self.port = port
+        self.sessions, self.links = Sessions(), Links()
+        self.lock = threading.RLock()
+
+    @property
+    def cookie_name(self) -> str:
+        """Cookies do not know ports, so that each studio of a machine needs its own name."""
+        return "__Host-veilspan" if self.settings.url else f"veilspan-{self.port}"
+
+    @property
+    def how_to_enter(self) -> str:
+        """What somebody without a session is told."""
+        if self.settings.team:
+            return "You are not logged in, or have been away for long. Please log in."
+        return (
+            "Each link works once, and this browser holds no session. The terminal in which the "
+            "studio runs gives a new link when you press Enter there."
+        )
+
+    @cached_property
+    def folder(self) -> Path:
+        """The studio's folder, made for its owner only if it is not there."""
+        folder = self.settings.folder
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for name in (SCHEMAS, DRAFTS, JOBS, CURVES):
+            (folder / name).mkdir(exist_ok=True, mode=0o700)
+        return folder
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The ledger of all datasets."""
+        from veilspan.ledger import Ledger
+
+        return Ledger(self.settings.ledger, self.settings.key)
+
+    def table(self, name: str) -> Table:
+        """A table by its name; 404 for names that the studio was not told."""
+        found = self.settings.tables.get(name)
+        if found is None:
+            raise Refusal(404, "The studio knows no dataset of this name.", link=True)
+        return found
+
+    def account(self, name: str) -> Dataset | None:
+        """The account of a dataset in the ledger; None if no budget was opened yet."""
+        self.table(name)
+        if not self.ledger.journal.exists() or name not in self.ledger.datasets():
+            return None
+        return self.ledger.dataset(name)
+
+    def warm_up(self) -> None:
+        """Import what pages need, so that the first one does not wait for it."""
+
+        def load() -> None:
+            for name in ("ledger", "reports.charts", "tables.schema"):
+                import_module(f"veilspan.{name}")
+
+        threading.Thread(target=load, daemon=True).start()
