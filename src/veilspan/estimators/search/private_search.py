@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from veilspan.estimators.base import PrivateEstimator
-from veilspan.estimators.cautions import refuse_weak, warn_of_fit
+from veilspan.estimators.cautions import weigh_promise
 from veilspan.estimators.charging import LedgerParameter, open_charge
 from veilspan.estimators.publishing import Kept
 from veilspan.estimators.search.candidates import list_candidates
@@ -285,12 +285,12 @@ class _Search:
         """Plan, charge, run the trials, keep the best, and state the whole."""
         search, lead = self.search, self.lead
         ready = search._plan(lead, table.shape[0], table.shape[1])
-        refuse_weak(lead, ready.plan)
         source = noise_source(search.random_state)
         dataset = dataset_of(search.ledger)
         loud = [trial.prepared.warning for trial in ready.trials]
+        cautions = weigh_promise(lead, ready.plan, source, loud[0] if all(loud) else None)
         if dataset is None:
-            warn_of_fit(lead, ready.plan, source, loud[0] if all(loud) else None)
+            lead._say(cautions)
             self._run(table, targets, ready, source)
             return
         if dataset.idempotency_key is not None:
@@ -299,7 +299,7 @@ class _Search:
                 "that. Charge the dataset itself."
             )
         charge = open_charge(dataset, _asked(search, lead), ready.plan, source)
-        warn_of_fit(lead, ready.plan, source, loud[0] if all(loud) else None)
+        lead._say(cautions)
         receipt = charge.commit()
         self._run(table, targets, ready, source)
         said = replace(search.privacy_, ledger=receipt.describe())
