@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         geometry,
         metrics,
         nonprivate,
+        planning,
         releases,
         reports,
     )
@@ -126,6 +127,7 @@ _PACKAGES = (
     "geometry",
     "metrics",
     "nonprivate",
+    "planning",
     "releases",
     "reports",
 )
@@ -181,6 +183,7 @@ __all__ = [
     "minimize",
     "nonprivate",
     "open_table",
+    "planning",
     "privacy_curve",
     "quantiles",
     "releases",

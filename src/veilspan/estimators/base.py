@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import warnings
 from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
@@ -16,7 +17,7 @@ from veilspan.curator.curator import Curator
 from veilspan.curator.dask.table import DaskTable
 from veilspan.curator.rows import rows_of
 from veilspan.curator.silence import Discretion, Silence
-from veilspan.estimators.cautions import known_people, refuse_weak, warn_of_fit
+from veilspan.estimators.cautions import Caution, known_people, weigh_promise
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
 from veilspan.estimators.people_plan import (
     has_people,
@@ -231,22 +232,29 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
                 'center="pairs" needs people in places of their own, which those on a cluster have '
                 "not: use another center, or a table in memory."
             )
-        refuse_weak(self, plan)
         source = noise_source(self.random_state)
         dataset = dataset_of(self.ledger) if self._charges else None
+        cautions = weigh_promise(self, plan, source, prepared.warning)
         if dataset is None:
-            warn_of_fit(self, plan, source, prepared.warning)
+            self._say(cautions)
             self._run(table, targets, plan, prepared, source)
-            return self
-        with ending_claims():
-            charge = open_charge(dataset, self, plan, source)
-            warn_of_fit(self, plan, source, prepared.warning)
-            # No row goes to a curator before the charge is on the disk; its form was checked.
-            receipt = charge.commit()
-            if not give_again(self, receipt):
-                self._run(table, targets, plan, prepared, source)
-                record(self, receipt)
+        else:
+            with ending_claims():
+                charge = open_charge(dataset, self, plan, source)
+                self._say(cautions)
+                # No row goes to a curator before the charge is on the disk; its form was checked.
+                receipt = charge.commit()
+                if not give_again(self, receipt):
+                    self._run(table, targets, plan, prepared, source)
+                    record(self, receipt)
+        # What released numbers ask to be said; the release is kept by now.
+        self._say(self.__dict__.pop("_unsaid", ()))
         return self
+
+    def _say(self, cautions: tuple[Caution, ...]) -> None:
+        """Give warnings that point at the line which called ``fit``."""
+        for kind, text in cautions:
+            warnings.warn(text, kind, stacklevel=4)
 
     def _run(
         self,

@@ -137,7 +137,7 @@ class PrivateNewton(Clips):
         curvature, released = self._curvature(curator, problem, gram, bound, rows)
         upper, tells = Quadratic(curvature, problem), private and tells_noise(problem)
         query, path = SlopeGradient(problem.loss, bound), Iterates(curator, _output(private), steps)
-        asked = cap_place(self.cap, curator, steps)
+        asked = None if self.cap is None else cap_place(self.cap, curator, steps)
         pace, noise = Acceleration(not private), CurveNoise()
         theta = ahead = problem.prox(np.zeros(problem.shape), 1.0)
         trace: list[dict[str, Any]] = []
