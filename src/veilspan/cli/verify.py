@@ -25,7 +25,7 @@ def verify(
     key: KeyFile = None,
     json: AsJson = False,
 ) -> None:
-    """Check a release and its report again, offline, from the release alone.
+    """Check a release and its report again, from the release alone.
 
     Computes anew: the digests of the files, the accounting of the recorded events, the digest of
     the schema, every byte of the report, and with --ledger all seals and the charge. No row is
