@@ -107,6 +107,8 @@ ITEMS = (
          peers=True),
     Item("images", "ours", "Images", "classes of images by public descriptions, solvers compared",
          "tables.images", uses="mnist, fashion-mnist (tables/images.py)"),
+    Item("search", "ours", "Search", "a private search of settings beside the default rules",
+         "search.run", uses="a9a, census-income, covertype (erm/sets.py)"),
     Item("streams", "ours", "Streams", "private subspaces of seven streams, block by block",
          "streams.run"),
     Item("scaling", "ours", "Scaling", "time and memory against n, D, r, users, items",

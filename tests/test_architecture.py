@@ -17,6 +17,7 @@ LAYERS = [
     "studio",
     "reports",
     "releases",
+    "planning",
     "estimators",
     "audit",
     "ledger",

@@ -91,7 +91,9 @@ def error_of(point, truth):
 
 
 def short(epsilon):
-    """An epsilon for a label: 0.02, 0.57, 1.2e5."""
+    """An epsilon for a label: 0.0017, 0.57, 1.2e5, and 0 where delta alone covers it."""
+    if epsilon < 0.01:
+        return f"{epsilon:.2g}"
     if epsilon < 100:
         return f"{epsilon:.2f}"
     return f"{epsilon:.2g}".replace("e+0", "e").replace("e+", "e")

@@ -15,7 +15,7 @@ from veilspan.solvers.spectral import leading_eigenvectors
 
 from ..job import Claim
 from .common import EPSILON, RANK, paper_batch, paper_delta
-from .costs import noise_std, start_cost, steps_cost, true_epsilon, wishart_delta
+from .costs import noise_std, start_cost, steps_costs, true_epsilon, wishart_delta
 from .honest import our_solver, paper_solver, plan_for, run_honest
 from .maps import draw_maps
 from .people import load_people
@@ -210,7 +210,7 @@ def run(job):
         f"{match['dp-GGD']:.2f}, auto {match['auto']:.2f} ({match['auto, δ = 1e-6']:.2f} at delta "
         f"1e-6); no privacy {match[PLAIN]:.2f}",
         rows, claims, source=people.source, notes=notes_of(stops, n_loci),
-        costs=[*(steps_cost(m, *setting) for m in SMALL_METHODS),
+        costs=[*(c for m in SMALL_METHODS for c in steps_costs(m, *setting)),
                start_cost(EPSILON, paper_delta(n))],
         noise_std={m: noise_std(m, *setting) for m in SMALL_METHODS},
         wishart_start_least_delta=wishart_delta(EPSILON), printed_on_scores=small, chance=random,

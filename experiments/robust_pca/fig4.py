@@ -96,8 +96,8 @@ def run(job):
             f"{job.pick(1, 1, 5)} repetitions (the paper: 50)",
             f"what counts as more abrupt is our reading: {ABRUPT:g} times the fall of the others",
             f"dp-REAP as printed is stopped after {reap} steps of {n}, and dp-GGD after "
-            f"{ggd or n}: noise has drowned the one; the "
-            "error of the other would go on falling where it falls",
+            f"{ggd or n}: what the mean of more steps would gain the one is not shown; the error "
+            "of the other would go on falling where it falls",
             "at delta 0.1 and epsilon up to 0.3 the proof that the Wishart start is not private "
             "shows nothing (it needs delta < 1 - exp(-epsilon/3))",
         ],

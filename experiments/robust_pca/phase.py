@@ -9,7 +9,7 @@ from veilspan.datasets import make_haystack
 
 from ..values import number
 from .common import EPSILON, RANK, TOLERANCE, paper_batch, paper_delta
-from .costs import start_cost, steps_cost, true_epsilon
+from .costs import start_cost, steps_costs, true_epsilon
 from .honest import our_solver, paper_solver, run_honest
 from .printed import run_printed
 
@@ -182,7 +182,10 @@ def cell_costs(methods, cells):
     """Costs of the printed methods in some cells by name, and of their start."""
     printed = [m.method for m in methods if isinstance(m, Printed)]
     costs = [
-        steps_cost(m, *cell.setting, where=where) for m in printed for where, cell in cells.items()
+        cost
+        for method in printed
+        for where, cell in cells.items()
+        for cost in steps_costs(method, *cell.setting, where=where)
     ]
     if any(m.endswith("GGD") for m in printed):
         cell = next(iter(cells.values()))

@@ -2,8 +2,9 @@
 
 Kept from print: noise levels, step sizes, sampling with replacement, i.i.d. symmetric noise, the
 Wishart start (not charged, and not private), the renormalised trace of mirror descent without its
-factor 4. Corrected, because nothing would run otherwise: the sign of (2.1), the missing 1/N of
-(4.1), and the start A^T A of REAP, which is brought to the feasible set.
+factor 4, and the output of REAP, the mean of all its P. Corrected, because nothing would run
+otherwise: the sign of (2.1), the missing 1/N of (4.1), and the start A^T A of REAP, which is
+brought to the feasible set.
 """
 
 import numpy as np
@@ -25,7 +26,11 @@ def paper_step(method, k):
 def run_printed(
     method, data, *, steps, epsilon, delta, batch, seed, stop=None, start=None, at=None, std=None
 ):
-    """One run; noise is for ``steps`` steps, of which the first ``stop`` are taken."""
+    """One run; noise is for ``steps`` steps, of which the first ``stop`` are taken.
+
+    What is watched and returned is what the paper outputs: the last iterate of GGD, the mean of all
+    iterates of REAP (Algorithms 1 and 2).
+    """
     rng = np.random.default_rng([seed, METHODS.index(method)])
     if std is None:
         std = noise_std(method, len(data.rows), steps, epsilon, delta, batch)
@@ -38,13 +43,15 @@ def run_printed(
     else:
         point = reaper_start(data.rows.shape[1], rank, rng)
         update = mirror_update if "MD" in method else gradient_update
+    output = point
     for k in range(1, taken + 1):
-        watch(point)
+        watch(output)
         rows = data.rows
         if method.startswith("S"):
             rows = rows[rng.integers(len(rows), size=batch)]
         point = update(point, rows, std, paper_step(method, k), rank, rng)
-    return watch.curve(error_of(point, data.subspace)), point
+        output = point if method.endswith("GGD") else output + (point - output) / k
+    return watch.curve(error_of(output, data.subspace)), output
 
 
 def wishart_start(rows, rank, epsilon, rng):

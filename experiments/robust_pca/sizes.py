@@ -86,7 +86,7 @@ class Sizes:
             notes=[
                 f"{self.seeds} repetitions (the paper: 50)",
                 f"long runs are stopped early ({words} steps): where dp-GGD falls it would go on "
-                "falling, and full-batch REAP as printed is drowned from the first step on",
+                "falling, and what the mean of more steps would gain REAP is not shown",
                 "as printed: all constants c of the noise are taken as 1",
                 "Figs. 2 and 7-9 show the same runs; drawn by one command they are computed once, "
                 "and the CPU seconds are those of the first figure",

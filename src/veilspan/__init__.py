@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         geometry,
         metrics,
         nonprivate,
+        planning,
         releases,
         reports,
     )
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         mean,
         quantiles,
     )
+    from veilspan.estimators.search.private_search import PrivateSearch
     from veilspan.geometry.ball import Ball
     from veilspan.geometry.checks import check_manifold
     from veilspan.ledger import Ledger
@@ -87,6 +89,7 @@ _HOME = {
     "RSVRG": "solvers.manifold.rsvrg",
     "CalibratedDescent": "solvers.manifold.calibrated_descent",
     "Ball": "geometry.ball",
+    "PrivateSearch": "estimators.search.private_search",
     "LocalPredictor": "estimators.completion.local_predictor",
     "Budget": "privacy.budget",
     "GaussianEvent": "privacy.events",
@@ -126,6 +129,7 @@ _PACKAGES = (
     "geometry",
     "metrics",
     "nonprivate",
+    "planning",
     "releases",
     "reports",
 )
@@ -150,6 +154,7 @@ __all__ = [
     "Plan",
     "PrivacyError",
     "PrivacyStatement",
+    "PrivateSearch",
     "PublicLabelsWarning",
     "RareClassWarning",
     "RowQuery",
@@ -181,6 +186,7 @@ __all__ = [
     "minimize",
     "nonprivate",
     "open_table",
+    "planning",
     "privacy_curve",
     "quantiles",
     "releases",

@@ -344,13 +344,12 @@ def test_a_plan_needs_nothing_but_the_schema(files, tmp_path):
 
 
 def test_a_plan_is_simulated(files, monkeypatch):
-    from veilspan.cli.simulation import forecast
+    from veilspan.planning import simulate
 
-    monkeypatch.setattr(forecast, "SEEDS", 1)
-    monkeypatch.setattr(forecast, "EPSILONS", (1.0,))
+    monkeypatch.setattr(simulate, "GRID", 2)
     shown = run("plan", "pca", "--schema", files[1]).out
     assert f"{COUNT} rows x 22 columns" in shown
-    assert "Simulated on 1 made-up tables" in shown
+    assert "Simulated on made-up tables" in shown
 
 
 RATINGS = """

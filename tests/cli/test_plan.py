@@ -3,17 +3,22 @@
 import pytest
 
 from cli.commands import refused, run
-from veilspan.cli.simulation import forecast
+from veilspan.planning import UtilityCurve, simulate
 
 SHAPES = {"frechet": 4}
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Few fits: the curve's own tests look at more."""
+    for name, value in (("GRID", 2), ("MOST_REPEATS", 2), ("ROWS_IN_ALL", 0), ("MOST_STEPS", 1)):
+        monkeypatch.setattr(simulate, name, value)
 
 
 @pytest.mark.parametrize(
     "kind", ["pca", "robust-pca", "frechet", "recommend", "logistic", "svc", "ridge", "huber"]
 )
-def test_plan(kind, monkeypatch):
-    monkeypatch.setattr(forecast, "SEEDS", 1)
-    monkeypatch.setattr(forecast, "EPSILONS", (0.1, 10.0))
+def test_plan(kind, quick):
     columns = SHAPES.get(kind, 8)
     found = run("plan", kind, "--rows", 400, "--columns", columns, "--json").json
     assert found["plan"]["n_rows"] == 400
@@ -22,24 +27,29 @@ def test_plan(kind, monkeypatch):
     events = [event["name"] for event in found["plan"]["events"]]
     before = ["mean direction", "caps"] if kind == "robust-pca" else []
     assert events == before if found["plan"]["adaptive"] else events
-    errors = found["simulated"]["errors"]
-    assert list(errors) == ["0.1", "1", "10", "inf"]
-    assert errors["0.1"] > errors["inf"]
+    curve = UtilityCurve.from_dict(found["simulated"])
+    assert curve.simulated_at == (0.03, 1.0, 10.0)
+    assert curve.utility["strong"][0] < curve.utility["strong"][-1] <= 1
+    assert found["simulated"]["conclusion"] == curve.conclusion
+    assert found["not_simulated"] is None
 
 
-def test_plan_in_words(monkeypatch):
-    monkeypatch.setattr(forecast, "SEEDS", 1)
-    monkeypatch.setattr(forecast, "EPSILONS", (3.0,))
+def test_plan_in_words(quick):
     shown = run("plan", "pca", "--rows", 3_000_000, "--columns", 5, "--epsilon", 2).out
     assert shown.startswith("Plan for PCA: 3,000,000 rows x 5 columns, epsilon = 2")
-    assert "2  " in shown.split("<- asked for")[0].splitlines()[-1]
-    assert "no privacy" in shown
-    assert "made-up tables of 400,000 rows" in shown
-    assert "Fewer rows than the 3,000,000 asked about" in shown
+    assert "With 3,000,000 rows at epsilon 2 noise costs little" in shown
+    assert "made-up tables of 80,000 rows" in shown
+    assert "Fewer rows than the 3,000,000 asked about, with the noise that those" in shown
     wide = run("plan", "pca", "--rows", 1000, "--columns", 501).out
     assert "Not simulated: more than 500 columns" in wide
     short = run("plan", "pca", "--rows", 1000, "--columns", 5, "--no-simulate").out
-    assert "Simulated" not in short
+    assert "imulated" not in short
+
+
+def test_a_plan_concludes():
+    """Thirty rows at a tenth: nothing; and it says from how many rows on."""
+    shown = run("plan", "pca", "--rows", 30, "--columns", 5, "--epsilon", 0.1).out
+    assert "With 30 rows nothing can be learned at epsilon 0.1; from about" in shown
 
 
 def test_plan_refusals():

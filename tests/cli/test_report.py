@@ -113,3 +113,26 @@ def test_a_wrong_audit_record(record, tmp_path):
     said = refused("report", tmp_path / "r", "--audit", tmp_path / "audit.json")
     assert said.startswith("audit must be the report of veilspan.audit.audit, or its to_dict()")
     assert audit_of({**AUDIT, "checks": [LINE]}).ok
+
+
+def test_a_cover_from_a_file(tmp_path):
+    folder = save(fitted("PCA"), tmp_path / "release")
+    meta = tmp_path / "meta.toml"
+    meta.write_text(run("report", "--meta-example").out)
+    run("report", folder, "--meta", meta)
+    page = (folder / "report.html").read_text()
+    assert "Returning patients, ward 3" in page
+    assert 'id="cover"' in page
+
+
+def test_a_wrong_meta_file_is_refused_and_nothing_is_written(tmp_path):
+    folder = save(fitted("PCA"), tmp_path / "release")
+    meta = tmp_path / "meta.toml"
+    meta.write_text('porpose = "x"\n"\\u001b[31m" = 1\ndate = "tomorrow"\n')
+    said = run("report", folder, "--meta", meta, expect=1).err
+    assert 'Did you mean "purpose"?' in said
+    assert "written date = 2026-03-31" in said
+    assert "\x1b" not in said
+    assert not (folder / "report.html").exists()
+    told = json.loads(run("report", folder, "--meta", meta, "--json", expect=1).err)
+    assert {"place": "porpose"}.items() <= told["problems"][0].items()

@@ -44,11 +44,13 @@ def holds(claims):
 
 def test_the_printed_costs_are_those_of_the_setting_of_fig1():
     setting = fig1.setting_of(2000)
-    minibatch = costs.steps_cost("SGGD", *setting)
+    (minibatch,) = costs.steps_costs("SGGD", *setting)
     assert (minibatch.claimed, minibatch.neighbors) == (0.8, "replace-one")
     assert 1e5 < minibatch.true < 1.5e5
     assert "N/B = 100" in minibatch.why
-    full = costs.steps_cost("GGD", *setting, where="here")
+    kind, printed = costs.steps_costs("SMD-REAP", *setting)  # Theorem 8, Algorithm 2
+    assert kind.true < 0.01 < 1e4 < printed.true
+    (full,) = costs.steps_costs("GGD", *setting, where="here")
     assert full.method == "dp-GGD, steps, here"
     assert 0.5 < full.true < 0.8
     start = costs.start_cost(0.8, setting[3])
@@ -100,16 +102,17 @@ def test_fig1_judges_curves():
         ends = dict.fromkeys(fig1.METHODS, reap) | {"GGD": ggd, "SGGD": sggd}
         return holds(fig1.judge(fig1_curves({m: line_to(e) for m, e in ends.items()}), 2000))
 
-    # privacy (two claims), linear, stochastic first, nonconvex first, convex faster early (two)
-    assert judged(-20, -22, -4) == [False, False, True, True, True, False, False]
-    assert judged(-20, -20, -30) == [False, False, True, False, False, True, True]
+    # privacy (three claims: Theorem 8's noise is enough), linear, stochastic first, nonconvex
+    # first, convex faster early (two)
+    assert judged(-20, -22, -4) == [False, True, False, True, True, True, False, False]
+    assert judged(-20, -20, -30) == [False, True, False, True, False, False, True, True]
 
 
 @pytest.mark.parametrize(("end", "linear"), [(-17, True), (-15, False)])
 def test_fig1_judges_linear_convergence_by_the_second_half(end, linear):
     errors = [*np.linspace(0, -10, 101), *np.linspace(-10, end, 101)[1:], end]
     curves = fig1_curves(dict.fromkeys(fig1.METHODS, curve(errors)))
-    assert fig1.judge(curves, 2000)[2].holds is linear
+    assert fig1.judge(curves, 2000)[3].holds is linear
 
 
 def test_fig1_judges_the_first_iterations_by_their_fall_not_by_who_is_ahead():

@@ -47,6 +47,19 @@ def test_printed_svrg_noise_gets_worse_with_n():
     assert needed.noise_multiplier > 0.5
 
 
+def test_the_noise_of_remark_4_1():
+    """Sigma times ln(T / delta), T = 10 epochs of n steps: enough up to n = 100,000."""
+
+    def true(n):
+        std = math.sqrt(10 * n * math.log(1 / DELTA)) / n * math.log(10 / DELTA)
+        event = SampledGaussianEvent("step", 1 / n, std, 10 * n)
+        return epsilon_spent([event], DELTA, neighbors="add-remove")
+
+    assert true(10_000) == pytest.approx(0.080, abs=0.001)
+    assert true(100_000) == pytest.approx(0.197, abs=0.001)
+    assert true(1_000_000) == pytest.approx(102.8, abs=0.5)
+
+
 def test_no_constant_serves_every_epsilon():
     """sigma^2 = c G^2 T ln(1/delta) / (n epsilon)^2: the least c by exact calibration, replaced."""
 

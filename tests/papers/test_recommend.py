@@ -48,8 +48,17 @@ def test_theorem_a_1_is_false_from_nine_rounds(rounds):
     assert np.sum((ours - target) ** 2) / (2 * size) < promised / 100
 
 
-def test_the_curvature_is_four_times_what_is_printed():
-    """C_f <= k^2 / |Omega| is printed; opposite corners of the ball have 4 k^2 / |Omega|.
+@pytest.mark.parametrize("wider", [1.0, 1.3, 1.6])
+def test_a_wider_ball_is_reached(wider):
+    """With k above 1 / (1 - 1/e) = 1.58 norms 1/T arrives: the floor is one of k, not of steps."""
+    target = np.outer(np.ones(6), np.tile([1.0, -1.0], 4))
+    norm = np.linalg.norm(target)
+    left = np.linalg.norm(printed_frank_wolfe(target, wider * norm, 200) - target) / norm
+    assert left == pytest.approx(max(0.0, 1 - wider * (1 - math.exp(-1))), abs=0.012)
+
+
+def test_the_curvature_is_twice_what_is_printed():
+    """The proof of A.1 bounds C_f by 2 k^2 / |Omega|; opposite corners have 4 k^2 / |Omega|.
 
     With the right curvature Theorem A.1 is false from 31 rounds on.
     """

@@ -7,9 +7,17 @@ import math
 
 import numpy as np
 import pytest
-from scipy import integrate
+from scipy import integrate, linalg
 
-from veilspan import RSVRG, Budget, GaussianEvent, LeadingSubspace, minimize
+from veilspan import (
+    RSVRG,
+    Budget,
+    GaussianEvent,
+    LeadingSubspace,
+    SampledGaussianEvent,
+    epsilon_spent,
+    minimize,
+)
 from veilspan.curator.memory import clip_weights
 from veilspan.features.covariance import covariance_descriptors
 from veilspan.geometry import SPD, Lorentz, PoincareBall, Sphere
@@ -39,6 +47,73 @@ def test_bures_noise_of_algorithm_4_with_the_kernel_of_a_1():
         assert np.allclose([metric.norm(w, u) ** 2 for u in printed], 4 * lam)
         exact = [2 * math.sqrt(lam) * s for s in symmetric]
         assert np.allclose([metric.norm(w, u) for u in exact], 1)
+
+
+def test_bures_noise_of_algorithm_4_with_its_own_kernel():
+    """Scale 4 for 2 and the kernel of section 4.1: twice the standard deviation at every lam I."""
+    metric = SPD(2, "bures-wasserstein")
+    for lam in (0.01, 1.0, 10.0):
+        printed = 4 * math.sqrt(lam) * np.diag([1.0, 0])  # K_rs = sqrt((lam + lam) / 2)
+        assert metric.norm(lam * np.eye(2), printed) == pytest.approx(2)
+    assert true_epsilon(2.0) == pytest.approx(0.475, abs=0.001)
+
+
+def test_the_printed_lyapunov_equation_forgets_the_point():
+    """L U + U L = U has the solution I / 2 for every U and W; L W + W L = U is meant."""
+    u, w = np.array([[1.0, 0.3], [0.3, -2.0]]), np.diag([0.5, 3.0])
+    printed = np.eye(2) / 2
+    assert np.allclose(printed @ u + u @ printed, u)
+    meant = linalg.solve_continuous_lyapunov(w, u)
+    assert np.allclose(meant @ w + w @ meant, u)
+    metric = SPD(2, "bures-wasserstein")
+    assert np.sum(meant * u) / 2 == pytest.approx(float(metric.inner(w, u, u)))
+    assert np.sum(printed * u) / 2 != pytest.approx(float(metric.inner(w, u, u)), rel=0.1)
+
+
+def transported_basis(w):
+    """Parallel transport of e_2, ..., e_m from e_1 to w on the sphere."""
+    m = Sphere(len(w))
+    start = np.eye(len(w))[0]
+    return np.array([m.transport(start, w, e) for e in np.eye(len(w))[1:]])
+
+
+@pytest.mark.parametrize(("first", "epsilon"), [(0.5, 2.1), (0.1, 13.7)])
+def test_the_printed_basis_of_the_sphere_is_not_orthonormal(first, epsilon):
+    rest = np.array([0.6, -0.3, 0.2])
+    w = np.array([first, *(rest / np.linalg.norm(rest) * math.sqrt(1 - first**2))])
+    printed = np.array([np.eye(4)[i + 1] - w[i + 1] * w for i in range(3)])
+    assert np.allclose(printed @ w, 0)  # tangent
+    values = np.linalg.eigvalsh(printed.T @ printed)  # of the noise it makes, in space
+    assert np.allclose(values, [0, first**2, 1, 1])
+    assert true_epsilon(first) == pytest.approx(epsilon, rel=0.02)
+    exact = transported_basis(w)
+    assert np.allclose(exact @ exact.T, np.eye(3))
+    closed = [np.eye(4)[i + 1] - w[i + 1] / (1 + first) * (np.eye(4)[0] + w) for i in range(3)]
+    assert np.allclose(exact, closed)
+
+
+def test_the_printed_basis_of_the_hyperboloid_is_not_tangent():
+    w = np.array([math.sqrt(1 + 0.6**2 + 0.3**2), 0.6, 0.3])
+    form = np.diag([-1.0, 1, 1])
+    for i in range(2):
+        bar = np.eye(3)[i + 1]
+        printed = bar - w[i + 1] / (1 + w[0]) * (np.eye(3)[i] + w)
+        meant = bar + w[i + 1] / (1 + w[0]) * (np.eye(3)[0] + w)
+        assert abs(printed @ form @ w) > 0.1
+        assert meant @ form @ w == pytest.approx(0, abs=1e-12)
+        assert meant @ form @ meant == pytest.approx(1)
+
+
+def test_claim_5_gets_worse_with_n():
+    """c_1 = 1, C = 1, m S = n, claimed 0.5 at delta 1e-6, all of the noise on the sampled part."""
+
+    def true(n):
+        std = math.sqrt(n * math.log(1e6)) / (n * 0.5)
+        step = SampledGaussianEvent("step", 1 / n, std, n)
+        return epsilon_spent([step], 1e-6, neighbors="add-remove")
+
+    assert true(10_704) > 770
+    assert true(1_000) < true(10_704)
 
 
 def test_the_printed_bures_metric_contradicts_its_value_at_the_identity():

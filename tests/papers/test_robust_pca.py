@@ -41,6 +41,44 @@ def test_minibatch_noise_of_theorem_6_is_too_small_by_n_over_b():
     assert 50 < needed.noise_multiplier / printed.noise_multiplier < 400  # N / B is 100
 
 
+def test_theorem_8_prints_noise_that_is_more_than_enough():
+    """Theorem 8, c_2 B^2 T log(1/delta) / (epsilon^2 N^2), in the same setting; sqrt(2) apart."""
+    n, batch, steps, epsilon, delta = 2000, 20, 2000, 0.8, 1 / math.sqrt(2000)
+    std_of_mean = batch * math.sqrt(steps * math.log(1 / delta)) / (epsilon * n)
+    one_row = ReaperGradient(1e-9).sensitivity("replace-one")
+    printed = SampledGaussianEvent("step", batch / n, std_of_mean * batch / one_row, steps)
+    assert epsilon_spent([printed], delta) == pytest.approx(0.0017, abs=2e-4)
+    # Theorem 6 has the same variance times 1 / N^2, for another batch mean of the same length.
+
+
+@pytest.mark.parametrize("size", [10, 50])
+def test_the_proof_of_theorem_8_drops_the_size_of_the_noise(size):
+    """E |B|^2 is sigma^2 times the number of entries, which is not in the bound."""
+    std = 0.3
+    squares = (std * np.random.default_rng(0).standard_normal((400, size, size))) ** 2
+    energy = squares.sum(axis=(1, 2)).mean()
+    assert energy == pytest.approx(std**2 * size**2, rel=0.02)
+    # sqrt(2/T) R D with R^2 = 1 + energy, against the printed 1 + sigma^2.
+    assert math.sqrt(1 + energy) > 0.25 * size * math.sqrt(1 + std**2)
+
+
+def test_theorem_12_bounds_a_distance_and_not_its_square():
+    """Lemma 1 with S = 1 and an excess e: the nuclear norm is at most e, and d = theta may be e/2.
+
+    So d / e has a limit as e falls, and d^2 / e, the rate of Theorem 9, has none.
+    """
+    ratios, squares = [], []
+    for excess in (1e-1, 1e-2, 1e-3):
+        theta = math.asin(excess / 2)  # projections on lines theta apart: nuclear norm 2 sin theta
+        turned = np.array([math.cos(theta), math.sin(theta)])
+        gap = np.outer(turned, turned) - np.diag([1.0, 0])
+        assert np.linalg.norm(gap, "nuc") == pytest.approx(excess)
+        ratios.append(theta / excess)
+        squares.append(theta**2 / excess)
+    assert np.allclose(ratios, 0.5, rtol=1e-2)
+    assert squares[-1] < squares[0] / 50
+
+
 def test_theorem_10_is_about_one_lucky_table():
     """A table meets (4.8) and its answer stays; an answer without noise moves for another one."""
     truth = np.eye(3)[:1]

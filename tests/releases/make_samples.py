@@ -1,7 +1,7 @@
 """Write files of this version, which later ones must read: ``python make_samples.py FOLDER``.
 
-Run once for a version, with ``tests`` on the path; the folder is then kept as it is, for good, in
-``samples``: ``PYTHONPATH=tests python tests/releases/make_samples.py tests/releases/samples/0.1.0``.
+Run once for a version, with ``tests`` on the path; the folder is then kept as it is, for good:
+``PYTHONPATH=tests python tests/releases/make_samples.py tests/releases/samples/0.1.0``.
 """
 
 import json

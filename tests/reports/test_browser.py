@@ -5,13 +5,16 @@ Needs Playwright and Chromium (Debian: ``apt-get install chromium``; another one
 """
 
 import os
+import re
 import shutil
+import warnings
 
 import pandas as pd
 import pytest
 
+from reports.covers import FULL, META
 from reports.releases import ROWS, page_of
-from veilspan import PCA
+from veilspan import PCA, Ledger
 from veilspan.reports import report_html, write_report
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright (the extra `test`)")
@@ -126,6 +129,61 @@ def test_paper_is_light_and_holds_the_records(visit):
 @pytest.mark.parametrize("name", ["PCA, centred", "MatrixCompletion", "FrechetMean, matrices"])
 def test_a_phone_is_wide_enough(visit, name):
     page = visit(page_of(name), viewport={"width": 360, "height": 740})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def printed_pages(pdf):
+    """How many sheets a PDF of Chromium has, whose objects are not compressed."""
+    return len(re.findall(rb"/Type /Page\b(?!s)", pdf))
+
+
+@pytest.fixture(scope="module")
+def long_account(tmp_path_factory):
+    """An account with a long name and more releases than a cover lists."""
+    place = tmp_path_factory.mktemp("ledger")
+    ledger = Ledger(str(place / "budget.db"), key=place / "key")
+    account = ledger.dataset("w" * 90, epsilon=3.0, delta=1e-6)
+    for i in range(7):
+        name = f"a release with a name that is long, and longer, and longest, number {i}"
+        PCA(2, epsilon=0.2, ledger=account.with_key(name)).fit(ROWS)
+    return account
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_cover_can_be_read(visit, scheme, long_account):
+    release = PCA(2, ledger=long_account).fit(ROWS)
+    page = visit(report_html(release, meta=META), color_scheme=scheme)
+    assert page.locator("#cover h2").inner_text() == META["title"]
+    assert page.locator(".signatures > div").count() == 2
+    assert page.locator(".checklist .initial").count() == 6
+    low = [(ratio, words) for ratio, words in page.evaluate(CONTRAST) if ratio < 4.5]
+    assert not low
+
+
+@pytest.mark.parametrize("options", [{}, {"epsilon": 8.0}, {"random_state": 0}])
+@pytest.mark.parametrize("meta", [META, FULL], ids=["usual", "full"])
+def test_a_cover_is_one_sheet_of_paper(visit, long_account, options, meta):
+    """However long its entries are; what is behind it starts on the next sheet."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ledger = long_account if not options else None
+        release = PCA(2, ledger=ledger, **options).fit(ROWS)
+    with_cover, without = (report_html(release, meta=one) for one in (meta, None))
+    sheets = [
+        printed_pages(visit(text).pdf(prefer_css_page_size=True, print_background=True))
+        for text in (with_cover, without)
+    ]
+    assert sheets[0] in (sheets[1], sheets[1] + 1)  # an alarm moves from its own sheet to the cover
+    page = visit(with_cover, viewport={"width": 695, "height": 1017})  # A4 without its margins
+    page.emulate_media(media="print")
+    box = page.locator("#cover").bounding_box()
+    assert box["y"] + box["height"] <= 1017
+    assert page.evaluate("document.documentElement.scrollWidth") <= 695
+
+
+def test_a_cover_fits_a_phone(visit, long_account):
+    release = PCA(2, ledger=long_account).fit(ROWS)
+    page = visit(report_html(release, meta=FULL), viewport={"width": 360, "height": 740})
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from veilspan.cli.arguments.estimators import find_kind, read_parameters
+from veilspan.cli.arguments.estimators import find_kind, make_estimator, read_parameters
 from veilspan.cli.arguments.options import (
     AsJson,
     Delta,
@@ -21,7 +20,7 @@ from veilspan.cli.console import print_json, say
 
 if TYPE_CHECKING:
     from veilspan.catalogue import Kind
-    from veilspan.cli.simulation.forecast import Forecast
+    from veilspan.planning import UtilityCurve
     from veilspan.privacy.plan import Plan
     from veilspan.tables.schema import Schema
 
@@ -45,16 +44,15 @@ def plan(
     simulate: Annotated[bool, typer.Option(help="Also fit made-up tables, for seconds.")] = True,
     json: AsJson = False,
 ) -> None:
-    """What a fit would cost, and how good it would be (simulated).
+    """What a fit would cost in budget and, simulated, in what is learned.
 
-    Prints the plan (events and noise) and the errors of fits to made-up tables of this shape. No
-    file but the schema is read, nothing is spent.
+    Prints the plan (events and noise), and what noise costs fits to made-up tables of this shape,
+    relative to no noise. No file but the schema is read, nothing is spent.
 
     Example: veilspan plan logistic --schema ward.toml
     """
     found = find_kind(kind)
     from veilspan.cli.io.declared_data import choose_neighbors, load_schema
-    from veilspan.cli.simulation import forecast as forecasts
     from veilspan.privacy.budget import Budget
 
     Budget(epsilon, delta)
@@ -62,38 +60,59 @@ def plan(
     given = read_parameters(found, param or ())
     rows, columns = _choose_shape(found, declared, rows, columns, given)
     promise = choose_neighbors(neighbors, declared)
-    settings = {**forecasts.choose_public_bounds(found, columns), **given}
-    asked = forecasts.MadeUpFit(found, rows, columns, settings, delta, promise)
+    budget = {"epsilon": epsilon, "delta": delta, "neighbors": promise}
     if declared is None:
-        planned = asked.make_model(epsilon).plan(rows, columns)
+        settings = {**_choose_public_bounds(found, columns), **given}
+        model = make_estimator(found, columns, settings, **budget)
+        planned: Plan = model.plan(rows, columns)
     else:
-        planned = _plan_by_schema(found, declared, rows, given, epsilon, delta)
-    forecast = None
-    # A profile's plan says how exact it will be: nothing needs to be simulated.
-    judged = forecasts.learns_subspace(found) if found.reads == "rows" else found.reads != "cells"
-    alone = declared is None or declared.unit.combine != "none"
-    if simulate and judged and alone and columns <= forecasts.MOST_COLUMNS:
-        forecast = forecasts.simulate(asked, epsilon, quiet=json)
+        model = found.load_class()(**given, schema=declared, **budget)
+        planned = model.plan(rows) if declared.count is None else model.plan()
+    curve, why = _simulate(model, rows, columns, quiet=json) if simulate else (None, None)
     weak = _find_weak_delta(planned, rows, declared, given)
     if json:
-        errors = None if forecast is None else forecast.to_dict()
-        print_json({"plan": planned.to_dict(), "simulated": errors, "refused": weak})
+        told = None if curve is None else curve.to_dict()
+        print_json(
+            {"plan": planned.to_dict(), "simulated": told, "not_simulated": why, "refused": weak}
+        )
         return
     say(planned)
     if weak is not None:
         say(f"  WEAK: {weak} A fit is refused without --allow-weak.")
-    if forecast is not None:
-        _show(forecast, epsilon, rows)
-    elif simulate and not alone:
-        say('\nNot simulated: made-up tables have one row a person, combine = "none" has several.')
-    elif found.reads == "cells":
-        say(
-            "\nNothing is simulated: the bars above are what the profile will have, by noise alone."
-        )
-    elif simulate and not judged:
-        say(f"\nNot simulated: there are no made-up tables to judge {found.estimator} by.")
-    elif simulate:
-        say(f"\nNot simulated: more than {forecasts.MOST_COLUMNS} columns would take minutes.")
+    if curve is not None:
+        _show(curve)
+    elif why is not None:
+        say(f"\nNot simulated: {why}")
+
+
+def _simulate(
+    model: Any, rows: int, columns: int, *, quiet: bool
+) -> tuple[UtilityCurve | None, str | None]:
+    """The simulated curve, or why there is none."""
+    from veilspan.planning import NotSimulatedError, simulate_utility
+
+    width = columns if getattr(model, "schema", None) is None else None
+    # A program that reads the answer wants no bar.
+    progress = (lambda done, total: None) if quiet else None
+    try:
+        return simulate_utility(model, n=rows, n_features=width, progress=progress), None
+    except NotSimulatedError as problem:
+        return None, str(problem)
+
+
+def _choose_public_bounds(kind: Kind, columns: int) -> dict[str, Any]:
+    """Parameters that suit made-up tables, for what the user says nothing about."""
+    if kind.reads == "rows":
+        wanted = "n_components" in kind.load_class()().get_params()
+        return {"n_components": min(2, columns)} if wanted else {}
+    if kind.reads == "points":
+        return {"eigenvalues": (0.01, 100.0)}
+    if kind.reads == "ratings":
+        return {"rating_range": (1.0, 5.0)}
+    if kind.reads == "cells":
+        return {}
+    bounds: dict[str, Any] = {"feature_range": (-1.0, 1.0)}
+    return bounds | ({"target_range": (-1.0, 1.0)} if kind.reads == "numbers" else {})
 
 
 def _find_weak_delta(
@@ -146,25 +165,16 @@ def _choose_shape(
     return rows or schema.count or schema.expected or _SOME_ROWS, wide or len(schema.columns_out)
 
 
-def _plan_by_schema(
-    kind: Kind, schema: Schema, rows: int, given: dict[str, Any], epsilon: float, delta: float
-) -> Plan:
-    budget = {"epsilon": epsilon, "delta": delta, "neighbors": schema.neighbors}
-    model = kind.load_class()(**given, schema=schema, **budget)
-    planned: Plan = model.plan(rows) if schema.count is None else model.plan()
-    return planned
-
-
-def _show(forecast: Forecast, epsilon: float, rows: int) -> None:
-    say(f"\nSimulated on {forecast.seeds} made-up tables of {forecast.rows:,} rows (medians):")
-    say(f"  {'epsilon':>10}  {forecast.measure}")
-    for level, error in forecast.errors.items():
-        name = "no privacy" if math.isinf(level) else f"{level:g}"
-        mark = "  <- asked for" if level == epsilon else ""
-        say(f"  {name:>10}  {error:.3g}{mark}")
-    if forecast.rows < rows:
-        say(
-            f"Fewer rows than the {rows:,} asked about, to take seconds: with all of them the "
-            "private errors are usually smaller."
-        )
+def _show(curve: UtilityCurve) -> None:
+    head, table = str(curve).split("\n", 1)
+    say(f"\n{head}")
+    say(
+        f"\nSimulated on made-up tables of {curve.rows_simulated:,} rows: what is left of the "
+        f"{curve.measure}. 100% is what the same method learns without noise."
+    )
+    say(table)
+    for strength, meaning in curve.planted.items():
+        say(f"  {strength}: {meaning}")
+    if curve.rows_simulated < curve.n:
+        say(f"Fewer rows than the {curve.n:,} asked about, with the noise that those would have.")
     say("It tells what the noise does at this size, not how well your data suit the method.")

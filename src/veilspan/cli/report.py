@@ -17,12 +17,33 @@ MOST_BYTES = 2**24
 PAGE = "report.html"
 
 
+def _show_example(wanted: bool) -> None:
+    if wanted:
+        from veilspan.reports.cover.meta import EXAMPLE
+
+        say(EXAMPLE.rstrip("\n"))
+        raise typer.Exit
+
+
 def report(
     release: Release,
     out: Annotated[
         Path | None, typer.Option(help="An .html file; report.html in the release by default.")
     ] = None,
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
+    meta: Annotated[
+        Path | None,
+        typer.Option(help="TOML file of who, when and why: adds a cover that can be signed."),
+    ] = None,
+    meta_example: Annotated[
+        bool,
+        typer.Option(
+            "--meta-example",
+            callback=_show_example,
+            is_eager=True,
+            help="Print a filled --meta file, and stop.",
+        ),
+    ] = False,
     audit: Annotated[
         Path | None, typer.Option(help="What veilspan audit --json printed, to show it too.")
     ] = None,
@@ -34,7 +55,10 @@ def report(
 ) -> None:
     """Write what was promised and learned as one offline HTML page.
 
-    Nothing in it is computed from rows.
+    Nothing in it is computed from rows. With --meta it has a cover to sign: who, why, what it cost,
+    what is left.
+
+    Example: veilspan report --meta-example > meta.toml; veilspan report release --meta meta.toml
     """
     if out is not None and out.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"--out must end in .html or .htm; got {out.name!r}.")
@@ -48,6 +72,7 @@ def report(
         ledger=None if ledger is None else _open_account(ledger, dataset, ledger_key, statement),
         audit=None if audit is None else _read_json(audit),
         title=title,
+        meta=meta,
     )
     facts = {
         "file": str(page),

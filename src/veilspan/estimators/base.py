@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import warnings
 from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
@@ -16,7 +17,7 @@ from veilspan.curator.curator import Curator
 from veilspan.curator.dask.table import DaskTable
 from veilspan.curator.rows import rows_of
 from veilspan.curator.silence import Discretion, Silence
-from veilspan.estimators.cautions import known_people, refuse_weak, warn_of_fit
+from veilspan.estimators.cautions import Caution, known_people, weigh_promise
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
 from veilspan.estimators.people_plan import (
     has_people,
@@ -92,6 +93,9 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     _charges: ClassVar[bool] = True
     #: What the noise of earlier blocks has left; of a stream alone.
     _buffers: NoiseBuffers | None = None
+    #: What a search puts in the place of ``_prepare`` and of ``_learn`` while it tries settings.
+    _scored: Any = None
+    _searched: Any = None
     #: How a plan's method names the solver, behind the estimator's name.
     _solver_label: ClassVar[str] = ""
     #: Whether a fit needs targets beside the rows.
@@ -169,19 +173,20 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         people = declared is not None and has_people(declared)
         group = rows_per_unit(declared) if people else 1
         budget, known = Budget(self.epsilon, self.delta), n_samples
+        prepare = self._scored or self._prepare
         if neighbors != "replace-one":
             known = None
         with np.errstate(all="ignore"):  # tails of losses underflow, whatever np.seterr says
             if people:
                 told = known if group == 1 else None  # how many slots are filled is private
                 prepared, events = prepare_people(
-                    lambda part: self._prepare(part, neighbors, told, n_features),
+                    lambda part: prepare(part, neighbors, told, n_features),
                     declared,
                     budget,
                     neighbors,
                 )
             else:
-                prepared = self._prepare(budget, neighbors, known, n_features)
+                prepared = prepare(budget, neighbors, known, n_features)
                 events = prepared.all_events
             rows = prepared.problem.n_rows
             plan = Plan(
@@ -225,28 +230,39 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
 
     def _learn(self, table: Any, targets: Any = None) -> Self:
         """Plan, charge, run, record: the one way from a checked table to fitted attributes."""
+        if self._searched is not None:
+            self._searched(table, targets)
+            self._say(self.__dict__.pop("_unsaid", ()))
+            return self
         plan, prepared = self._draft(table.shape[0], table.shape[1])
         if prepared.paired and has_people(self.schema) and getattr(table, "on_cluster", False):
             raise ValueError(
                 'center="pairs" needs people in places of their own, which those on a cluster have '
                 "not: use another center, or a table in memory."
             )
-        refuse_weak(self, plan)
         source = noise_source(self.random_state)
         dataset = dataset_of(self.ledger) if self._charges else None
+        cautions = weigh_promise(self, plan, source, prepared.warning)
         if dataset is None:
-            warn_of_fit(self, plan, source, prepared.warning)
+            self._say(cautions)
             self._run(table, targets, plan, prepared, source)
-            return self
-        with ending_claims():
-            charge = open_charge(dataset, self, plan, source)
-            warn_of_fit(self, plan, source, prepared.warning)
-            # No row goes to a curator before the charge is on the disk; its form was checked.
-            receipt = charge.commit()
-            if not give_again(self, receipt):
-                self._run(table, targets, plan, prepared, source)
-                record(self, receipt)
+        else:
+            with ending_claims():
+                charge = open_charge(dataset, self, plan, source)
+                self._say(cautions)
+                # No row goes to a curator before the charge is on the disk; its form was checked.
+                receipt = charge.commit()
+                if not give_again(self, receipt):
+                    self._run(table, targets, plan, prepared, source)
+                    record(self, receipt)
+        # What released numbers ask to be said; the release is kept by now.
+        self._say(self.__dict__.pop("_unsaid", ()))
         return self
+
+    def _say(self, cautions: tuple[Caution, ...]) -> None:
+        """Give warnings that point at the line which called ``fit``."""
+        for kind, text in cautions:
+            warnings.warn(text, kind, stacklevel=4)
 
     def _run(
         self,

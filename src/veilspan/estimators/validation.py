@@ -47,9 +47,7 @@ def validate_table(estimator: Any, X: Any, *, lazy: bool = False, **options: Any
     try:
         with np.errstate(all="ignore"):
             if _passes_at_sight(X, **options):
-                y = options.get("y", "no_validation")
-                reset = options.get("reset", True)
-                return validate_data(estimator, X, y, reset=reset, skip_check_array=True)
+                return _take_as_it_is(estimator, X, **options)
             table = validate_data(estimator, X, **options)
     except (ValueError, TypeError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
@@ -79,6 +77,19 @@ def _passes_at_sight(X: Any, **options: Any) -> bool:
     else:
         fits = is_plain(y) and y.shape == X.shape[:1] and _is_finite(y)
     return fits and X.shape[0] >= max(1, least) and X.shape[1] >= 1 and _is_finite(X)
+
+
+def _take_as_it_is(estimator: Any, X: np.ndarray, **options: Any) -> Any:
+    """What ``validate_data`` does beside looking at the entries: columns are counted, or compared.
+
+    A fit only notes their number, and forgets the names of an earlier table.
+    """
+    y = options.get("y", "no_validation")
+    if not options.get("reset", True):
+        return validate_data(estimator, X, y, reset=False, skip_check_array=True)
+    estimator.n_features_in_ = X.shape[1]
+    vars(estimator).pop("feature_names_in_", None)
+    return X if isinstance(y, str) else (X, y)
 
 
 def _is_finite(array: np.ndarray) -> bool:

@@ -80,6 +80,12 @@ class Budget:
         """The budget that mu-GDP needs at delta, for a part of a larger one; never below 1e-6."""
         return cls(max(gdp.epsilon_of(mu, delta), LEAST_EPSILON), delta)
 
+    def part(self, share: float) -> Budget:
+        """A share (of mu^2) of this budget, for a stage of a fit or the solver after it."""
+        if not self.is_private:
+            return self
+        return Budget.of_mu(self.mu * math.sqrt(share), self.delta)
+
     @cached_property
     def mu(self) -> float:
         """The largest mu for which mu-GDP implies this budget (``inf`` without privacy)."""

@@ -28,7 +28,6 @@ import math
 from typing import NamedTuple
 
 from veilspan.privacy import gdp
-from veilspan.privacy.errors import WeakGuaranteeError
 
 STRONG, MODERATE, WEAK, NONE = "strong", "moderate", "weak", "none"
 #: Largest epsilon of a strong and of a moderate promise; the top of this file says why.
@@ -113,12 +112,6 @@ def say_weak_delta(delta: float, population: int | None) -> str:
         f"delta = {delta:g} is not below 1/n = {1 / (population or 1):.3g}: such a guarantee would "
         "allow publishing a random row."
     )
-
-
-def refuse_weak_delta(delta: float, population: int | None) -> None:
-    """Refuse a delta that is known to be too large for so many people."""
-    if is_delta_weak(delta, population):
-        raise WeakGuaranteeError(say_weak_delta(delta, population))
 
 
 def say_unchecked_delta(delta: float) -> str:

@@ -1,45 +1,151 @@
-"""What a dataset's account says about a release: spent, this release, left."""
+"""What a dataset's account says about a release: spent, this release, the others by name, left.
+
+It is read once and kept as plain texts and shares, so that a page can be drawn again from its own
+record when the account has long moved on.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, astuple, dataclass, fields
 from typing import Any
 
 from veilspan.ledger.dataset import Dataset
 from veilspan.ledger.errors import LedgerError
-from veilspan.ledger.records import CHARGE
+from veilspan.ledger.records import CHARGE, RELEASE, Entry
 from veilspan.ledger.spending import Spending
+from veilspan.ledger.terms import read_dataset, spending_on
+from veilspan.ledger.words import sentences
+from veilspan.ledger.words.shares import write_shares, write_used
+from veilspan.privacy.plan import Plan
 from veilspan.privacy.statement import PrivacyStatement
+from veilspan.reports.numbers import count, equals
+
+#: Charges that a page lists, the last ones; those before are one line.
+MOST_LISTED = 5
 
 
 @dataclass(frozen=True)
-class BudgetShares:
-    """Shares of a dataset's budget; the three sum to 1.
+class ListedRelease:
+    """One charge of the account, or several earlier ones together.
 
     Attributes
     ----------
-    others, this, left : float
-        Spent by other releases, by this one, and left.
-    state : Spending
-        The account as it stood when the report was written.
-    charged_here : bool
-        Whether the account holds the charge of this release.
+    entry : str
+        Its number in the ledger.
+    day : str
+        When it was charged, by the clock of that machine.
+    name : str
+        Its key, where it has one, else what was fitted.
+    cost : str
+        Epsilon and delta as asked, or empty.
+    share : str
+        Its part of the budget, in percent.
+    this : bool
+        Whether it is the release that the page is about.
     """
 
+    entry: str
+    day: str
+    name: str
+    cost: str
+    share: str
+    this: bool
+
+
+@dataclass(frozen=True)
+class AccountRecord:
+    """The account as it stood when the page was written. The three shares sum to 1.
+
+    Attributes
+    ----------
+    name, budget : str
+        Of the dataset, and its terms in words.
+    others, this, left : float
+        Spent by other releases, by this one, and left.
+    told : tuple of str
+        The same three in percent, rounded such that they add up.
+    used_and_left, charges, fits, counted : str
+        The words of the ledger.
+    charged_here : bool
+        Whether the account holds the charge of this release.
+    head : str
+        Number and digest of the ledger's last entry.
+    releases : tuple of ListedRelease
+        The last charges in order.
+    """
+
+    name: str
+    budget: str
     others: float
     this: float
     left: float
-    state: Spending
+    told: tuple[str, str, str]
+    used_and_left: str
+    charges: str
+    fits: str
+    counted: str
     charged_here: bool
+    head: str
+    releases: tuple[ListedRelease, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields, JSON-ready; :func:`account_from` reads them."""
+        return {**asdict(self), "told": list(self.told), "releases": _as_rows(self.releases)}
 
 
-def budget_shares(statement: PrivacyStatement, dataset: Dataset) -> BudgetShares:
-    """Read the account, and find the charge of this release in it."""
-    state = dataset.spent()
+def account_from(record: Any) -> AccountRecord:
+    """Rebuild what :meth:`AccountRecord.to_dict` wrote; a ValueError for any other form."""
+    try:
+        told = tuple(str(text) for text in record["told"])
+        lines = tuple(ListedRelease(**row) for row in record["releases"])
+        shares = {name: float(record[name]) for name in ("others", "this", "left")}
+        kept = {name: record[name] for name in (f.name for f in fields(AccountRecord))}
+        found = AccountRecord(**{**kept, **shares, "told": told, "releases": lines})
+        texts = (found.name, found.budget, found.used_and_left, found.charges, found.fits)
+        texts += (found.counted, found.head, *(t for line in lines for t in astuple(line)[:-1]))
+        flags = (found.charged_here, *(line.this for line in lines))
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError
+        if not all(isinstance(flag, bool) for flag in flags):
+            raise TypeError
+    except (KeyError, TypeError, ValueError, AttributeError):
+        found = None
+    if found is None or len(found.told) != 3 or found.to_dict() != record:
+        raise ValueError("the record of the account is not one that a report holds.")
+    return found
+
+
+def read_account(
+    statement: PrivacyStatement, dataset: Dataset, plan: Plan | None = None
+) -> AccountRecord:
+    """Read the account at one moment, and find the charge of this release in it."""
+    with dataset.journal.reading() as page:
+        opened = read_dataset(page, dataset.name)
+        state = spending_on(page, opened)
+        # Of the charges one more than is listed, and as many releases that may lie between them.
+        recent = page.entries(opened.dataset, (CHARGE, RELEASE), limit=2 * MOST_LISTED + 2)
+        own = _find_charge(statement, dataset, page)
+        head = str(page.head)
     shares = state.shares  # all by the rule with most left, so that they add up
-    costs = _costs(statement, dataset)
-    this = 0.0 if costs is None else min(shares.of(costs), shares.used)
-    return BudgetShares(shares.used - this, this, shares.left, state, costs is not None)
+    this = 0.0 if own is None else min(shares.of(own.content["costs"]), shares.used)
+    parts = (shares.used - this, this, shares.left)
+    told = (*write_used(shares, parts[:2]), write_shares([shares.used, shares.left])[1])
+    return AccountRecord(
+        name=state.terms.name,
+        budget=state.terms.describe(),
+        others=parts[0],
+        this=parts[1],
+        left=parts[2],
+        told=(told[0], told[1], told[2]),
+        used_and_left=sentences.say_used_and_left(state),
+        charges=f"{count(state.charges, 'charge')} so far (of these {count(state.tests, 'test')})",
+        fits=_say_what_fits(state, plan),
+        counted=sentences.say_how_counted(state),
+        charged_here=own is not None,
+        head=head,
+        releases=_list_releases(recent, state, own),
+    )
 
 
 def account_of(source: Any, given: Dataset | None) -> Dataset | None:
@@ -55,25 +161,75 @@ def account_of(source: Any, given: Dataset | None) -> Dataset | None:
     return own if isinstance(own, Dataset) else None
 
 
-def shares_if_readable(
-    statement: PrivacyStatement, dataset: Dataset, *, must: bool
-) -> BudgetShares | None:
-    """The shares; None if the estimator's own ledger is not at hand where the report is made."""
+def read_account_if_readable(
+    statement: PrivacyStatement, dataset: Dataset, plan: Plan | None, *, must: bool
+) -> AccountRecord | None:
+    """The account; None if the estimator's own ledger is not at hand where the report is made."""
     try:
-        return budget_shares(statement, dataset)
+        return read_account(statement, dataset, plan)
     except (LedgerError, OSError):
         if must:
             raise
         return None
 
 
-def _costs(statement: PrivacyStatement, dataset: Dataset) -> list[int] | None:
-    """Units of this release's charge under each rule; None if the account does not hold it."""
+def _say_what_fits(state: Spending, plan: Plan | None) -> str:
+    if plan is not None and plan.budget.is_private:
+        return sentences.say_left_for(state, plan)
+    return "; ".join(sentences.list_what_fits(state)).rstrip(".")
+
+
+def _find_charge(statement: PrivacyStatement, dataset: Dataset, page: Any) -> Entry | None:
+    """The charge of this release; None if the account does not hold it."""
     charged = statement.ledger
     if charged is None or charged.get("dataset") != dataset.name:
         return None
-    entry = dataset.entry(charged["entry"])
-    # The same number in another ledger has another digest.
-    if entry is None or entry.kind != CHARGE or f"{entry.seq}:{entry.mac}" != charged["head"]:
+    entry = page.book.entry(charged["entry"])
+    if entry is None or entry.dataset != read_dataset(page, dataset.name).dataset:
         return None
-    return list(entry.content["costs"])
+    entry = page.genuine(entry)
+    # The same number in another ledger has another digest.
+    if entry.kind != CHARGE or f"{entry.seq}:{entry.mac}" != charged["head"]:
+        return None
+    return entry
+
+
+def _list_releases(
+    recent: list[Entry], state: Spending, own: Entry | None
+) -> tuple[ListedRelease, ...]:
+    """The last charges, the earlier ones in a line of their own; shares add up to what is used."""
+    charges = [entry for entry in recent if entry.kind == CHARGE][-MOST_LISTED:]
+    if not charges:
+        return ()
+    if own is not None and own.seq < charges[0].seq:
+        charges[0] = own
+    released = {entry.about for entry in recent if entry.kind == RELEASE}
+    shares = state.shares
+    parts = [min(shares.of(entry.content["costs"]), 1.0) for entry in charges]
+    earlier = state.charges - len(charges)
+    if earlier > 0:
+        parts.insert(0, max(shares.used - sum(parts), 0.0))
+    told = write_used(shares, parts)
+    lines = []
+    if earlier > 0:
+        name = f"{count(earlier, 'other release', 'other releases')}, before these"
+        lines.append(ListedRelease("", "", name, "", told.pop(0), False))
+    for entry, share in zip(charges, told):
+        this = own is not None and entry.seq == own.seq
+        lines.append(_list_one(entry, share, this, entry.seq in released))
+    return tuple(lines)
+
+
+def _list_one(entry: Entry, share: str, this: bool, released: bool) -> ListedRelease:
+    content: Mapping[str, Any] = entry.content
+    name = f"{entry.key}: {content['method']}" if entry.key else str(content["method"])
+    if content["test"]:
+        name += ", a test"
+    elif not released and not this:
+        name += ", charged and not recorded as released"
+    cost = f"{equals('ε', float(content['epsilon']))}, {equals('δ', content['delta'])}"
+    return ListedRelease(str(entry.seq), entry.time[:10], name, cost, share, this)
+
+
+def _as_rows(releases: tuple[ListedRelease, ...]) -> list[dict[str, Any]]:
+    return [asdict(line) for line in releases]

@@ -8,27 +8,12 @@ from typing import Any
 
 from veilspan._files import write_whole
 from veilspan.ledger.dataset import Dataset
-from veilspan.privacy.strength import NONE, WEAK
-from veilspan.reports import extras, guarantee, spending
-from veilspan.reports.account import account_of, shares_if_readable
-from veilspan.reports.html import Html, tag
-from veilspan.reports.learned import learned_section
-from veilspan.reports.page import page
-from veilspan.reports.profile.page import is_profile, profile_hero, profile_sections
-from veilspan.reports.reproduce import reproduce
-from veilspan.reports.subject import Subject, subject_of
-
-_SECTIONS = {
-    "budget": "Budget",
-    "attacker": "Attacker",
-    "mechanisms": "Mechanisms",
-    "rechecked": "Re-checked",
-    "assumptions": "Assumptions",
-    "audit": "Audit",
-    "learned": "Learned",
-    "embedding": "Embedding",
-    "reproduce": "Reproduce",
-}
+from veilspan.reports import extras
+from veilspan.reports.account import account_of, read_account_if_readable
+from veilspan.reports.cover.meta import Meta, meta_from, read_meta
+from veilspan.reports.draw import draw_page
+from veilspan.reports.record import PageRecord
+from veilspan.reports.subject import subject_of
 
 
 def report_html(
@@ -38,6 +23,7 @@ def report_html(
     audit: Any = None,
     public_rows: Any = None,
     title: str | None = None,
+    meta: Any = None,
 ) -> str:
     """A release as one self-contained HTML page.
 
@@ -58,6 +44,9 @@ def report_html(
         that are public or your own.
     title : str, optional
         Heading of the page.
+    meta : path or mapping, optional
+        A ``meta.toml``, or its entries: who, when, why. The page then has a cover to be signed
+        (:mod:`veilspan.reports.cover.meta`); what is behind it stays the same to the last byte.
 
     Examples
     --------
@@ -70,51 +59,19 @@ def report_html(
     (True, False)
     """
     subject = subject_of(source)
-    statement = subject.statement
-    checked = extras.audit_of(audit)
     dataset = account_of(source, ledger)
-    shares = None
+    account = None
     if dataset is not None:
-        shares = shares_if_readable(statement, dataset, must=ledger is not None)
-    own = profile_sections(source) if is_profile(source) else {}
-    sections: dict[str, Html | None] = {
-        "budget": spending.budget(subject, shares),
-        "attacker": spending.curves(subject),
-        "assumptions": guarantee.assumptions(subject),
-        "learned": learned_section(subject),
-        "embedding": extras.scatter(subject, public_rows),
-        "mechanisms": spending.mechanisms(subject),
-        "rechecked": spending.recheck_section(subject),
-        "audit": extras.audit_section(checked),
-        "reproduce": reproduce(subject),
-    }
-    shown = {key: part for key, part in sections.items() if part is not None}
-    heading = title or _title(subject)
-    names = [(key, name) for key, (name, _) in own.items()]
-    names += [(key, _SECTIONS[key]) for key in shown]
-    notes = guarantee.notes(guarantee.attention(subject, checked))
-    promise = guarantee.hero(subject, heading, shares)
-    head: tuple[Html | None, ...] = (promise, guarantee.navigation(names), notes)
-    if own:  # what was counted comes first, and then what was promised for it
-        head = (
-            profile_hero(source, heading),
-            guarantee.navigation([*names[: len(own)], ("promise", "Privacy"), *names[len(own) :]]),
-            notes,
-            *(part for _, part in own.values()),
-            guarantee.promise_section(subject),
-        )
-    body = (
-        *head,
-        *shown.values(),
-        tag("footer", f"Release {statement.release_id} · veilspan {statement.version}"),
+        given = ledger is not None
+        account = read_account_if_readable(subject.statement, dataset, subject.plan, must=given)
+    record = PageRecord(
+        title=title,
+        meta=None if meta is None else _read_meta(meta),
+        account=account,
+        audit=extras.audit_of(audit),
+        own_rows=public_rows is not None,
     )
-    strength = subject.strength
-    alarm = ""
-    if strength.grade == NONE:
-        alarm = f"NOT PRIVATE: {statement.why_not_private}"
-    elif strength.grade == WEAK:
-        alarm = f"A WEAK promise: {strength.reasons[0]}"
-    return page(heading, body, alarm=alarm, grade=strength.grade)
+    return draw_page(subject, record, public_rows)
 
 
 def write_report(path: str | os.PathLike[str], source: Any, **options: Any) -> Path:
@@ -138,7 +95,5 @@ def write_report(path: str | os.PathLike[str], source: Any, **options: Any) -> P
     return target
 
 
-def _title(subject: Subject) -> str:
-    if is_profile(subject.source):
-        return subject.source.schema.name or "A table"
-    return subject.statement.method
+def _read_meta(meta: Any) -> Meta:
+    return read_meta(Path(meta)) if isinstance(meta, (str, os.PathLike)) else meta_from(meta)

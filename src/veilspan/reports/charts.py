@@ -229,20 +229,20 @@ def _mark(x: float, y: float, number: int, r: float = 3.4) -> Html:
     return path(points, class_, closed=True)
 
 
-def budget_bar(others: float, this: float) -> Html:
+def budget_bar(others: float, this: float, key: str = "budget") -> Html:
     """Spent by others, by this release, and left, in one bar."""
     width = WIDTH * 2
     first, second = others * width, this * width
     return tag(
         "svg",
-        tag("title", "Budget of the dataset", id="budget-title"),
+        tag("title", "Budget of the dataset", id=f"{key}-title"),
         tag("rect", x=0.0, y=0.0, width=width, height=26.0, class_="left"),
         tag("rect", x=0.0, y=0.0, width=first, height=26.0, class_="others"),
         tag("rect", x=first, y=0.0, width=second, height=26.0, class_="this"),
         viewBox=f"0 0 {width:g} 26",
         preserveAspectRatio="none",
         role="img",
-        aria_labelledby="budget-title",
+        aria_labelledby=f"{key}-title",
         class_="budget",
     )
 

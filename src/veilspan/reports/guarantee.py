@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from veilspan.audit.verdict import AuditReport
-from veilspan.ledger.words.shares import write_share
 from veilspan.privacy.strength import (
     BADGES,
     MODERATE,
@@ -20,16 +19,16 @@ from veilspan.privacy.strength import (
     say_unchecked_delta,
     say_weak_delta,
 )
-from veilspan.reports.account import BudgetShares
 from veilspan.reports.html import Html, join, tag
-from veilspan.reports.numbers import count, equals, percent, percent_up
+from veilspan.reports.numbers import count, equals
+from veilspan.reports.odds import letter_odds, of_hundred, say_odds
 from veilspan.reports.subject import Subject
 
 NBSP = "\u00a0"
 #: The share of false alarms at which an attacker's gain is stated.
 MARKED = 1e-3
 #: Blue is for strong promises only; no badge is told by its colour alone.
-_CLASSES = {
+CLASSES = {
     STRONG: "promise",
     MODERATE: "promise moderate",
     WEAK: "promise weak",
@@ -46,16 +45,19 @@ QUESTION = {
 }
 
 
-def hero(subject: Subject, title: str, shares: BudgetShares | None) -> Html:
-    """Title, verdict, the guarantee in one sentence, and the numbers to remember."""
+def hero(title: str) -> Html:
+    """What the page is, and its title."""
     return tag(
         "header",
         tag("p", "Veilspan · privacy report", class_="kicker"),
         tag("h1", title),
-        _promise(subject),
-        _tiles(subject, shares),
         class_="hero",
     )
+
+
+def promise_in_numbers(subject: Subject) -> Html:
+    """Verdict, the guarantee in one sentence, and the numbers to remember."""
+    return tag("div", _promise(subject), _tiles(subject))
 
 
 def promise_section(subject: Subject) -> Html:
@@ -78,16 +80,20 @@ def _promise(subject: Subject) -> Html:
         tag("p", f"{RULES[grade][0].upper()}{RULES[grade][1:]}.", class_="rule")
         if private
         else None,
-        class_=_CLASSES[grade],
+        class_=CLASSES[grade],
     )
 
 
-def attention(subject: Subject, audit: AuditReport | None) -> list[tuple[str, str]]:
+def attention(subject: Subject) -> list[tuple[str, str]]:
     """What deserves a look before anything else: pairs of a level and a sentence."""
-    found = [*_about_promise(subject), *_about_result(subject.source)]
-    if audit is not None and not audit.ok:
-        found.insert(0, ("danger", "The audit found a violation of the promise: see Audit."))
-    return found
+    return [*_about_promise(subject), *_about_result(subject.source)]
+
+
+def attention_to_audit(audit: AuditReport | None) -> list[tuple[str, str]]:
+    """The same of an audit, if it found something."""
+    if audit is None or audit.ok:
+        return []
+    return [("danger", "The audit found a violation of the promise: see Audit.")]
 
 
 def notes(entries: list[tuple[str, str]]) -> Html | None:
@@ -101,20 +107,6 @@ def notes(entries: list[tuple[str, str]]) -> Html | None:
     return tag("section", tag("h2", "Before you go on"), tag("ul", *items), class_="notes card")
 
 
-def assumptions(subject: Subject) -> Html:
-    """The section on what the guarantee rests on, which nobody can check from the release."""
-    items = (tag("li", text) for text in subject.statement.assumptions)
-    intro = "The guarantee holds if all of these do. Nobody can check them from the release."
-    return tag(
-        "section",
-        tag("h2", "What it assumes"),
-        tag("p", intro, class_="muted"),
-        tag("ul", *items),
-        id="assumptions",
-        class_="card",
-    )
-
-
 def unit_in_words(unit: str) -> str:
     """``one user: all of her ratings`` as ``one user (all of her ratings)``."""
     first, _, rest = unit.partition(": ")
@@ -123,7 +115,6 @@ def unit_in_words(unit: str) -> str:
 
 def _sentence(subject: Subject) -> tuple[Html, ...]:
     statement = subject.statement
-    assumed = count(len(statement.assumptions), "assumption")
     main = tag(
         "p",
         "This release is ",
@@ -134,19 +125,14 @@ def _sentence(subject: Subject) -> tuple[Html, ...]:
         ),
         " for ",
         tag("strong", unit_in_words(statement.unit)),
-        f", {_RELATION[statement.neighbors]}, provided that the ",
-        tag("a", f"{assumed} below".replace(" ", NBSP), href="#assumptions"),
-        " hold" if len(statement.assumptions) != 1 else " holds",
-        ".",
+        f", {_RELATION[statement.neighbors]}, provided that all of the ",
+        tag("a", "checklist", href="#assumptions"),
+        " holds.",
         class_="sentence",
     )
     if subject.promise is None:
         return (main,)
-    plain = (
-        "In plain words: to somebody who knows all the other data, let the question "
-        f"{QUESTION[statement.neighbors]} have even odds before the release. After it, the best "
-        f"guess is right at most {percent_up(subject.promise.even_odds)} of the time."
-    )
+    plain = say_odds(subject, QUESTION[statement.neighbors])
     return main, tag("p", plain)
 
 
@@ -165,7 +151,7 @@ def _refusal(subject: Subject) -> tuple[Html, ...]:
     return reason, tag("p", rest)
 
 
-def _tiles(subject: Subject, shares: BudgetShares | None) -> Html:
+def _tiles(subject: Subject) -> Html:
     statement, promise, plan = subject.statement, subject.promise, subject.plan
     point = f"at {equals('δ', statement.delta)}"
     tiles = [
@@ -174,21 +160,18 @@ def _tiles(subject: Subject, shares: BudgetShares | None) -> Html:
     ]
     if not statement.private:
         tiles[0] = ("guarantee", "none", "figures below are hypothetical")
-        tiles.append(("an attacker detects", "unbounded", "no bound holds"))
+        tiles.append(("an attacker's best guess", "unbounded", "no bound holds"))
     elif promise is not None:
         tiles.append(
             (
-                "an attacker detects",
-                f"≤ {percent_up(promise.detection_rate(MARKED))}",
-                f"at {percent(MARKED)} false alarms",
+                "an attacker's best guess",
+                f"≤ {of_hundred(letter_odds(subject))}",
+                "right of 100; 50 are blind luck",
             )
         )
     if plan is not None:
         rows = "private" if plan.n_rows is None else f"{plan.n_rows:,}"
         tiles.append(("rows", rows, f"{plan.n_features:,} columns"))
-    if shares is not None:
-        spent = f"of {shares.state.terms.name}'s budget"
-        tiles.append(("left", write_share(shares.left), spent))
     return tag(
         "dl",
         *(

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
-import platform
 from typing import Any
 
-from veilspan._version import __version__
 from veilspan.privacy.schema_record import SchemaRecord
 from veilspan.privacy.statement import PrivacyStatement
 from veilspan.reports.html import Html, details, table, tag
@@ -72,21 +70,12 @@ def block(key: str, text: str) -> Html:
 
 
 def _facts(subject: Subject) -> Html:
-    import numpy
-    import scipy
-    import sklearn
-
     statement, source = subject.statement, subject.source
     kind = type(source)
     rows = [
         ("release", statement.release_id or "without an id"),
         ("method", statement.method),
         ("fitted by", f"veilspan {statement.version}" if statement.version else "not recorded"),
-        (
-            "page written by",
-            f"veilspan {__version__}, Python {platform.python_version()}, NumPy "
-            f"{numpy.__version__}, SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}",
-        ),
     ]
     if statement.schema is not None:
         rows.insert(2, ("schema", SchemaRecord.from_dict(statement.schema).describe()))

@@ -6,15 +6,15 @@ from typing import Any
 
 from veilspan.ledger.approvals.words import say_who
 from veilspan.ledger.words import sentences
-from veilspan.ledger.words.shares import write_shares, write_used
 from veilspan.privacy.accounting import gaussian_mu, gaussian_only
 from veilspan.privacy.events import Event, GaussianEvent, ObjectiveEvent, SearchEvent
 from veilspan.privacy.plan import describe_law
-from veilspan.reports.account import BudgetShares
+from veilspan.reports.account import AccountRecord
 from veilspan.reports.charts import budget_bar, privacy_curve_chart, small_bar, tradeoff_chart
 from veilspan.reports.guarantee import MARKED, QUESTION
 from veilspan.reports.html import Html, details, table, tag
-from veilspan.reports.numbers import count, equals, number, percent, percent_up
+from veilspan.reports.numbers import equals, number, percent, percent_up
+from veilspan.reports.odds import compare
 from veilspan.reports.subject import Subject
 from veilspan.reports.svg import figure
 
@@ -27,14 +27,14 @@ _WHAT = {
 _RATES = (0.1, 0.01, 1e-3, 1e-4)
 
 
-def budget(subject: Subject, shares: BudgetShares | None) -> Html | None:
+def budget(subject: Subject, account: AccountRecord | None) -> Html | None:
     """The bar of the dataset's budget, or what the statement says about its charge."""
     charged = subject.statement.ledger
-    if shares is None and charged is None:
+    if account is None and charged is None:
         return None
     parts: list[Any] = []
-    if shares is not None:
-        parts += _bar(shares, subject)
+    if account is not None:
+        parts += _bar(account)
     if charged is not None:
         facts = f"Charged to “{charged['dataset']}” as entry {charged['entry']}; the ledger then "
         parts.append(
@@ -44,45 +44,30 @@ def budget(subject: Subject, shares: BudgetShares | None) -> Html | None:
         )
     if charged is not None and "request" in charged:
         parts.append(tag("p", say_who(charged["request"])))
-    if shares is None:
+    if account is None:
         parts.append(tag("p", "The account was not at hand when this page was written."))
-    elif charged is None or not shares.charged_here:
+    elif charged is None or not account.charged_here:
         parts.append(tag("p", "The charge of this release is not in this account."))
     return tag("section", tag("h2", "Budget of the dataset"), *parts, id="budget", class_="card")
 
 
-def _bar(shares: BudgetShares, subject: Subject) -> list[Html]:
-    state = shares.state
-    entries = (
-        ("others", "other releases", shares.others),
-        ("this", "this release", shares.this),
-        ("left", "left", shares.left),
-    )
-    told = write_used(state.shares, [shares.others, shares.this])
-    told.append(write_shares([state.shares.used, shares.left])[1])
+def _bar(account: AccountRecord) -> list[Html]:
+    names = (("others", "other releases"), ("this", "this release"), ("left", "left"))
     keys = (
         tag("li", tag("span", "", class_=f"swatch {key}"), f"{name} ", tag("b", text))
-        for (key, name, _), text in zip(entries, told)
-    )
-    fits = "; ".join(sentences.list_what_fits(state))
-    if subject.plan is not None and subject.plan.budget.is_private:
-        fits = sentences.say_left_for(state, subject.plan)
-    charges = (
-        f"{count(state.charges, 'charge')} so far (of these {state.tests} "
-        f"{'test' if state.tests == 1 else 'tests'})"
+        for (key, name), text in zip(names, account.told)
     )
     return [
-        budget_bar(shares.others, shares.this),
+        budget_bar(account.others, account.this),
         tag("ul", *keys, class_="legend"),
         tag(
             "p",
-            tag("b", f"{state.terms.name}: {sentences.say_used_and_left(state)}"),
-            f", {charges}. Still fits: {fits.rstrip('.')}.",
+            tag("b", f"{account.name}: {account.used_and_left}"),
+            f", {account.charges}. Still fits: {account.fits.rstrip('.')}.",
         ),
         tag(
             "p",
-            f"Budget: {state.terms.describe()}. Counted {sentences.say_how_counted(state)}. "
-            f"{sentences.WHY}",
+            f"Budget: {account.budget}. Counted {account.counted}. {sentences.WHY}",
             class_="muted",
         ),
     ]
@@ -175,6 +160,7 @@ def curves(subject: Subject) -> Html | None:
         "section",
         tag("h2", f"What an attacker {'gains' if statement.private else 'would gain'}"),
         None if statement.private else tag("p", would, class_="danger"),
+        compare(subject) if statement.private else None,
         tag("div", left, right, class_="pair"),
         tag("p", honest, class_="muted"),
         id="attacker",

@@ -17,6 +17,7 @@ from veilspan import (
     LoudNoiseWarning,
     NotPrivateWarning,
     PrivacyStatement,
+    PublicLabelsWarning,
     WeakGuaranteeError,
     WeakGuaranteeWarning,
 )
@@ -159,6 +160,7 @@ def test_a_large_delta_is_refused_or_allowed_and_warned_about(name):
     with warnings.catch_warnings():  # under add-remove the warning would tell something about n
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", LoudNoiseWarning)
+        warnings.simplefilter("ignore", PublicLabelsWarning)
         private.fit(*data_for(name))
 
 

@@ -15,7 +15,7 @@ numbers = st.floats(-1e6, 1e6).map(lambda value: value if abs(value) > 1e-60 els
 
 
 def bounds(low, high, row_norm=None, center=None, constant=0.5):
-    return FeatureBounds((np.asarray(low), np.asarray(high)), row_norm, center, constant)
+    return FeatureBounds((np.asarray(low), np.asarray(high)), row_norm, center, constant or None)
 
 
 @settings(max_examples=60, deadline=None)

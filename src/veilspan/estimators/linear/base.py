@@ -20,6 +20,7 @@ from veilspan.curator.dask.table import DaskTable
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.by_person import gather_own
 from veilspan.estimators.linear.feature_bounds import FeatureBounds
+from veilspan.estimators.linear.feature_choice import AS_ASKED
 from veilspan.estimators.linear.feature_scaling import prepare_scaled
 from veilspan.estimators.linear.parameters import LinearParameters
 from veilspan.estimators.linear.portable import PortableModel
@@ -30,7 +31,6 @@ from veilspan.estimators.linear.table_model import (
     TableModel,
     as_dense,
     prepare_features,
-    shown_decisions,
 )
 from veilspan.estimators.people_plan import expected_rows
 from veilspan.estimators.schema_input import (
@@ -153,11 +153,26 @@ class LinearEstimator(
     def _prepare(
         self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
     ) -> LinearPrepared:
-        choice, layout = self._choose_features(budget, neighbors, n_rows, n_features)
-        if layout is not None and choice.kind != "linear":
-            return prepare_features(self, choice, layout, budget, neighbors, n_rows)
-        columns = n_features + bool(self.fit_intercept)
-        solver, constant = self._solver(), self._constant()
+        choice = layout = None
+        if self.features is not None or self.schema is not None:  # else columns as they are
+            choice, layout = self._choose_features(budget, neighbors, n_rows, n_features)
+        if choice is not None and layout is not None and choice.kind != "linear":
+            prepared = prepare_features(self, choice, layout, budget, neighbors, n_rows)
+        else:
+            prepared = self._prepare_straight(budget, neighbors, n_rows, n_features)
+        problem = prepared.problem
+        shown = {"loss": problem.loss.name, "penalty": problem.penalty.name}
+        if choice is not None and (choice.kind != "linear" or choice.reason != AS_ASKED):
+            shown["features"] = f"{choice.kind}: {choice.reason}"
+        asked = prepared.asked or prepared.solver.name
+        return replace(prepared, decisions={**shown, **prepared.decisions}, asked=asked)
+
+    def _prepare_straight(
+        self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
+    ) -> LinearPrepared:
+        """A solver for one coefficient a column."""
+        solver, columns = self._solver(), n_features + bool(self.fit_intercept)
+        constant = self.intercept_scaling if self.fit_intercept else None
         bounds = FeatureBounds(
             self.feature_range, self.row_norm, self.center, constant, self.bounds
         )
@@ -170,11 +185,9 @@ class LinearEstimator(
             # A penalty may be chosen by the budget, of which the solver gets a part.
             return solver.prepare(self._problem(part, n_rows, columns), part, neighbors)
 
-        prepared = prepare_scaled(
+        return prepare_scaled(
             bounds, n_features, budget, neighbors, prepare, self._asks_targets, self._afters(budget)
         )
-        asked = prepared.asked or prepared.solver.name
-        return replace(prepared, decisions=shown_decisions(prepared, choice), asked=asked)
 
     def _solver(self) -> LinearSolver:
         """The solver that was asked for, with the user's clip."""

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from veilspan.privacy.accounting import epsilon_spent
+from veilspan.privacy.accounting import epsilon_spent, fits_budget
 from veilspan.privacy.budget import LEAST_EPSILON, Budget
-from veilspan.privacy.events import Event, with_noise
+from veilspan.privacy.events import Event, GaussianEvent, with_noise
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.solvers.base import After
 from veilspan.solvers.linear.asked.curvature import AskCurvature
@@ -19,13 +19,6 @@ MOST_ROUNDS = 12
 #: How near, relative to epsilon, what is spent must come from below; how its logarithm follows that
 #: of the noise at first, before two rounds have told; and most noise over that of the first round.
 CLOSE, FIRST_SLOPE, MOST_FACTOR = 1e-3, -0.78, 1e6
-
-
-def part_of(budget: Budget, share: float) -> Budget:
-    """A share (of mu^2) of a budget."""
-    if not budget.is_private:
-        return budget
-    return Budget.of_mu(budget.mu * math.sqrt(share), budget.delta)
 
 
 def prepare_rest(
@@ -56,10 +49,13 @@ def prepare_rest(
     """
     if not budget.is_private:
         return prepare(budget)
-    part = part_of(budget, share)
+    part = budget.part(share)
     if part.epsilon < LEAST_EPSILON:
         return None
     prepared = prepare(part)
+    everything = (*before, *prepared.events)
+    if set(map(type, everything)) <= {GaussianEvent} and fits_budget(everything, budget, neighbors):
+        return prepared
     factor, slope = 1.0, FIRST_SLOPE
     last: tuple[float, float] | None = None
     for _ in range(MOST_ROUNDS):
@@ -89,8 +85,10 @@ def prepare_with_afters(
 
     Bars are asked for only where the solver that is chosen needs it for them.
     """
-    events = tuple(event for after, _ in afters for event in after.events)
-    left = share - sum(part for _, part in afters)
+    events: tuple[Event, ...] = ()
+    left = share
+    for after, part in afters:
+        events, left = (*events, *after.events), left - part
     kept: LinearPrepared | None
     if before or events:
         kept = prepare_rest((*before, *events), left, budget, neighbors, prepare)
@@ -98,9 +96,10 @@ def prepare_with_afters(
         kept = prepare(budget)
     if kept is None:
         return None
-    fewer = afters
-    if not getattr(kept.solver, "needs_diagonal", False):
-        fewer = tuple(pair for pair in afters if not isinstance(pair[0], AskCurvature))
-    if len(fewer) < len(afters):
-        return prepare_with_afters(before, share, fewer, budget, neighbors, prepare)
-    return replace(kept, afters=tuple(after for after, _ in afters))
+    asked: list[After] = []
+    for after, _ in afters:
+        if isinstance(after, AskCurvature) and not getattr(kept.solver, "needs_diagonal", False):
+            fewer = tuple(pair for pair in afters if pair[0] is not after)
+            return prepare_with_afters(before, share, fewer, budget, neighbors, prepare)
+        asked.append(after)
+    return replace(kept, afters=tuple(asked))

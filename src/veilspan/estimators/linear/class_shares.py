@@ -8,18 +8,12 @@ can say so who does not know: so a fit that says nothing of classes counts them,
 
 from __future__ import annotations
 
-import math
 import warnings
-from typing import Any
 
 import numpy as np
 
-from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import RareClassWarning
-from veilspan.privacy.events import GaussianEvent
-from veilspan.solvers.base import After, Outcome
-from veilspan.solvers.linear.asked.class_shares import COUNTS_SHARE, AskShares
-from veilspan.solvers.linear.rare_classes.around_solver import SHARES
+from veilspan.solvers.base import Outcome
 
 #: A class is rare below this part of an equal share: 5 % of two classes, 1 % of ten.
 RARE = 0.1
@@ -42,15 +36,6 @@ class ReleasedShares:
     classes_: np.ndarray
     class_shares_: np.ndarray
     class_shares_std_: float
-    class_weight: Any
-    threshold: str | None
-
-    def _afters(self, budget: Budget) -> tuple[tuple[After, float], ...]:
-        """A count of the classes, where nothing is done for a rare one."""
-        if self.threshold is not None or self.class_weight is not None or not budget.is_private:
-            return ()
-        noise = 1.0 / (budget.mu * math.sqrt(COUNTS_SHARE))
-        return ((AskShares(GaussianEvent(SHARES, noise)), COUNTS_SHARE),)
 
     def _keep_shares(self, outcome: Outcome) -> None:
         self.__dict__.pop("class_shares_", None)

@@ -26,10 +26,18 @@ from veilspan.estimators.schema_input import (
 from veilspan.estimators.validation import refuse_lazy_score
 from veilspan.losses.class_weights import ClassWeighted
 from veilspan.losses.linear import LinearLoss
+from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import PublicLabelsWarning
+from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.plan import Plan
-from veilspan.solvers.base import Outcome
+from veilspan.solvers.base import After, Outcome
+from veilspan.solvers.linear.asked.class_shares import COUNTS_SHARE, AskShares
 from veilspan.solvers.linear.base import LinearSolver
+from veilspan.solvers.linear.rare_classes.around_solver import (
+    SHARES,
+    RareClasses,
+    check_threshold,
+)
 
 GIVEN_LABELS = "the set of class labels is public, and that no other label occurs"
 SEEN_LABELS = "the set of class labels was read off y: right only if it is public knowledge"
@@ -197,7 +205,7 @@ class LinearClassifier(ReleasedShares, ClassifierParameters, ClassifierMixin, Li
         """Class numbers, or -1 and 1 for two classes. Sets ``classes_``."""
         said = self._said_classes()
         self.classes_ = _seen_labels(y) if said is None else _sorted_labels(said)
-        if self.classes is None and math.isfinite(self.epsilon):
+        if self.classes is None and self.epsilon != math.inf:
             warnings.warn(TAKEN_LABELS, PublicLabelsWarning, stacklevel=3)
         if len(self.classes_) < 2:
             raise ValueError(
@@ -227,8 +235,6 @@ class LinearClassifier(ReleasedShares, ClassifierParameters, ClassifierMixin, Li
         balanced = _is_balanced(self.class_weight)
         if self.threshold is None and not balanced:
             return solver
-        from veilspan.solvers.linear.rare_classes.around_solver import RareClasses, check_threshold
-
         known = self._known_classes()
         if self.threshold is not None and known is not None and len(known) > 2:
             raise ValueError(
@@ -236,6 +242,13 @@ class LinearClassifier(ReleasedShares, ClassifierParameters, ClassifierMixin, Li
                 "finds rare ones."
             )
         return RareClasses(solver, balanced, check_threshold(self.threshold))
+
+    def _afters(self, budget: Budget) -> tuple[tuple[After, float], ...]:
+        """A count of the classes, where nothing is done for a rare one."""
+        if self.threshold is not None or self.class_weight is not None or not budget.is_private:
+            return ()
+        noise = 1.0 / (budget.mu * math.sqrt(COUNTS_SHARE))
+        return ((AskShares((GaussianEvent(SHARES, noise),)), COUNTS_SHARE),)
 
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         super()._keep(outcome, plan)

@@ -45,8 +45,8 @@ class FeatureBounds:
         Bound on the length of a row after centring and scaling.
     center : {None, "midpoint", "zero"}
         ``None`` is the midpoint for dense tables and zero for sparse ones.
-    intercept_scaling : float
-        Constant column over ``row_norm``; 0 without an intercept.
+    intercept_scaling : float or None
+        Constant column over ``row_norm``; None without an intercept.
     bounds : None or "private"
         Whether ranges come from a release; they do as well where nothing else is said.
     """
@@ -54,18 +54,14 @@ class FeatureBounds:
     feature_range: Any
     row_norm: float | None
     center: str | None
-    intercept_scaling: float
+    intercept_scaling: float | None
     bounds: str | None = None
-
-    @property
-    def is_private(self) -> bool:
-        """Whether ranges are to be paid for: somebody says so, or says nothing at all."""
-        return asks_ranges(self.bounds, self.feature_range, self.row_norm)
 
     def check(self, n_features: int) -> RowScaling | None:
         """Refuse impossible bounds, with the sentence that says what to change.
 
-        Returns the map that public bounds give a dense table (or any, at ``center="zero"``).
+        Returns the map that public bounds give a dense table (or any, at ``center="zero"``); None
+        where ranges are to be paid for.
         """
         if self.bounds not in (None, "private"):
             raise ValueError(f'bounds must be None or "private"; got {self.bounds!r}.')
@@ -73,12 +69,13 @@ class FeatureBounds:
             raise ValueError('bounds="private" estimates feature_range: leave one of them out.')
         if self.center not in (None, "midpoint", "zero"):
             raise ValueError(f'center must be None, "midpoint" or "zero"; got {self.center!r}.')
-        if self.center == "midpoint" and self.feature_range is None and not self.is_private:
+        asked = asks_ranges(self.bounds, self.feature_range, self.row_norm)
+        if self.center == "midpoint" and self.feature_range is None and not asked:
             raise ValueError('center="midpoint" needs a feature_range to be in the middle of.')
         # What the parameters make together is refused here, not later; any ranges do for that.
-        told = replace(self, feature_range=(-1.0, 1.0)) if self.is_private else self
+        told = replace(self, feature_range=(-1.0, 1.0)) if asked else self
         row_map = told.map_for(n_features, sparse=self.center == "zero")
-        return None if self.is_private else row_map
+        return None if asked else row_map
 
     def map_of_ranges(self, ranges: ColumnRanges, sparse: bool) -> RowScaling:
         """The map by released ranges, which shortens no row unless ``row_norm`` says so."""
@@ -104,7 +101,7 @@ class FeatureBounds:
 
     def sized(self, row_map: RowScaling, length: float) -> RowScaling:
         """The same map for rows of another length, longer ones shortened to it."""
-        constant = self.intercept_scaling * length
+        constant = (self.intercept_scaling or 0.0) * length
         return replace(row_map, row_norm=math.hypot(length, constant), intercept=constant)
 
     def refuse_midpoint(self, sparse: bool) -> None:
@@ -132,7 +129,9 @@ class FeatureBounds:
             scale = np.where(scale > 0, scale, 1.0)
         if self.row_norm is not None:
             length = check_scale(self.row_norm, "row_norm")
-        constant = self.intercept_scaling * length
+        constant = 0.0
+        if self.intercept_scaling is not None:
+            constant = check_scale(self.intercept_scaling, "intercept_scaling") * length
         return RowScaling(center, scale, math.hypot(length, constant), constant, low, high)
 
 

@@ -36,6 +36,8 @@ from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.table_layout import TableLayout
 from veilspan.solvers.linear.base import moved_lengths
 
+#: Why it is so, where the user said so.
+AS_ASKED = "as asked for"
 KINDS = ("auto", "linear", "bins", "waves", "fourier")
 #: Shares of mu^2: the mass of the columns; the first fit of classes and of numbers; the width.
 CELLS_SHARE, SCORE_SHARE, LINE_SHARE, WIDTH_SHARE = 0.05, 0.12, 0.20, 0.03
@@ -145,17 +147,17 @@ def choose_features(
         What may be spent, and for whom.
     """
     if kind == "linear":
-        return FeatureChoice("linear", "as asked for")
+        return FeatureChoice("linear", AS_ASKED)
     if kind == "bins":
-        return FeatureChoice("bins", "as asked for", bins=BINS, bins_weight=1.0)
+        return FeatureChoice("bins", AS_ASKED, bins=BINS, bins_weight=1.0)
     if kind == "fourier":
-        return FeatureChoice("fourier", "as asked for", line_weight=1.0, fourier=FOURIER)
+        return FeatureChoice("fourier", AS_ASKED, line_weight=1.0, fourier=FOURIER)
     strength = _strength(n_rows, budget, neighbors)
     waves = FEWEST
     if strength is not None:
         waves = int(min(max(round(WAVES * math.sqrt(min(strength, 1e9) / PER)), FEWEST), MOST))
     if kind == "waves":
-        return FeatureChoice("waves", "as asked for", waves=waves, mass=layout.n_numbers > 0)
+        return FeatureChoice("waves", AS_ASKED, waves=waves, mass=layout.n_numbers > 0)
     if not layout.n_numbers:
         return FeatureChoice("linear", "no column holds numbers")
     share, weight = SCORE_SHARE, SCORE_WEIGHT

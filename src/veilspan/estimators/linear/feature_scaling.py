@@ -10,7 +10,7 @@ from veilspan.curator.curator import Curator
 from veilspan.estimators.linear.budget_parts import prepare_with_afters
 from veilspan.estimators.linear.feature_bounds import FeatureBounds
 from veilspan.privacy.budget import Budget
-from veilspan.privacy.events import Event, GaussianEvent, with_noise
+from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.row_scaling import RowScaling
 from veilspan.queries.linear.target_scaling import TargetScaling
@@ -68,7 +68,7 @@ class FeatureScaling:
         if TARGETS not in asked:
             return row_map
         low, high = private_target_range(curator)
-        shifted = self.bounds.intercept_scaling > 0
+        shifted = self.bounds.intercept_scaling is not None
         if not shifted:  # a range around zero, so that its width is public in units of its end
             low, high = -max(-low, high), max(-low, high)
         return replace(row_map, targets=TargetScaling.of_range(low, high, shifted))
@@ -119,20 +119,22 @@ def prepare_scaled(
         What is asked once the solver is done, with its share of mu^2.
     """
     public_map = bounds.check(n_features)
-    parts: list[tuple[GaussianEvent, float]] = []
-    if bounds.is_private:
-        parts += [(GaussianEvent(RANGES), RANGES_SHARE), (GaussianEvent(FINER), FINER_SHARE)]
-        parts.append((GaussianEvent(NARROW, count=LOOKS), NARROW_SHARE))
+    parts: list[tuple[str, int, float]] = []  # name, questions, share of mu^2
+    if public_map is None:
+        parts += [(RANGES, 1, RANGES_SHARE), (FINER, 1, FINER_SHARE)]
+        parts.append((NARROW, LOOKS, NARROW_SHARE))
         if bounds.row_norm is None:
-            parts.append((GaussianEvent(LENGTH), LENGTH_SHARE))
+            parts.append((LENGTH, 1, LENGTH_SHARE))
     if targets:
-        parts.append((GaussianEvent(TARGETS, count=2), TARGETS_SHARE))
-        parts.append((GaussianEvent(NARROW_TARGETS, count=LOOKS), NARROW_TARGETS_SHARE))
-    mu = budget.mu if budget.is_private else math.inf
-    first = tuple(with_noise(e, math.sqrt(e.count / share) / mu) for e, share in parts)
-    columns = n_features + (bounds.intercept_scaling > 0)
+        parts.append((TARGETS, 2, TARGETS_SHARE))
+        parts.append((NARROW_TARGETS, LOOKS, NARROW_TARGETS_SHARE))
+    first: tuple[Event, ...] = ()
+    rest = 1.0
+    for name, count, share in parts:
+        first += (GaussianEvent(name, math.sqrt(count / share) / budget.mu, count),)
+        rest -= share
+    columns = n_features + (bounds.intercept_scaling is not None)
     stage = FeatureScaling(bounds, columns, first, public_map)
-    rest = 1 - sum(share for _, share in parts)
     kept = prepare_with_afters(first, rest, afters, budget, neighbors, prepare)
     if kept is None:
         raise ValueError(

@@ -10,9 +10,14 @@ import numpy as np
 
 from veilspan._scales import check_scale
 from veilspan.curator.dask.table import DaskTable
-from veilspan.estimators.linear.budget_parts import part_of, prepare_with_afters
+from veilspan.estimators.linear.budget_parts import prepare_with_afters
 from veilspan.estimators.linear.feature_bounds import checked_ranges
-from veilspan.estimators.linear.feature_choice import FeatureChoice, check_kind, choose_features
+from veilspan.estimators.linear.feature_choice import (
+    AS_ASKED,
+    FeatureChoice,
+    check_kind,
+    choose_features,
+)
 from veilspan.estimators.linear.feature_stage import (
     CELLS,
     WIDTH,
@@ -94,7 +99,7 @@ class TableModel:
         """What becomes of the columns, by public facts, and where they are."""
         kind = self._kind_of_features()
         if kind == "linear":
-            return FeatureChoice("linear", "as asked for"), None
+            return FeatureChoice("linear", AS_ASKED), None
         if self.schema is not None:
             refuse_said_twice(self, "feature_range", "bounds", "center")
             layout = layout_of_schema(self.schema)
@@ -149,15 +154,6 @@ def as_dense(table: Any) -> np.ndarray:
     return np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=np.float64)
 
 
-def shown_decisions(prepared: LinearPrepared, choice: FeatureChoice) -> dict[str, Any]:
-    """Public choices worth showing in the plan."""
-    problem = prepared.problem
-    shown = {"loss": problem.loss.name, "penalty": problem.penalty.name}
-    if choice.reason != "as asked for" or choice.kind != "linear":
-        shown["features"] = f"{choice.kind}: {choice.reason}"
-    return {**shown, **prepared.decisions}
-
-
 def prepare_features(
     model: Any,
     choice: FeatureChoice,
@@ -188,7 +184,7 @@ def prepare_features(
         cells = count_cells(rows, layout.n_numbers, mu * math.sqrt(choice.cells_share), neighbors)
         events += (single_event(CELLS, choice.cells_share, mu),)
     if choice.first_share:
-        part = part_of(budget, choice.first_share)
+        part = budget.part(choice.first_share)
         width = layout.n_numbers + layout.n_flags + (constant > 0)
         first = AutoLinear().prepare(model._problem(part, n_rows, width), part, neighbors)
         events += first_events(first)
@@ -196,7 +192,7 @@ def prepare_features(
         events += (single_event(WIDTH, choice.width_share, mu),)
     solver = model._solver()
     if choice.width_share and isinstance(solver, AutoLinear) and solver.clip is None:
-        part = part_of(budget, choice.rest_share)
+        part = budget.part(choice.rest_share)
         nu = model._problem(part, n_rows, columns).noise_of_a_gradient(part, neighbors)
         cap = _cap(nu) if budget.is_private else None
         solver = solver if cap is None else solver.with_clip(cap)
@@ -211,7 +207,8 @@ def prepare_features(
         and tells_noise(model._problem(budget, n_rows, 1))
     ):
         asked = AskCurvature(
-            single_event(CURVATURE, CURVATURE_SHARE, mu), min(1.0, ROOM / math.sqrt(layout.groups))
+            (single_event(CURVATURE, CURVATURE_SHARE, mu),),
+            min(1.0, ROOM / math.sqrt(layout.groups)),
         )
         afters = (*afters, (asked, CURVATURE_SHARE))
     prepared = prepare_with_afters(events, choice.rest_share, afters, budget, neighbors, prepare)
@@ -223,8 +220,7 @@ def prepare_features(
     stage = FeatureStage(
         layout, choice, columns, constant, model._kept_length(), cells, events, first
     )
-    shown = shown_decisions(prepared, choice)
-    return replace(prepared, stages=(stage,), decisions=shown)
+    return replace(prepared, stages=(stage,))
 
 
 def _cap(nu: float | None) -> float | None:

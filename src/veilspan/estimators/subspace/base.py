@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -114,13 +113,6 @@ class SubspaceEstimator(
         self.notes_ = tuple(text for _, text in notes)
         self._unsaid = notes
 
-    def _learn(self, table: Any, targets: Any = None) -> Self:
-        """Learn, and then say what the released numbers ask to be said: they are kept by now."""
-        super()._learn(table, targets)
-        for kind, text in self.__dict__.pop("_unsaid", ()):
-            warnings.warn(text, kind, stacklevel=3)
-        return self
-
     # What is asked for.
 
     def _problem(self, n_rows: int | None, n_features: int) -> SubspaceProblem:
@@ -142,8 +134,9 @@ class SubspaceEstimator(
                 f"{type(self).__name__} releases an n_features x n_features matrix; {n_features} "
                 f"columns are more than {LARGEST_WIDTH}. Reduce them first by a public projection."
             )
-        private = isinstance(self.center, str) and self.center == "private"
-        if self.schema is not None and self.center is None:
+        asked = self.center if center is None else "public"
+        private = asked == "private"
+        if self.schema is not None and asked in (None, "auto"):
             private = True  # columns of a table are hardly ever around zero
         return SubspaceProblem(n_rows, n_features, wanted, center, row_norm if private else None)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from veilspan.estimators.linear.budget_parts import part_of, prepare_rest
+from veilspan.estimators.linear.budget_parts import prepare_rest
 from veilspan.privacy.accounting import fits_budget
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.neighbors import Neighbors
@@ -35,7 +35,7 @@ def prepare_with_centre(
         The neighbour relation.
     """
     stage = FindCentre.plan(problem.n_features, budget)
-    part = part_of(budget, REST_SHARE)
+    part = budget.part(REST_SHARE)
     prepared: Any = solver.prepare(problem, part, neighbors)
     if not prepared.adaptive and budget.is_private:
 

@@ -149,8 +149,8 @@ class RobustPCA(SubspaceEstimator):
     def _prepare(
         self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
     ) -> Prepared[SubspaceProblem, SubspaceResult]:
-        paired = self._center_word == "pairs"
-        if paired:
+        word = self._center_word
+        if word == "pairs":
             if n_rows is None:
                 raise ValueError('center="pairs" needs neighbors="replace-one".')
             if n_rows < 4:
@@ -160,21 +160,15 @@ class RobustPCA(SubspaceEstimator):
         problem = self._problem(n_rows, n_features)
         if self.noise_std is not None:
             prepared = self._prepare_with_noise(solver, problem, budget)
-        elif self._center_word == "auto" and self.schema is None:
+        elif word == "auto" and self.schema is None:
             prepared = prepare_with_centre(solver, problem, budget, neighbors)
         else:
             prepared = solver.prepare(problem, budget, neighbors)
-        return replace(prepared, paired=True) if paired else prepared
+        return replace(prepared, paired=True) if word == "pairs" else prepared
 
     @property
     def _center_word(self) -> str | None:
         return self.center if isinstance(self.center, str) else None
-
-    def _problem(self, n_rows: int | None, n_features: int) -> SubspaceProblem:
-        problem = super()._problem(n_rows, n_features)
-        if self._center_word == "auto" and self.schema is not None:
-            problem = replace(problem, private_center=self._row_bound())
-        return problem
 
     def _prepare_with_noise(
         self, solver: Any, problem: SubspaceProblem, budget: Budget

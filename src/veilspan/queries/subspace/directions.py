@@ -32,9 +32,6 @@ class DirectionSum(SpheredQuery):
 
     bound = math.sqrt(1 + COUNT_WEIGHT**2)
 
-    def __init__(self) -> None:
-        super().__init__(None)
-
     def space(self, n_features: int, point: Any) -> AnswerSpace:
         """A vector of one entry a column, and one number with its weight."""
         parts = (VectorSpace((n_features,)), VectorSpace((1,)))
@@ -141,7 +138,7 @@ class RingSums(SpheredQuery):
     bound = math.sqrt(3)
 
     def __init__(self) -> None:
-        super().__init__(None)
+        super().__init__(None)  # rings are around the origin
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
         """K + 1 vectors of one entry a column, K numbers, and one more."""

@@ -103,8 +103,8 @@ class GradientDescent(Clips):
     needs_diagonal = True
 
     def __post_init__(self) -> None:
-        check_descent_settings(self.step, self.clip, self.output)
         check_momentum(self.momentum)
+        check_descent_settings(self.step, self.clip, self.output)
         if self.steps is not None:
             check_steps(self.steps, "steps")
         if self.tolerance is not None and not self.tolerance >= 0:
@@ -144,7 +144,7 @@ class GradientDescent(Clips):
         theta = ahead = problem.prox(np.zeros(problem.shape), size)
         trace: list[dict[str, Any]] = []
         stopped = f"all {steps} planned steps were taken"
-        asked = cap_place(self.cap, curator, steps)
+        asked = None if self.cap is None else cap_place(self.cap, curator, steps)
         for k in range(steps):
             if self.cap is not None and k == asked:
                 # The inverse curvature of p directions, as far as the steps left can reach.

@@ -146,7 +146,7 @@ class PrivateNewton(Clips):
         upper = Quadratic(curvature, problem)
         tells = private and tells_noise(problem) and self.momentum == 0
         query, path = SlopeGradient(problem.loss, bound), Iterates(curator, _output(private), steps)
-        asked = cap_place(self.cap, curator, steps)
+        asked = None if self.cap is None else cap_place(self.cap, curator, steps)
         pace, noise = Acceleration(not private, self.momentum), CurveNoise()
         theta = ahead = problem.prox(np.zeros(problem.shape), 1.0)
         trace: list[dict[str, Any]] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from veilspan.curator.curator import Curator
-from veilspan.privacy.events import Event, GaussianEvent
+from veilspan.privacy.events import Event
 from veilspan.queries.linear.class_votes import ClassCounts
 from veilspan.solvers.linear.base import LinearProblem, LinearResult
 from veilspan.solvers.linear.rare_classes.around_solver import SHARES
@@ -20,16 +20,11 @@ class AskShares:
 
     Attributes
     ----------
-    event : GaussianEvent
-        With its noise.
+    events : tuple of events
+        The one question that it asks, with its noise.
     """
 
-    event: GaussianEvent
-
-    @property
-    def events(self) -> tuple[Event, ...]:
-        """The one question that it asks."""
-        return (self.event,)
+    events: tuple[Event, ...]
 
     def ask(self, curator: Curator, problem: LinearProblem, result: LinearResult) -> LinearResult:
         """Ask for the counts; they change nothing that was learned."""

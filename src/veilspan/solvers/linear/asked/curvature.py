@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from veilspan.curator.curator import Curator
 from veilspan.losses.class_weights import ClassWeighted
 from veilspan.losses.linear import LinearLoss
-from veilspan.privacy.events import Event, GaussianEvent
+from veilspan.privacy.events import Event
 from veilspan.queries.linear.asked.curvature_diagonal import CurvatureDiagonal
 from veilspan.solvers.linear.base import LinearProblem, LinearResult
 
@@ -25,19 +25,14 @@ class AskCurvature:
 
     Attributes
     ----------
-    event : GaussianEvent
-        With its noise.
+    events : tuple of events
+        The one question that it asks, with its noise.
     bound : float
         Longest contribution of a row.
     """
 
-    event: GaussianEvent
+    events: tuple[Event, ...]
     bound: float
-
-    @property
-    def events(self) -> tuple[Event, ...]:
-        """The one question that it asks."""
-        return (self.event,)
 
     def ask(self, curator: Curator, problem: LinearProblem, result: LinearResult) -> LinearResult:
         """Ask at theta, for the loss as it was minimised."""
@@ -45,7 +40,7 @@ class AskCurvature:
             return result
         loss = loss_minimised(problem.loss, result)
         query = CurvatureDiagonal(loss, self.bound, result.noise.clip)
-        answer = curator.answer(query, result.theta, event=self.event.name)
+        answer = curator.answer(query, result.theta, event=CURVATURE)
         return replace(result, diagonal=answer)
 
 

@@ -132,9 +132,9 @@ def with_cap(
     return (cap.event, *events), (cap.share, *(share * rest for share in shares))
 
 
-def cap_place(cap: ResidualCap | None, curator: Curator, steps: int) -> int | None:
+def cap_place(cap: ResidualCap, curator: Curator, steps: int) -> int | None:
     """The step before which a cap is chosen; ``None`` where the plan has none."""
-    if cap is None or steps < 2 or not curator.plan.budget.is_private:
+    if steps < 2 or not curator.plan.budget.is_private:
         return None
     return cap.place(steps)
 

@@ -68,12 +68,9 @@ class FindCentre:
     @classmethod
     def plan(cls, n_columns: int, budget: Budget) -> FindCentre:
         """Set the noise of both questions, from public numbers."""
-        mu = budget.mu if budget.is_private else math.inf
-        shares = {DIRECTION: DIRECTION_SHARE, CAP: CAP_SHARE}
-        return cls(
-            n_columns,
-            tuple(GaussianEvent(name, 1 / (mu * math.sqrt(s))) for name, s in shares.items()),
-        )
+        mu = budget.mu  # infinite without privacy: no noise
+        direction = GaussianEvent(DIRECTION, 1 / (mu * math.sqrt(DIRECTION_SHARE)))
+        return cls(n_columns, (direction, GaussianEvent(CAP, 1 / (mu * math.sqrt(CAP_SHARE)))))
 
     def find_map(self, curator: Curator) -> FoundCentre:
         """Ask, judge, and say how the next questions are to see rows."""
