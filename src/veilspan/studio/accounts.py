@@ -24,6 +24,8 @@ from typing import Any
 from veilspan._files import IrregularFileError, only_writer, read_regular, write_whole
 from veilspan.ledger.names import check_name, fold_name
 
+#: Name of the file in a studio's folder.
+FILE = "accounts.json"
 ROLES = ("steward", "analyst", "officer")
 #: scrypt's cost: 32 MiB and some 0.1 s a guess, as OWASP recommends for logins; kept in the file
 #: with each password, so that a later version may raise it.
