@@ -36,7 +36,7 @@ class Request:
     schema : SchemaRecord or None
         By which the table is read, if by one.
     binding : str
-        Of the version of a request that it is for (:attr:`FitRequest.binding`), if that is known:
+        Of the version of a request that it is for (``FitRequest.binding``), if that is known:
         refused if the request was edited since. Without it the plan, the schema and the question
         are compared with what was approved.
     """
