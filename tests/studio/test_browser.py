@@ -108,6 +108,7 @@ def people(browser):
 
 def check(page):
     """What holds on every page: readable, and no wider than the screen."""
+    page.wait_for_load_state("load")  # with its style sheets
     assert page.evaluate(READABLE) == [], page.url
     faint = [pair for pair in page.evaluate(CONTRAST) if pair[0] < 4.5]
     assert faint == [], page.url
@@ -296,7 +297,7 @@ def test_by_the_keyboard_alone(people, own_running):
     page.wait_for_selector("text=Open the release")
 
 
-NASTY = '"><img src=x onerror=alert(1)><script>alert(2)</script>'
+NASTY = 'x"><img src=x onerror=alert(1)><script>alert(2)</script>'
 TURNED = "name\u202egnp.exe\u2066"
 
 
