@@ -56,6 +56,7 @@ from veilspan.solvers.linear.base import (
     LinearSolver,
 )
 from veilspan.solvers.linear.by_name import linear_solver
+from veilspan.solvers.linear.loud_noise import with_warning
 from veilspan.solvers.linear.selection import Candidate, PrivateSelection
 
 PUBLIC_BOUNDS = "feature bounds were set without the rows; rows outside are clipped to them"
@@ -183,7 +184,8 @@ class LinearEstimator(
 
         def prepare(part: Budget) -> LinearPrepared:
             # A penalty may be chosen by the budget, of which the solver gets a part.
-            return solver.prepare(self._problem(part, n_rows, columns), part, neighbors)
+            ready = solver.prepare(self._problem(part, n_rows, columns), part, neighbors)
+            return with_warning(ready, neighbors)
 
         return prepare_scaled(
             bounds, n_features, budget, neighbors, prepare, self._asks_targets, self._afters(budget)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from veilspan.curator.silence import quiet
 from veilspan.estimators.dask_input import lazy_for_dask
+from veilspan.estimators.loud_noise import find_loud_mean
 from veilspan.estimators.manifold.base import LARGEST_CLIP, ManifoldEstimator
 from veilspan.estimators.manifold.points import (
     as_points,
@@ -201,6 +202,9 @@ class FrechetMean(
 
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         self.mean_ = outcome.result.point
+
+    def _find_loud_noise(self, outcome: Outcome, plan: Plan) -> tuple[str, ...]:
+        return find_loud_mean(outcome.result.trace, plan, self.manifold.dim)
 
     @property
     def _n_features_out(self) -> int:

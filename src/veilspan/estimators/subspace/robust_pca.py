@@ -19,6 +19,7 @@ from veilspan.privacy.errors import CenterWarning, LoudNoiseWarning
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.plan import Plan
 from veilspan.solvers.base import Outcome, Prepared
+from veilspan.solvers.spectral import stands_out
 from veilspan.solvers.subspace.base import SubspaceProblem, SubspaceResult
 from veilspan.solvers.subspace.by_name import subspace_solver
 from veilspan.solvers.subspace.centre.stage import FoundCentre
@@ -201,7 +202,7 @@ class RobustPCA(SubspaceEstimator):
         if self.center_used_ == "pairs" and self._center_word == "auto":
             yield CenterWarning, PLACE_UNKNOWN
         edge, spectrum = self.noise_edge_, self.spectrum_
-        if edge is not None and spectrum is not None and not np.max(spectrum, initial=0.0) > edge:
+        if edge is not None and spectrum is not None and not stands_out(spectrum, edge):
             yield LoudNoiseWarning, ONLY_NOISE
 
     def _describe_center(self, outcome: Outcome) -> tuple[str, str]:
