@@ -20,6 +20,8 @@ from .fits import DELTA, gradients, plain, private
 
 RIDGE, LENGTH, EPSILON = 0.01, 5.0, 1.0
 OUTPUT, AS_PRINTED = "output", "as printed"
+#: Epochs and inner steps of DP-SVRG and DP-SVRG++ that are tried besides their defaults.
+TRIED = ((2, 5), (4, 5), (8, 3), (16, 3))
 LEAST = 1e-12  # below this an excess is rounding
 VAGUE = 0.15  # standard error of a power beyond which nothing is judged
 JUDGED = (
@@ -82,7 +84,11 @@ def unclipped(name):
 
 
 def fit(data, name, ridge, seed):
-    """Theta, gradients of single rows, CPU seconds; the last is 0 for what is not a solver."""
+    """Theta, gradients of single rows, CPU seconds; the last is 0 for what is not a solver.
+
+    The paper's own algorithms, with noise that keeps their promise, have the best of their default
+    and of ``TRIED``, chosen on each table by its risk, which is not charged: in their favour.
+    """
     if name == OUTPUT:
         return (*output_perturbation(data, ridge, seed), 0.0)
     if name == AS_PRINTED:
@@ -92,9 +98,17 @@ def fit(data, name, ridge, seed):
             else printed.svrg_plus(data, EPSILON, DELTA, seed)
         )
         return (*found, 0.0)
+    solver = unclipped(name)
+    if not name.startswith("svrg"):
+        return _run(data, solver, ridge, seed)
+    tried = [solver, *(replace(solver, epochs=t, inner_steps=m) for t, m in TRIED)]
+    return min((_run(data, s, ridge, seed) for s in tried), key=lambda f: data.risk(f[0], ridge))
+
+
+def _run(data, solver, ridge, seed):
     penalty = L2(ridge) if ridge else None
     theta, cpu, events = private(
-        data, unclipped(name), EPSILON, seed, "replace-one", penalty=penalty, intercept=False
+        data, solver, EPSILON, seed, "replace-one", penalty=penalty, intercept=False
     )
     return theta, gradients(events, len(data.signs)), cpu
 

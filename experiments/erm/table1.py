@@ -10,6 +10,7 @@ from .complexity import (
     JUDGED,
     OUTPUT,
     RIDGE,
+    TRIED,
     ahead_of,
     all_hold,
     exponents,
@@ -22,12 +23,13 @@ from .complexity import (
     sweeps,
     texts,
 )
-from .costs import DELTA, sampled_cost
+from .costs import DELTA, beyond_remark, sampled_costs
 from .pictures import draw
 
 METHODS = ("objective", "sgd", "gd", OUTPUT, "svrg", AS_PRINTED, "auto")
 EARLIER = ("sgd", "gd", OUTPUT)  # whose gradients can be counted
 FEWER = 1.5  # power of n that counts as fewer gradients than O(n^2)
+NAMED = "DP-SVRG", "Theorem 4.1"
 NEAR = 1.5  # times the least excess: not clearly behind
 LABELS = {
     "objective": "objective perturbation",
@@ -58,7 +60,8 @@ NOTES = (
     "As the number of columns grows, rows of length 1 leave less curvature for each of them, so "
     "the power of p contains more than the noise: what is judged are powers of excess over bound.",
     "Gradients of objective perturbation are asked inside one release and not counted, as in the "
-    "paper. The number of steps of each solver follows from its own defaults.",
+    "paper. The number of steps of each solver follows from its own defaults; DP-SVRG has the best "
+    f"of its default and of {TRIED} epochs and inner steps, chosen on each table by its risk.",
     STAND_INS,
     JUDGED,
 )
@@ -91,7 +94,7 @@ def judge(found, costs):
     )
     ratio = max(row["excess"] / bound(row) for rows in along for row in rows)
     better = ahead_of(found, "svrg", EARLIER)
-    worst = max(cost.true for cost in costs)
+    worst, remark = beyond_remark(costs)
     as_printed = exponents(found, AS_PRINTED)
     return [
         Claim("the excess risk of DP-SVRG is O(p log(n) log(1/delta) / (n^2 epsilon^2 mu)) "
@@ -101,7 +104,7 @@ def judge(found, costs):
               f"each table has, n^{texts(in_n)} and p^{texts(in_p)}, at most {ratio:.2g}",
               all_hold(not_above(in_n, 0.0), not_above(in_p, 0.0))),
         Claim("DP-SVRG achieves a near optimal bound with less gradient complexity than previous "
-              "algorithms (Table 1, Sec. 2)",
+              "algorithms (Table 1, Sec. 2; beside this library's modern versions of them)",
               f"at n = {svrg['at_rows']:,} it asks {svrg['gradients_per_row']:.0f} n gradients for "
               f"an excess of {svrg['excess']:.2g}; no more of both: "
               f"{worded(found, better)}",
@@ -119,8 +122,9 @@ def judge(found, costs):
               opposite(not_above(objective["excess_n"], -2.0))),
         Claim("Algorithm 1 with the noise of Theorem 4.1 is (epsilon, delta)-private",
               f"claimed 1, by exact accounting up to {worst:,.0f} (the theorem allows epsilon up "
-              f"to c_1 T m / n^2 only, which the tables do not say); with that noise it reaches an "
-              f"excess of {as_printed['excess']:.2g}",
+              f"to c_1 T m / n^2 only, which the tables do not say; with the noise of Remark 4.1, "
+              f"for which no bound is proved, at most {remark:.3g}); with the theorem's noise it "
+              f"reaches an excess of {as_printed['excess']:.2g}",
               worst <= 1.0),
         default_claim(found, [m for m in METHODS if m != AS_PRINTED]),
     ]  # fmt: skip
@@ -162,13 +166,13 @@ def beside(excess):
 def costs_of(job):
     """The printed noise at T m = 10 n, and at the settings that were run."""
     found = []
-    for rows in job.pick((100_000,), (10_000, 100_000), (10_000, 100_000)):
+    for rows in job.pick((100_000,), (10_000, 100_000), (10_000, 100_000, 1_000_000)):
         steps = 10 * rows
         std = math.sqrt(steps * math.log(1 / DELTA)) / rows
-        found.append(sampled_cost(job, "DP-SVRG", rows, steps, std, "T m = 10 n"))
+        found += sampled_costs(job, *NAMED, rows, steps, 10, std, "T m = 10 n")
     rows = job.pick(100_000, 16_000, 32_000)
     epochs, inner, _, std = printed.svrg_plan(rows, 20, RIDGE, 1.0, DELTA)
-    found.append(sampled_cost(job, "DP-SVRG", rows, epochs * inner, std, "as run here, p = 20"))
+    found += sampled_costs(job, *NAMED, rows, epochs * inner, epochs, std, "as run here, p = 20")
     return found
 
 

@@ -257,7 +257,7 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         return self
 
     def _say(self, cautions: tuple[Caution, ...]) -> None:
-        """Warn whoever called ``fit``."""
+        """Give warnings that point at the line which called ``fit``."""
         for kind, text in cautions:
             warnings.warn(text, kind, stacklevel=4)
 

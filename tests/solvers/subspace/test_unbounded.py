@@ -251,6 +251,33 @@ def test_moments_that_say_nothing_join_to_one_of_both_budgets():
     np.testing.assert_allclose(joined.noise, 0.5**0.5, rtol=1e-6)
 
 
+def test_a_bulk_that_only_noise_has_spread_is_stretched_alike():
+    """Two directions above a bulk that is itself far above the noise: two products, not forty."""
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal((40, 40))
+    truth = np.diag([30.0, 20.0, *np.full(38, 2.0)])
+    found = stretch.decompose(truth + 0.05 * (noise + noise.T) / math.sqrt(2), 0.05)
+    assert stretch.count_shown(found) == 40
+    assert stretch.count_told(found) == 2
+    variances = stretch.plain_variances(found, 126.0)
+    np.testing.assert_allclose(variances, np.diag(truth), rtol=0.05)
+    made, sizes, _ = stretch.choose_stretch(found, 2, None, "replace-one", 126.0)
+    assert made.basis.shape == (40, 2)
+    assert np.unique(sizes).size == 3
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 60))
+def test_directions_stretched_together_are_alike(seed, size):
+    rng = np.random.default_rng(seed)
+    squares = np.exp(rng.normal() * np.arange(size) / size) * rng.uniform(0.9, 1.1, size)
+    apart = stretch.count_apart(squares)
+    rest = squares[apart:]
+    assert 1 <= apart <= size
+    if apart > 1:  # one direction is always apart, even from others that are like it
+        assert (abs(rest / rest.mean() - 1) <= stretch.ALIKE).all()
+
+
 def test_variances_come_back_without_what_noise_adds():
     """A spiked matrix of 400 columns: its leading eigenvalues are 6 % above the truth."""
     rng = np.random.default_rng(0)

@@ -54,10 +54,15 @@ class Stretch:
         return np.asarray((self.inside - self.outside)[:, None] * self.basis.T)
 
     def apply(self, x: np.ndarray) -> np.ndarray:
-        """Stretched rows of centred ones."""
+        """Stretched rows of rows as they came: T (x - m)."""
+        x = x if self.center is None else x - self.center
         if self.matrix is not None:
             return np.asarray(x @ self.matrix)
-        return np.asarray(self.outside * x + (x @ self.basis) @ self._factor)
+        inside = x @ self.basis
+        # Rows as they came are the user's; a difference is nobody's, and is written over.
+        stretched = np.multiply(x, self.outside, out=None if self.center is None else x)
+        stretched += inside @ self._factor
+        return stretched
 
 
 class ReshapedMoment(SecondMoment):
@@ -87,8 +92,7 @@ class ReshapedMoment(SecondMoment):
 
     def prepare(self, block: Block, point: Any) -> np.ndarray:
         """Stretch every row: y, whose length is then bounded."""
-        x = block.dense()
-        stretched: np.ndarray = point.apply(x if point.center is None else x - point.center)
+        stretched: np.ndarray = point.apply(block.dense())
         return stretched
 
     def norms(self, block: np.ndarray, point: Any) -> np.ndarray:

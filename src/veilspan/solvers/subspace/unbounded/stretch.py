@@ -30,11 +30,16 @@ import numpy as np
 from veilspan._threads import threads_for
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.subspace.reshaped_moment import Stretch
+from veilspan.solvers.subspace.base import CLEARLY_ABOVE_NOISE
 from veilspan.solvers.subspace.refinement import deflate
 
 #: Directions that are stretched one by one at most, beside those wanted: each costs a product with
 #: all rows. All others are stretched alike.
 MOST_DIRECTIONS = 64
+#: How far the a_i of directions that are stretched alike may be from their mean, over it. At its
+#: minimum the loss grows by the square of such a change alone, a few per cent of what these
+#: directions add to it; those that noise hides are credited with one variance and do not differ.
+ALIKE = 0.25
 #: Rounds of the minimisation in turns; it changes little after three.
 ROUNDS = 8
 #: Largest over smallest stretch: rounding of stretched rows grows with it, and under add-remove
@@ -77,18 +82,35 @@ def decompose(moment: np.ndarray, noise: float) -> NoisyMoment:
 
 
 def plain_variances(found: NoisyMoment, total: float) -> np.ndarray:
-    """Variances of a first release without the inflation by noise; what drowns shares the rest.
+    """Variances of a first release without the inflation by noise.
 
-    ``total`` is their sum, as the lengths of rows have it: the trace has more noise.
+    Directions that noise hides share what the others leave of ``total``, the sum of all as the
+    lengths of rows have it: the trace has more noise. Those that are shown, and that noise alone
+    may have set apart from each other, have their mean in common.
     """
     size, noise = len(found.moment), float(found.noise[0, 0])
     values = np.diag(found.moment)
     plain = deflate(values, noise, size)
-    above = count_shown(found)
+    above, told = count_shown(found), count_told(found)
     rest = (total - float(plain[:above].sum())) / max(size - above, 1)
+    if told < above:
+        rest = float(values[told:].mean())
     least = max(LEAST_VARIANCE * total, 1e-300)
-    shown = np.arange(size) < above
-    return np.asarray(np.where(shown, np.maximum(plain, least), max(rest, least)))
+    apart = np.arange(size) < min(told, above)
+    return np.asarray(np.where(apart, np.maximum(plain, least), max(rest, least)))
+
+
+def count_told(found: NoisyMoment) -> int:
+    """Leading directions of a first release that noise cannot have set apart from the rest.
+
+    Noise spreads the eigenvalues of k directions of one variance v over v +- 2 sqrt(k) times its
+    std: so many are told apart that no other stands above the mean of those after it by more.
+    """
+    values, noise = np.diag(found.moment), float(found.noise[0, 0])
+    left = np.arange(len(values), 0, -1)
+    means = np.cumsum(values[::-1])[::-1] / left
+    edges = 2.0 * noise * np.sqrt(left)
+    return int(np.sum(np.cumprod(values - means > CLEARLY_ABOVE_NOISE * edges)))
 
 
 def count_shown(found: NoisyMoment) -> int:
@@ -109,13 +131,23 @@ def choose_stretch(
     size = len(variances)
     shown = min(n_components, count_shown(found))
     squares = minimise_in_turns(variances, shown, float(found.noise[0, 0]))
-    apart = min(size, max(MOST_DIRECTIONS, n_components))
-    squares[apart:] = squares[apart:].mean() if apart < size else 0.0
+    apart = min(max(MOST_DIRECTIONS, n_components), count_apart(squares))
+    if apart < size:
+        squares[apart:] = squares[apart:].mean()
     squares = np.maximum(squares / squares.max(), STEEPEST[neighbors] ** -2)
     sizes = np.sqrt(squares)
     basis = np.ascontiguousarray(found.frame[:, :apart])
     stretch = Stretch(center, basis, sizes[:apart], float(sizes[-1]))
     return stretch, sizes, float(squares @ variances)
+
+
+def count_apart(squares: np.ndarray) -> int:
+    """Leading directions to be stretched one by one, at least 1: all others are ``ALIKE``."""
+    backwards = squares[::-1]
+    means = np.cumsum(backwards) / np.arange(1, len(squares) + 1)
+    alike = np.maximum.accumulate(backwards) <= (1 + ALIKE) * means
+    alike &= np.minimum.accumulate(backwards) >= (1 - ALIKE) * means
+    return max(len(squares) - int(np.flatnonzero(alike)[-1]) - 1, 1)
 
 
 def minimise_in_turns(variances: np.ndarray, r: int, noise: float) -> np.ndarray:
