@@ -22,6 +22,7 @@ PACKAGES = (
     "geometry",
     "ledger",
     "metrics",
+    "planning",
     "releases",
     "reports",
     "tables",

@@ -19,7 +19,8 @@ from veilspan.curator.rows import rows_of
 from veilspan.curator.silence import Discretion, Silence
 from veilspan.estimators.cautions import Caution, known_people, weigh_promise
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
-from veilspan.estimators.loud_noise import as_cautions
+from veilspan.estimators.noise.loud_noise import as_cautions
+from veilspan.estimators.noise.summary import Summarised
 from veilspan.estimators.people_plan import (
     has_people,
     open_people,
@@ -69,7 +70,7 @@ PEOPLE_ON_A_CLUSTER = (
 TIMING = "running time, memory and crashes are not protected"
 
 
-class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
+class PrivateEstimator(Summarised, Kept, LedgerParameter, BaseEstimator):
     """Base of all private estimators.
 
     A subclass keeps ``epsilon``, ``delta``, ``neighbors``, ``noise``, ``random_state`` and

@@ -35,7 +35,7 @@ from veilspan.estimators.completion.ratings_with_schema import (
     read_users,
 )
 from veilspan.estimators.dask_input import lazy_for_dask
-from veilspan.estimators.loud_noise import find_loud_items, find_loud_popularity
+from veilspan.estimators.noise.loud_noise import find_loud_items, find_loud_popularity
 from veilspan.estimators.parameters import TableParameters
 from veilspan.estimators.schema_input import reads_by_schema, refuse_said_twice, schema_of
 from veilspan.estimators.validation import (

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from veilspan.estimators.base import PrivateEstimator
-from veilspan.estimators.loud_noise import find_loud_profile
+from veilspan.estimators.noise.loud_noise import find_loud_profile
 from veilspan.estimators.parameters import TableParameters
 from veilspan.estimators.profile.profile_table import ProfileTable, slots_of
 from veilspan.estimators.profile.reads_answers import ReadsAnswers

@@ -53,7 +53,7 @@ from veilspan.curator.silence import quiet
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.cautions import refuse_weak
 from veilspan.estimators.charging import open_charge
-from veilspan.estimators.loud_noise import as_cautions, find_loud_subspace
+from veilspan.estimators.noise.loud_noise import as_cautions, find_loud_subspace
 from veilspan.estimators.schema_input import SCHEMA_FACTS
 from veilspan.estimators.stream.one_at_a_time import lock_of
 from veilspan.estimators.stream.private_stream import PrivateStream, publish
