@@ -19,6 +19,7 @@ from veilspan.curator.rows import rows_of
 from veilspan.curator.silence import Discretion, Silence
 from veilspan.estimators.cautions import Caution, known_people, weigh_promise
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
+from veilspan.estimators.clone_family import count_fit
 from veilspan.estimators.noise.loud_noise import as_cautions
 from veilspan.estimators.noise.summary import Summarised
 from veilspan.estimators.people_plan import (
@@ -40,6 +41,7 @@ from veilspan.estimators.validation import validate_table
 from veilspan.ledger.claims import ending_claims
 from veilspan.ledger.session import dataset_of
 from veilspan.privacy.budget import Budget
+from veilspan.privacy.errors import RepeatedFitsWarning
 from veilspan.privacy.neighbors import RELATIONS, Neighbors, check_neighbors
 from veilspan.privacy.noise import NoiseSource, noise_source
 from veilspan.privacy.noise_buffers import NoiseBuffers
@@ -250,8 +252,12 @@ class PrivateEstimator(Summarised, Kept, LedgerParameter, BaseEstimator):
         dataset = dataset_of(self.ledger) if self._charges else None
         cautions = weigh_promise(self, plan, source, prepared.warning)
         if dataset is None:
+            repeated = count_fit(self, plan, source)
             self._say(cautions)
             self._run(table, targets, plan, prepared, source)
+            self.privacy_ = repeated.note_on(self.privacy_)
+            if repeated.is_told:
+                self._say(((RepeatedFitsWarning, repeated.text),))
         else:
             with ending_claims():
                 charge = open_charge(dataset, self, plan, source)

@@ -15,6 +15,7 @@ from veilspan.studio.pages import (
     declare,
     entrance,
     files,
+    login,
     plan,
     question,
     release,
@@ -26,7 +27,8 @@ from veilspan.studio.state import Studio
 
 #: Pages in the order in which one meets them; each lists its addresses.
 MODULES = (
-    entrance, files, datasets, declare, question, plan, sign, run, requests, release, compare,
+    entrance, login, files, datasets, declare, question, plan, sign, run, requests, release,
+    compare,
 )  # fmt: skip
 
 

@@ -115,6 +115,12 @@ def find_request(studio: Studio, request_id: str) -> tuple[Any, Any]:
     raise Refusal(404, "There is no such request.", link=True)
 
 
+def refuse_others(asking: Asking, person: str) -> None:
+    """Drafts are seen by whoever wrote them; requests by everybody."""
+    if asking.asked_by != person:
+        raise Refusal(404, "There is no such request.", link=True)
+
+
 @dataclass(frozen=True)
 class Charge:
     """What a fit would do to a budget.

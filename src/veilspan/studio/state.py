@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from veilspan.studio.errors import Refusal
-from veilspan.studio.sessions import Links, Sessions
+from veilspan.studio.sessions import Links, Session, Sessions
 from veilspan.studio.settings import Settings, Table
 
 if TYPE_CHECKING:
     from veilspan.ledger.dataset import Dataset
     from veilspan.ledger.ledger import Ledger
     from veilspan.ledger.seal.verification import LedgerReport
+    from veilspan.studio.accounts import Accounts
     from veilspan.studio.foresight import Foresight
     from veilspan.studio.jobs import JobQueue
     from veilspan.studio.releases import Records
@@ -96,6 +97,27 @@ class Studio:
         from veilspan.studio.foresight import Foresight
 
         return Foresight(self)
+
+    @cached_property
+    def accounts(self) -> Accounts:
+        """Who may come in, where several people do."""
+        from veilspan.studio.accounts import FILE, Accounts
+
+        return Accounts(self.folder / FILE)
+
+    def find_session(self, cookie: str | None) -> Session | None:
+        """The session of a cookie; None if it is over, or its account has changed since."""
+        session = self.sessions.find(cookie)
+        if session is None or not self.settings.team:
+            return session
+        account = self.accounts.find(session.person)
+        same = account is not None and (account.stamp, account.role) == (
+            session.stamp,
+            session.role,
+        )
+        if not same:
+            self.sessions.end(cookie)
+        return session if same else None
 
     @cached_property
     def queue(self) -> JobQueue:

@@ -125,6 +125,15 @@ def test_several_classes_go_by_the_noise(rows, kind, steps):
     assert isinstance(choice(rows=10**6, loss=loss, columns=5000).solver, GradientDescent)
 
 
+@pytest.mark.parametrize(("columns", "momentum"), [(150, 0.0), (400, 0.5)])
+def test_several_classes_on_many_columns_are_clipped_short(columns, momentum):
+    solver = choice(rows=10**5, loss=Multinomial(5), columns=columns).solver
+    assert isinstance(solver, PrivateNewton)
+    assert solver.momentum == momentum
+    assert (solver.clip is None) == (momentum == 0)
+    assert isinstance(choice(rows=200, loss=Multinomial(5), columns=400).solver, GradientDescent)
+
+
 @given(st.floats(0.05, 10), st.sampled_from(RELATIONS))
 def test_objective_perturbation_can_be_calibrated(epsilon, neighbors):
     """The penalty it gets leaves most of epsilon to the noise, also with a single column."""

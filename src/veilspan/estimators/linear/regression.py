@@ -42,7 +42,7 @@ class RegressorParameters:
     ----------
     target_range : (float, float), optional
         Public lowest and highest target; targets outside are clipped to it. ``None`` pays for a
-        range with 0.02 of the budget (of mu^2); predictions are then kept to it.
+        range with 0.025 of the budget (of mu^2); predictions are then kept to it.
     """
 
     target_range: Any = None

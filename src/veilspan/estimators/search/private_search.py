@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.cautions import weigh_promise
 from veilspan.estimators.charging import LedgerParameter, open_charge
+from veilspan.estimators.clone_family import count_fit
 from veilspan.estimators.publishing import Kept
 from veilspan.estimators.search.candidates import list_candidates
 from veilspan.estimators.search.running import find_best
@@ -23,6 +24,7 @@ from veilspan.ledger.dataset import Dataset
 from veilspan.ledger.errors import LedgerError
 from veilspan.ledger.session import dataset_of
 from veilspan.privacy.budget import Budget
+from veilspan.privacy.errors import RepeatedFitsWarning
 from veilspan.privacy.noise import NoiseSource, noise_source
 from veilspan.privacy.plan import Plan
 
@@ -290,8 +292,12 @@ class _Search:
         loud = [trial.prepared.warning for trial in ready.trials]
         cautions = weigh_promise(lead, ready.plan, source, loud[0] if all(loud) else None)
         if dataset is None:
+            repeated = count_fit(lead, ready.plan, source)
             lead._say(cautions)
             self._run(table, targets, ready, source)
+            search.privacy_ = lead.privacy_ = repeated.note_on(search.privacy_)
+            if repeated.is_told:
+                lead._say(((RepeatedFitsWarning, repeated.text),))
             return
         if dataset.idempotency_key is not None:
             raise LedgerError(

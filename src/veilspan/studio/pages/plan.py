@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from veilspan._html import Html, tag
 from veilspan.studio.as_text import plan_as_text
-from veilspan.studio.asking import Asking, find_asking
+from veilspan.studio.asking import Asking, find_asking, refuse_others
 from veilspan.studio.foreseen import Foreseen, foresee_points
 from veilspan.studio.layout import address, as_text, card, form, heading, steps, void
 from veilspan.studio.questions import METHODS
@@ -31,11 +31,12 @@ def show_plan(visit: Visit) -> Response:
     """The slider with all that follows from it; moving it asks for nothing."""
     studio = visit.studio
     asking = find_asking(studio, visit.params["id"])
+    refuse_others(asking, visit.session.person)
     if asking.request:
         return visit.go(address("r", asking.request))
     state = _state_of(visit, asking)
     seen = foresee_points(studio, asking, state)
-    may = visit.session.may("analyst") and visit.session.person == asking.asked_by
+    may = visit.session.may("analyst")
     controls = form(
         address("r", asking.id, "epsilon"),
         visit.session.csrf,
@@ -129,9 +130,8 @@ def set_epsilon(visit: Visit) -> Response:
     """Keep the epsilon in the draft; go on to the exact charge if that was wanted."""
     studio = visit.studio
     asking = find_asking(studio, visit.params["id"])
+    refuse_others(asking, visit.session.person)
     place = address("r", asking.id, "plan")
-    if asking.asked_by != visit.session.person:
-        return visit.go(place, "Only whoever asks changes a question.", "problem")
     if asking.request:
         return visit.go(address("r", asking.request))
     try:
@@ -154,6 +154,7 @@ def set_epsilon(visit: Visit) -> Response:
 def show_curves(visit: Visit) -> Response:
     """The cards alone, for a page that waited for the simulation."""
     asking = find_asking(visit.studio, visit.params["id"])
+    refuse_others(asking, visit.session.person)
     state = _state_of(visit, asking)
     seen = foresee_points(visit.studio, asking, state)
     cards = draw_foresight(asking, seen, state)
@@ -165,6 +166,7 @@ async def tell_simulation(request: Request) -> Response:
     """How far the simulation is, as server-sent events, until it is done."""
     visit = enter(request)
     asking = await run_in_threadpool(find_asking, visit.studio, request.path_params["id"])
+    refuse_others(asking, visit.session.person)
     state = await run_in_threadpool(_state_of, visit, asking)
 
     async def events() -> AsyncIterator[str]:

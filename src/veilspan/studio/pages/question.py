@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from veilspan._html import Html, tag
 from veilspan.studio.as_text import schema_as_text
-from veilspan.studio.asking import Asking, find_asking, new_asking
+from veilspan.studio.asking import Asking, find_asking, new_asking, refuse_others
 from veilspan.studio.errors import Refusal
 from veilspan.studio.fields import area_field
 from veilspan.studio.layout import address, as_text, form, heading, hidden, steps, void
@@ -35,7 +35,7 @@ def show_questions(visit: Visit) -> Response:
     if schema is None or studio.account(name) is None:
         missing = "its columns are declared" if schema is None else "its budget is open"
         return visit.go(address("d", name), f"A question can be asked once {missing}.", "careful")
-    begun = find_asking(studio, visit.query("draft")) if visit.query("draft") else None
+    begun = _find_draft(visit, visit.query("draft"))
     chosen = begun.estimator if begun is not None else ""
     open_ones = [q for q in QUESTIONS if not why_not(q, schema)]
     if not chosen and open_ones:
@@ -71,6 +71,14 @@ def show_questions(visit: Visit) -> Response:
     )
 
 
+def _find_draft(visit: Visit, asking_id: str) -> Asking | None:
+    if not asking_id:
+        return None
+    found = find_asking(visit.studio, asking_id)
+    refuse_others(found, visit.session.person)
+    return found
+
+
 def _draw_question(question: Question, reason: str, chosen: str) -> Html:
     methods = [
         tag(
@@ -101,7 +109,7 @@ def choose(visit: Visit) -> Response:
     reason = why_not(find_question(method.command), schema)
     if reason:
         return visit.go(place, reason, "problem")
-    begun: Asking | None = find_asking(studio, visit.text("draft")) if visit.text("draft") else None
+    begun = _find_draft(visit, visit.text("draft"))
     if begun is not None and begun.request:
         begun = None  # what was submitted stays as it is
     delta = min(account.terms().delta, 1e-6)

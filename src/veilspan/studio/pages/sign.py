@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from veilspan._html import Html, tag
 from veilspan.studio.as_text import fit_as_text
-from veilspan.studio.asking import Asking, Charge, find_asking, find_request, weigh
+from veilspan.studio.asking import Asking, Charge, find_asking, find_request, refuse_others, weigh
 from veilspan.studio.budgets import budget_strip
 from veilspan.studio.errors import Refusal
 from veilspan.studio.fields import check_field
@@ -23,6 +23,7 @@ def show_charge(visit: Visit) -> Response:
     """What exactly would be charged, and what it rests on; nothing is spent by looking."""
     studio = visit.studio
     asking = find_asking(studio, visit.params["id"])
+    refuse_others(asking, visit.session.person)
     if asking.request:
         return visit.go(address("r", asking.request))
     account = studio.account(asking.dataset)
@@ -30,7 +31,7 @@ def show_charge(visit: Visit) -> Response:
         raise Refusal(409, "This dataset has no budget yet.", link=True)
     state = account.spent()
     charge = count_charge(visit, asking, state)
-    own = visit.session.person == asking.asked_by and visit.session.may("analyst")
+    own = visit.session.may("analyst")
     solo = not studio.settings.team
     body: list[Any] = [draw_charge(asking, charge, state)]
     if not charge.fits:
@@ -129,11 +130,10 @@ def submit(visit: Visit) -> Response:
     studio = visit.studio
     with studio.lock:
         asking = find_asking(studio, visit.params["id"])
+        refuse_others(asking, visit.session.person)
         place = address("r", asking.id, "sign")
         if asking.request:
             return visit.go(address("r", asking.request))
-        if asking.asked_by != visit.session.person:
-            raise Refusal(403, "Only whoever asks submits a question.", link=True)
         if visit.text("agree") != "yes":
             return visit.go(place, "Tick the box if you agree.", "problem")
         if visit.text("epsilon") != repr(asking.epsilon):
