@@ -77,8 +77,9 @@ from veilspan.solvers.linear.base import (
     LinearSolver,
     moved_lengths,
 )
+from veilspan.solvers.linear.loud_noise import warning_of
 
-QUIET, LOUD = 0.004, 0.1  # of nu: below the first one release, above the second a warning
+QUIET = 0.004  # of nu: below it one release
 # Objective perturbation: least cap of slopes over their bound, nu up to which there is none, length
 # of theta by noise alone, and the share of epsilon that the curvature of one row may cost.
 OBJECTIVE_CLIP, UNCAPPED, OBJECTIVE_REACH, CURVATURE = 0.5, 0.001, 20.0, 0.2
@@ -191,17 +192,13 @@ class AutoLinear(Clips):
         chosen = self.choose(problem, budget, neighbors)
         if self.clip is not None:  # the user's own solver then, but for its name
             return chosen.solver.with_clip(self.clip).prepare(problem, budget, neighbors)
-        prepared, warning = chosen.solver.prepare(problem, budget, neighbors), None
+        prepared = chosen.solver.prepare(problem, budget, neighbors)
         shown: dict[str, Any] = {"chosen solver": repr(chosen.solver), "because": chosen.reason}
         if chosen.nu:
             shown["noise of a mean gradient (nu)"] = float(f"{chosen.nu:.3g}")
-        if chosen.nu is not None and chosen.nu > LOUD:
-            shown["warning"] = warning = (
-                f"the noise of one released mean gradient is {chosen.nu:.2g} of its largest "
-                f"possible length (above {LOUD:g}): with so few rows for this epsilon and number "
-                "of coefficients little can be learned. More rows, a larger epsilon or fewer "
-                "features would help."
-            )
+        warning = warning_of(chosen.nu)
+        if warning is not None:
+            shown["warning"] = warning
         return replace(prepared, decisions=shown, asked=self.name, warning=warning)
 
     def run(self, curator: Curator, problem: LinearProblem) -> LinearResult:
