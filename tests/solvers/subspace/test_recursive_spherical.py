@@ -93,8 +93,6 @@ def test_a_larger_budget_never_takes_the_robust_pick_away(neighbors):
             # With the start's own part it never takes more than there is.
             for mu2, share in zip(paid, shares):
                 assert mu2 + (1 - solver.pick_share) * share * total < total
-                mu2 + (1 - solver.pick_share) * share * total < total for mu2, share in parts
-            )
             bought.append(paid[0] > 0)
         assert bought == sorted(bought)
         assert bought[-1]
