@@ -4,7 +4,9 @@
 
 A switch is a call into another file of the package than that of the call before it: what somebody
 who steps through a fit with a debugger sees. The second column leaves out what a reader takes in
-without opening a file: properties, and checks of arguments (functions that only refuse).
+without opening a file: properties, and checks of arguments (functions that only refuse). The last
+column counts how often the whole fit runs the rule of ``solver="auto"``: once, for the plan and the
+run together; 0 where "auto" is one solver whatever the table.
 """
 
 import sys
@@ -63,6 +65,25 @@ def trace_calls(fit):
     return calls
 
 
+def count_choices(fit):
+    """How often the whole fit prepares by a rule of ``solver="auto"`` (a file ``auto.py``)."""
+    found = []
+
+    def see(frame, event, arg):
+        code = frame.f_code
+        if event == "call" and code.co_name == "prepare" and code.co_filename.startswith(ROOT):
+            found.append(Path(code.co_filename).name)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sys.setprofile(see)
+        try:
+            fit()
+        finally:
+            sys.setprofile(None)
+    return found.count("auto.py")
+
+
 def count_switches(calls):
     """Changes of file between one call and the next."""
     return sum(one.co_filename != two.co_filename for one, two in pairwise(calls))
@@ -94,12 +115,13 @@ def leave_out_the_obvious(calls):
 
 
 def main():
-    print(f"{'estimator':<20} {'files':>5} {'switches':>9} {'to follow':>10}")
+    print(f"{'estimator':<20} {'files':>5} {'switches':>9} {'to follow':>10} {'auto rule':>10}")
     for name, fit in make_fits().items():
         calls = trace_calls(fit)
         files = len({code.co_filename for code in calls})
         followed = count_switches(leave_out_the_obvious(calls))
-        print(f"{name:<20} {files:>5} {count_switches(calls):>9} {followed:>10}")
+        switches, chosen = count_switches(calls), count_choices(fit)
+        print(f"{name:<20} {files:>5} {switches:>9} {followed:>10} {chosen:>10}")
 
 
 if __name__ == "__main__":

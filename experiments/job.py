@@ -12,6 +12,7 @@ import json
 import platform
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -174,6 +175,7 @@ class Job:
             "pictures": self.pictures, "facts": facts, "command": self.command(),
             "cpu_seconds": round(self._cells.earlier + cpu_time() - self._start, 1),
             "versions": versions(), "code": self._code,
+            "date": datetime.now(UTC).date().isoformat(),
         })  # fmt: skip
         text = json.dumps(record, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
         write_whole(self.file("json"), lambda stream: stream.write(text.encode()))

@@ -1,8 +1,9 @@
-"""The page of evidence: written from the records of runs, never by hand.
+"""The pages of evidence: written from the records of runs, never by hand.
 
 ``publish(out, page)`` copies finished records and pictures beside the page (``evidence.md`` and
-``evidence/``) and writes the page anew from what lies there. A record replaces one of the same
-or a smaller scale: a quick look never overwrites a full run.
+``evidence/``) and writes the pages anew from what lies there: a first one that fits a screen, and
+one for each paper. A record replaces one of the same or a smaller scale: a quick look never
+overwrites a full run, and refutes nothing.
 """
 
 from collections.abc import Iterable
@@ -17,6 +18,7 @@ from .registry import ITEMS, PAPERS, Paper
 
 Record = dict[str, Any]
 ANSWERS = {True: "holds", False: "**does not hold**", None: "not judged"}
+QUICK_NO = "not shown (quick run)"  # a quick run refutes nothing
 NAMES = (
     "diffprivlib", "geomstats", "implicit", "mu", "opendp", "pymanopt", "pyriemann", "surprise"
 )  # fmt: skip
@@ -26,13 +28,15 @@ HEAD = """\
 <!-- Written by `veilspan reproduce --page docs/evidence.md`. Do not edit. -->
 
 Every figure and table of five papers, rerun: what the paper claims, what came out with noise that
-keeps the promise, and where the printed method's true epsilon differs from its claim. Any of them
-is one command, `veilspan reproduce NAME`; the list is `veilspan reproduce`. *Full* runs take what
-time allows and real data where there are files; *quick* ones are minutes on generated rows, or on
-sets that come with scikit-learn, with few repetitions. Pictures: vermilion is ours, blue the
-paper's method, green another library, black dotted without privacy.
-
-Times are CPU seconds of one thread, measured side by side in one run; read their ratios.
+keeps the promise, and where the printed method's true epsilon differs from its claim.
+"""
+FOOT = """\
+Each number comes from one command, `veilspan reproduce NAME`, which stands below its figure; the
+list is `veilspan reproduce`. *Full* runs have the paper's sizes, and real data where there are
+files; *quick* ones are minutes on generated rows with few repetitions: they show that the code runs
+and **refute nothing**. Times are CPU seconds of one thread, measured side by side in one run; read
+their ratios. Pictures: vermilion is ours, blue the paper's method, green another library, black
+dotted without privacy.
 """
 
 
@@ -41,8 +45,9 @@ def publish(out: Path, page: Path) -> list[str]:
     folder = page.with_suffix("")
     folder.mkdir(parents=True, exist_ok=True)
     taken = [item.name for item in ITEMS if _take(out, folder, item.name)]
-    text = page_text(records(folder), folder.name)
-    write_whole(page, lambda stream: stream.write(text.encode()))
+    for name, text in page_texts(records(folder), folder.name).items():
+        path = page if name == folder.name else folder / f"{name}.md"
+        write_whole(path, lambda stream, text=text: stream.write(text.encode()))
     return taken
 
 
@@ -76,57 +81,101 @@ def records(folder: Path) -> dict[str, Record]:
     return {name: record for name, record in found.items() if record is not None}
 
 
-def page_text(found: dict[str, Record], folder: str) -> str:
-    """Write the page: a summary of all papers, then each of them with its figures."""
-    parts = [HEAD, summary(found)]
-    parts += [section(paper, _of(found, paper), folder) for paper in PAPERS]
-    return "\n".join(part for part in parts if part).rstrip() + "\n"
+def page_texts(found: dict[str, Record], first: str) -> dict[str, str]:
+    """Write the first page, and one for each paper, by name."""
+    papers = {paper.key: _of(found, paper) for paper in PAPERS}
+    shown = [paper for paper in PAPERS if papers[paper.key]]
+    texts = {first: first_page(found, shown, first)}
+    texts |= {paper.key: paper_page(paper, papers[paper.key]) for paper in shown}
+    return texts
+
+
+def first_page(found: dict[str, Record], shown: list[Paper], folder: str) -> str:
+    """Write what fits a screen: a table of the papers, how to read it, where to go on."""
+    pages = "\n".join(f"{folder}/{paper.key}" for paper in shown)
+    toctree = f"```{{toctree}}\n:hidden:\n\n{pages}\n```\n"
+    return "\n".join([HEAD, summary(found, folder), FOOT, toctree])
 
 
 def _of(found: dict[str, Record], paper: Paper) -> list[Record]:
     return [record for record in found.values() if record["paper"] == paper.key]
 
 
-def summary(found: dict[str, Record]) -> str:
-    """How many claims hold, paper by paper."""
+def summary(found: dict[str, Record], folder: str) -> str:
+    """How many claims hold in full runs, paper by paper."""
     rows = []
     for paper in PAPERS:
         mine = _of(found, paper)
-        if not mine or paper.key == "ours":
+        if not mine:
             continue
-        claims = [c for record in mine for c in record["claims"] if c["who"] == "paper"]
-        held = sum(c["holds"] is True for c in claims)
-        failed = sum(c["holds"] is False for c in claims)
+        held, failed, open_ = _count_claims(mine)
         costly = {
             cost["method"].split(",")[0]  # the same method at several sizes is one method
             for record in mine
             for cost in record["costs"]
             if _too_much(cost)
         }
-        listed = sum(item.paper == paper.key for item in ITEMS)
-        rows.append([f"[{paper.short}](#{anchor(paper)})", f"{len(mine)} of {listed}", held, failed,
-                     len(claims) - held - failed, len(costly)])  # fmt: skip
-    head = ["paper", "rerun", "claims that hold", "do not hold", "not judged",
+        full = sum(record["scale"] == "full" for record in mine)
+        rows.append([f"[{paper.short}]({folder}/{paper.key}.md)", f"{full} of {len(mine)}",
+                     held, failed, open_, len(costly) if paper.key != "ours" else ""])  # fmt: skip
+    head = ["", "full runs", "claims that hold", "do not hold", "not judged",
             "methods that cost more than promised"]  # fmt: skip
     return table(head, rows)
+
+
+def _count_claims(mine: list[Record]) -> tuple[int, int, int]:
+    """Claims that hold and do not hold in full runs, and all others; goals only of our own."""
+    whose = "ours" if mine[0]["paper"] == "ours" else "paper"
+    of_paper = [(r, c) for r in mine for c in r["claims"] if whose == "ours" or c["who"] == whose]
+    judged = [c["holds"] for r, c in of_paper if r["scale"] == "full" and c["holds"] is not None]
+    return sum(judged), len(judged) - sum(judged), len(of_paper) - len(judged)
 
 
 def _too_much(cost: Record) -> bool:
     return float(cost["true"]) > 1.001 * float(cost["claimed"])
 
 
-def anchor(paper: Paper) -> str:
-    """The link to a section, as Markdown makes it from the heading."""
-    return paper.short.lower().replace(" ", "-")
+def paper_page(paper: Paper, mine: list[Record]) -> str:
+    """Write one paper: what survives and what does not, its figures, then the long tables."""
+    figures = [figure(record) for record in mine]
+    tables = [folded("Every claim, and what came out", claims_table(mine))]
+    tables += [folded("What printed methods truly cost", costs_table(mine))]
+    head = f"# {paper.short}\n\n{paper.citation}.\n"
+    back = "[All papers](../evidence.md).\n"
+    return (
+        "\n".join(p for p in [head, in_short(mine), back, *tables, *figures] if p).rstrip() + "\n"
+    )
 
 
-def section(paper: Paper, mine: list[Record], folder: str) -> str:
-    """Write one paper: what it claims, what its methods cost, and every figure."""
-    if not mine:
-        return ""
-    parts = [f"## {paper.short}\n", f"{paper.citation}.\n", claims_table(mine), costs_table(mine)]
-    parts += [figure(record, folder) for record in mine]
-    return "\n".join(part for part in parts if part)
+def in_short(mine: list[Record]) -> str:
+    """Say what survives, what does not, and how sure that is."""
+    held, failed, open_ = _count_claims(mine)
+    full = [record for record in mine if record["scale"] == "full"]
+    lines = [
+        f"{_some(held, 'claim')} of {held + failed + open_} {'holds' if held == 1 else 'hold'}, "
+        f"{failed} {'does' if failed == 1 else 'do'} not, {open_} {'is' if open_ == 1 else 'are'} "
+        f"not judged. {len(full)} of {len(mine)} runs are full.\n"
+    ]
+    for answer, words in ((False, "Does not survive"), (True, "Survives")):
+        claims = [
+            (record, claim)
+            for record in full
+            for claim in record["claims"]
+            if claim["holds"] is answer and claim["who"] == "paper" and record["paper"] != "ours"
+        ]
+        if claims:
+            points = [f"- {sentence(c['claim'])} *({r['label']})*" for r, c in claims]
+            lines += [f"**{words}:**\n", *points, ""]
+    return "\n".join(lines)
+
+
+def _some(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def folded(title: str, text: str) -> str:
+    """A long table behind a line that opens it."""
+    return f"<details><summary>{title}</summary>\n\n{text}\n</details>\n" if text else ""
 
 
 def claims_table(mine: list[Record]) -> str:
@@ -138,9 +187,15 @@ def claims_table(mine: list[Record]) -> str:
                 "" if claim["who"] == record["paper"] or claim["who"] == "paper" else " *(ours)*"
             )
             first = record["label"] if count == 0 else ""
-            rows.append([first, claim["claim"] + whose, claim["measured"], ANSWERS[claim["holds"]]])
+            rows.append([first, claim["claim"] + whose, claim["measured"], answer(record, claim)])
     whose = "claimed" if mine[0]["paper"] != "ours" else "goal"
     return table(["", whose, "measured", ""], rows) if rows else ""
+
+
+def answer(record: Record, claim: Record) -> str:
+    """Whether a claim holds, in words; a quick run refutes nothing."""
+    quick = record["scale"] != "full" and claim["holds"] is False
+    return QUICK_NO if quick else ANSWERS[claim["holds"]]
 
 
 def costs_table(mine: list[Record]) -> str:
@@ -162,14 +217,17 @@ def costs_table(mine: list[Record]) -> str:
     return "True epsilon, by exact accounting of the printed noise:\n\n" + table(head, rows)
 
 
-def figure(record: Record, folder: str) -> str:
-    """One item: verdict, pictures, notes, command."""
-    lines = [f"### {record['label']}: {record['title']}\n", f"{sentence(record['verdict'])}\n"]
-    lines += [f"![{record['title']}]({folder}/{stem}.png)\n" for stem in record["pictures"]]
+def figure(record: Record) -> str:
+    """One item: verdict, pictures with what they were made from, command, notes."""
+    lines = [f"## {record['label']}: {record['title']}\n", f"{sentence(record['verdict'])}\n"]
+    facts = f"{sentence(record['scale'] + ' run, ' + record['source'])[:-1]}"
+    facts += f", {record['date']}" if "date" in record else ""
+    for stem in record["pictures"]:
+        lines += [f"![{record['title']}]({stem}.png)\n", f"*{facts}.*\n"]
     if record["facts"].get("shown"):
         rows = record["facts"]["shown"]  # a list of rows, each a mapping from column to text
         lines.append(table(rows[0], (row.values() for row in rows)))
-    facts = f"{record['scale']} run, {record['source']}, {duration(record['cpu_seconds'])} of CPU"
+    facts = f"{record['scale']} run, {duration(record['cpu_seconds'])} of CPU"
     facts += f", code {record['code']}" if "code" in record else ", by an earlier version"
     lines.append(f"`{record['command']}` ({facts})\n")
     lines += [f"- {sentence(note)}" for note in record["notes"]]

@@ -105,6 +105,8 @@ ITEMS = (
     Item("pca-default", "ours", "PCA", "PCA of which neither bound nor centre is said",
          "tables.pca", uses="fashion-mnist, mnist, covertype, census-income (tables/pca_tables.py)",
          peers=True),
+    Item("search", "ours", "Search", "a private search of settings beside the default rules",
+         "search.run", uses="a9a, census-income, covertype (erm/sets.py)"),
     Item("streams", "ours", "Streams", "private subspaces of seven streams, block by block",
          "streams.run"),
     Item("scaling", "ours", "Scaling", "time and memory against n, D, r, users, items",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         mean,
         quantiles,
     )
+    from veilspan.estimators.search.private_search import PrivateSearch
     from veilspan.geometry.ball import Ball
     from veilspan.geometry.checks import check_manifold
     from veilspan.ledger import Ledger
@@ -88,6 +89,7 @@ _HOME = {
     "RSVRG": "solvers.manifold.rsvrg",
     "CalibratedDescent": "solvers.manifold.calibrated_descent",
     "Ball": "geometry.ball",
+    "PrivateSearch": "estimators.search.private_search",
     "LocalPredictor": "estimators.completion.local_predictor",
     "Budget": "privacy.budget",
     "GaussianEvent": "privacy.events",
@@ -152,6 +154,7 @@ __all__ = [
     "Plan",
     "PrivacyError",
     "PrivacyStatement",
+    "PrivateSearch",
     "PublicLabelsWarning",
     "RareClassWarning",
     "RowQuery",

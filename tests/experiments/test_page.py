@@ -1,6 +1,7 @@
 """The page of evidence says what the records say."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -21,28 +22,44 @@ def finished(job, *, holds=True, true=2.0, verdict="it is so"):
 
 
 def test_a_record_becomes_a_section(tiny_job, tmp_path):
-    finished(tiny_job("grouse-fig1", scale="quick"), holds=False)
+    finished(tiny_job("grouse-fig1", scale="full"), holds=False)
     assert page.publish(tmp_path, tmp_path / "docs" / "evidence.md") == ["grouse-fig1"]
-    text = (tmp_path / "docs" / "evidence.md").read_text()
-    assert "| [Streaming subspaces](#streaming-subspaces) | 1 of 4 | 0 | 1 | 0 | 1 |" in text
+    first = (tmp_path / "docs" / "evidence.md").read_text()
+    assert "| [Streaming subspaces](evidence/grouse.md) | 1 of 1 | 0 | 1 | 0 | 1 |" in first
+    text = (tmp_path / "docs" / "evidence" / "grouse.md").read_text()
+    assert "0 claims of 1 hold, 1 does not, 0 are not judged. 1 of 1 runs are full." in text
+    assert "**Does not survive:**\n\n- a | b. *(Fig. 1)*" in text
     assert "| Fig. 1 | a \\| b | 1 2 | **does not hold** |" in text
     assert "|  | goal *(ours)* | 3 | not judged |" in text
     assert "| Fig. 1 | printed | 1 | 2 | 1e-6 | replace-one |  |" in text
     assert "It is so." in text
     assert "- Few seeds." in text
-    assert "`veilspan reproduce grouse-fig1 --quick`" in text
+    assert "`veilspan reproduce grouse-fig1 --full`" in text
+    assert re.search(r"\*Full run, generated rows, \d{4}-\d\d-\d\d\.\*", text)
     assert (tmp_path / "docs" / "evidence" / "grouse-fig1.png").exists()
+
+
+def test_a_quick_run_refutes_nothing(tiny_job, tmp_path):
+    finished(tiny_job("grouse-fig1", scale="quick"), holds=False)
+    page.publish(tmp_path, tmp_path / "docs" / "evidence.md")
+    first = (tmp_path / "docs" / "evidence.md").read_text()
+    assert "| [Streaming subspaces](evidence/grouse.md) | 0 of 1 | 0 | 0 | 1 | 1 |" in first
+    text = (tmp_path / "docs" / "evidence" / "grouse.md").read_text()
+    assert "| Fig. 1 | a \\| b | 1 2 | not shown (quick run) |" in text
+    assert "does not hold" not in text
+    assert "Does not survive" not in text
 
 
 def test_a_quick_look_never_replaces_a_full_run(tiny_job, tmp_path):
     target = tmp_path / "docs" / "evidence.md"
+    section = tmp_path / "docs" / "evidence" / "grouse.md"
     for scale, verdict in (("full", "first"), ("quick", "second"), ("tiny", "third")):
         finished(tiny_job("grouse-fig1", scale=scale, fresh=True), verdict=verdict)
         page.publish(tmp_path, target)
-        assert "First." in target.read_text()
+        assert "First." in section.read_text()
     finished(tiny_job("grouse-fig1", scale="full"), verdict="fourth")
     page.publish(tmp_path, target)
-    assert "Fourth." in target.read_text()
+    assert "Fourth." in section.read_text()
 
 
 def test_an_unreadable_record_is_left_out(tmp_path):
@@ -56,14 +73,17 @@ def published():
     return page.records(DOCS / "evidence")
 
 
-def test_the_published_page_is_what_its_records_give(published):
-    assert (DOCS / "evidence.md").read_text() == page.page_text(published, "evidence")
+def test_the_published_pages_are_what_their_records_give(published):
+    for name, text in page.page_texts(published, "evidence").items():
+        path = DOCS / "evidence.md" if name == "evidence" else DOCS / "evidence" / f"{name}.md"
+        assert path.read_text() == text
 
 
 def test_everything_listed_is_published_and_nothing_else(published):
     assert list(published) == [item.name for item in registry.ITEMS]
     pictures = {f"{stem}.png" for record in published.values() for stem in record["pictures"]}
     wanted = pictures | {f"{name}.json" for name in published}
+    wanted |= {f"{paper.key}.md" for paper in registry.PAPERS}
     assert {path.name for path in (DOCS / "evidence").iterdir()} == wanted
     assert "tiny" not in {record["scale"] for record in published.values()}
 

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,8 @@ from veilspan.ledger.approvals.words import describe_request
 from veilspan.ledger.errors import RequestError, SelfApproval, TamperError
 from veilspan.ledger.records import APPROVAL, REQUEST
 from veilspan.ledger.stores.base import SCHEMA
+from veilspan.releases import load, save
+from veilspan.reports import report_html
 
 OFFICER = {"by": "Otto", "role": "officer"}
 
@@ -127,6 +130,16 @@ def test_a_charge_is_held_to_schema_and_question(ward):
     with pytest.raises(RequestError, match="the question of this fit"):
         ward.with_key(asked.key).charge(fit_of(question="cd" * 32))
     ward.with_key(asked.key).charge(fit_of(question=DIGEST))
+
+
+def test_a_charge_may_name_the_version_that_it_means(ward):
+    first = approved(ward)
+    ward.edit_request(first.id, draft(source="elsewhere.parquet"), "Ana")
+    second = ward.approve(first.id, **OFFICER)
+    handle = ward.with_key(first.key)
+    with pytest.raises(RequestError, match="edited since: nothing was charged"):
+        handle.charge(replace(fit_of(), binding=first.binding))
+    handle.charge(replace(fit_of(), binding=second.binding))
 
 
 def test_nobody_approves_their_own(ward):
@@ -342,7 +355,7 @@ def test_the_digest_of_a_plan_is_that_of_its_record(ward):
     assert digest_plan(odd) == digest_plan({**plan.to_dict(), "decisions": {}})
 
 
-def test_a_fit_under_an_approved_request(ward, ledger):
+def test_a_fit_under_an_approved_request(ward, ledger, tmp_path):
     import numpy as np
 
     rows = np.random.default_rng(0).normal(size=(200, 3))
@@ -352,6 +365,9 @@ def test_a_fit_under_an_approved_request(ward, ledger):
     fitted = PCA(2, epsilon=0.5, delta=1e-6, row_norm=1.0, ledger=ward.with_key(asked.key))
     fitted.fit(rows)
     assert fitted.privacy_.ledger["request"]["approved_by"] == "Otto"
+    again = load(save(fitted, tmp_path / "release"))
+    assert again.privacy_.ledger == fitted.privacy_.ledger
+    assert "asked by Ana, approved by Otto" in report_html(again)
     assert ward.request(asked.id).state == "released"
     other = PCA(2, epsilon=0.6, delta=1e-6, row_norm=1.0, ledger=ward.with_key("request-x"))
     with pytest.raises(LedgerError, match="approved fits alone"):

@@ -49,7 +49,7 @@ import numpy as np
 
 from veilspan.curator.answer import Answer as Answer
 from veilspan.curator.answer import Carried
-from veilspan.curator.memory import GROUP, Executor, Sampling, executor_of
+from veilspan.curator.memory import GROUP, Executor, Sampling
 from veilspan.curator.paired_rows import open_pairs
 from veilspan.curator.query import RowQuery
 from veilspan.curator.row_maps import ROW_MAPS
@@ -116,7 +116,7 @@ class Curator:
         self._meter = meter_for(plan)
         self._rows = rows
         self._places = plan.n_rows  # rows that take part or are absent, where that is public
-        self._executor: Executor = executor_of(rows)
+        self._executor: Executor = rows.executor()
         self._suffix = ""
 
     def mapped(
@@ -148,7 +148,7 @@ class Curator:
         view = self._view(budget, events, n_features)
         with Silence(not self._source.secure):
             view._rows = self._rows.mapped(row_map, n_features)
-            view._executor = executor_of(view._rows)
+            view._executor = view._rows.executor()
         return view
 
     def paired(self, budget: Budget | None = None, events: tuple[Event, ...] | None = None) -> Self:

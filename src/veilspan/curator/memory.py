@@ -181,8 +181,3 @@ def clipped_block_sum(query: RowQuery, block: Block, point: Any) -> Any:
     if block.present is not None:  # an absent row has weight 0 and keeps its place
         weights = np.where(block.present, weights, 0.0)
     return query.weighted_sum(prepared, weights, point)
-
-
-def executor_of(rows: Any) -> Executor:
-    """Where sums over rows run: here for those in memory; others say where theirs do."""
-    return MemoryExecutor(rows) if isinstance(rows, Rows) else rows.executor()

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from veilspan.curator.memory import executor_of
 from veilspan.curator.rows import Block, Rows, as_float
 from veilspan.privacy.errors import PrivacyError
 
@@ -44,7 +43,7 @@ def open_pairs(curator: C, view: C) -> C:
     if curator.plan.n_rows is None:
         raise PrivacyError('differences of paired rows need neighbors="replace-one".')
     view._rows = curator._rows.paired(curator.coins("pairs"))
-    view._executor = executor_of(view._rows)
+    view._executor = view._rows.executor()
     view._places = view._rows.n_rows
     view._plan = replace(view._plan, n_rows=view._places)
     return view

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from veilspan.curator.input_kinds import refuse_masked
 from veilspan.curator.row_maps import row_map
+
+if TYPE_CHECKING:
+    from veilspan.curator.memory import MemoryExecutor
 
 # Larger numbers would overflow when squared and summed; nothing measured is that large.
 LARGEST_VALUE = 1e140
@@ -95,6 +98,12 @@ class Rows:
         self._views: tuple[int, list[Block]] | None = None
         self.n_rows, self.n_features = map(int, x.shape)
         self.is_sparse = not isinstance(x, np.ndarray)
+
+    def executor(self) -> MemoryExecutor:
+        """Where sums over these rows run: here, block after block."""
+        from veilspan.curator.memory import MemoryExecutor  # which reads rows itself
+
+        return MemoryExecutor(self)
 
     def blocks(self, rows_per_block: int) -> Iterator[Block]:
         """The table as float64 blocks of at most ``rows_per_block`` rows, in order.

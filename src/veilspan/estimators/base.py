@@ -93,6 +93,9 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     _charges: ClassVar[bool] = True
     #: What the noise of earlier blocks has left; of a stream alone.
     _buffers: NoiseBuffers | None = None
+    #: What a search puts in the place of ``_prepare`` and of ``_learn`` while it tries settings.
+    _scored: Any = None
+    _searched: Any = None
     #: How a plan's method names the solver, behind the estimator's name.
     _solver_label: ClassVar[str] = ""
     #: Whether a fit needs targets beside the rows.
@@ -170,19 +173,20 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         people = declared is not None and has_people(declared)
         group = rows_per_unit(declared) if people else 1
         budget, known = Budget(self.epsilon, self.delta), n_samples
+        prepare = self._scored or self._prepare
         if neighbors != "replace-one":
             known = None
         with np.errstate(all="ignore"):  # tails of losses underflow, whatever np.seterr says
             if people:
                 told = known if group == 1 else None  # how many slots are filled is private
                 prepared, events = prepare_people(
-                    lambda part: self._prepare(part, neighbors, told, n_features),
+                    lambda part: prepare(part, neighbors, told, n_features),
                     declared,
                     budget,
                     neighbors,
                 )
             else:
-                prepared = self._prepare(budget, neighbors, known, n_features)
+                prepared = prepare(budget, neighbors, known, n_features)
                 events = prepared.all_events
             rows = prepared.problem.n_rows
             plan = Plan(
@@ -226,6 +230,10 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
 
     def _learn(self, table: Any, targets: Any = None) -> Self:
         """Plan, charge, run, record: the one way from a checked table to fitted attributes."""
+        if self._searched is not None:
+            self._searched(table, targets)
+            self._say(self.__dict__.pop("_unsaid", ()))
+            return self
         plan, prepared = self._draft(table.shape[0], table.shape[1])
         if prepared.paired and has_people(self.schema) and getattr(table, "on_cluster", False):
             raise ValueError(
@@ -252,7 +260,7 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         return self
 
     def _say(self, cautions: tuple[Caution, ...]) -> None:
-        """Warn whoever called ``fit``."""
+        """Give warnings that point at the line which called ``fit``."""
         for kind, text in cautions:
             warnings.warn(text, kind, stacklevel=4)
 

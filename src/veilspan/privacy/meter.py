@@ -12,6 +12,7 @@ from fractions import Fraction
 from veilspan.privacy.errors import BudgetExceededError
 from veilspan.privacy.events import Event, GaussianEvent, merge, with_count
 from veilspan.privacy.plan import Plan
+from veilspan.privacy.steps import tell_step
 
 
 class Meter(ABC):
@@ -32,6 +33,7 @@ class Meter(ABC):
         """
         event = self._admit(name, noise_multiplier)
         self._spent[event] = self._spent.get(event, 0) + 1
+        tell_step(name)
         return event
 
     @abstractmethod

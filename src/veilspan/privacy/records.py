@@ -58,10 +58,14 @@ def statement_from(record: Any, plan: Plan | None = None) -> PrivacyStatement:
 def _check_charge(ledger: Any) -> None:
     if ledger is None:
         return
-    known = {"dataset": str, "entry": int, "head": str, "test": bool}
+    known = {"dataset": str, "entry": int, "head": str, "test": bool, "request": dict}
     _check(isinstance(ledger, dict) and {"dataset", "entry", "head"} <= set(ledger), "the charge")
     for name, value in ledger.items():
         _check(name in known and type(value) is known[name], "the charge")
+    asked = {"id": str, "version": int, "asked_by": str, "approved_by": str, "solo": bool}
+    if "request" in ledger:
+        found = {name: type(value) for name, value in ledger["request"].items()}
+        _check(found == asked, "the request")
 
 
 def _mapping(record: Any, what: str) -> Mapping[str, Any]:

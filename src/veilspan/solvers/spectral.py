@@ -47,7 +47,7 @@ def leading_eigenvectors(
 
 
 def _by_lapack(matrix: np.ndarray, count: int) -> Any:
-    """Values and columns, ascending."""
+    """Eigenvalues in ascending order, and their vectors as columns."""
     from scipy.linalg import eigh
 
     size = matrix.shape[0]

@@ -144,15 +144,16 @@ def _sums(book: Book, entries: list[Entry]) -> list[str]:
 def _approvals(entries: list[Entry]) -> list[str]:
     """Charges without a request, to accounts that take approved fits alone."""
     by_approval: dict[str, bool] = {}
-    problems = []
     for entry in entries:
-        content = (_content(entry) or {}) if entry.kind in (DATASET, CHARGE) else {}
-        terms = content.get("terms")
-        if entry.kind == DATASET and isinstance(terms, dict):
-            by_approval[entry.dataset] = bool(terms.get("approval"))
-        elif entry.kind == CHARGE and by_approval.get(entry.dataset) and "request" not in content:
-            problems.append(f"entry {entry.seq} was charged without an approved request.")
-    return problems
+        if entry.kind == DATASET:
+            terms = (_content(entry) or {}).get("terms")
+            by_approval[entry.dataset] = isinstance(terms, dict) and bool(terms.get("approval"))
+    charges = [e for e in entries if e.kind == CHARGE and by_approval.get(e.dataset)]
+    return [
+        f"entry {entry.seq} was charged without an approved request."
+        for entry in charges
+        if "request" not in (_content(entry) or {})
+    ]
 
 
 def _content(entry: Entry) -> dict[str, Any] | None:

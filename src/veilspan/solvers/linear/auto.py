@@ -147,7 +147,7 @@ class AutoLinear(Clips):
         return LinearChoice(_descent(problem, nu), reason, nu)
 
     def _several(self, problem: LinearProblem, nu: float) -> LinearChoice:
-        """For several scores."""
+        """Which steps several scores take, by their noise and number of columns."""
         if nu >= QUIET_SEVERAL or problem.n_features > MOST_GRAM:
             reason = f"several classes and nu >= {QUIET_SEVERAL:g}, or many columns: few steps"
             return LinearChoice(_descent(problem, nu), reason, nu)
@@ -156,7 +156,7 @@ class AutoLinear(Clips):
         return LinearChoice(_newton(None, steps), reason, nu)
 
     def _regression(self, problem: LinearProblem, nu: float | None) -> LinearChoice:
-        """For losses of a residual."""
+        """Which steps a loss of a residual takes, and at which cap."""
         clip = cap = None  # a loss with bounded slopes is robust by itself: the solver's own clip
         if not math.isfinite(problem.loss.slope_bound):
             cap = ResidualCap()

@@ -132,7 +132,7 @@ class RareClasses:
 
 @dataclass(frozen=True)
 class _ReadyClasses:
-    """What was prepared together."""
+    """The solver inside and the questions around it, prepared together."""
 
     ready: LinearPrepared
     balanced: bool
@@ -144,7 +144,7 @@ class _ReadyClasses:
 
     @property
     def needs_diagonal(self) -> bool:
-        """As the solver inside."""
+        """Whether error bars need the curvature: as the solver inside says."""
         return getattr(self.ready.solver, "needs_diagonal", False)
 
     def prepare(self, problem: Any, budget: Budget, neighbors: Neighbors) -> Any:
