@@ -20,6 +20,8 @@ from veilspan.curator.silence import Discretion, Silence
 from veilspan.estimators.cautions import Caution, known_people, weigh_promise
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
 from veilspan.estimators.clone_family import count_fit
+from veilspan.estimators.noise.loud_noise import as_cautions
+from veilspan.estimators.noise.summary import Summarised
 from veilspan.estimators.people_plan import (
     has_people,
     open_people,
@@ -70,7 +72,7 @@ PEOPLE_ON_A_CLUSTER = (
 TIMING = "running time, memory and crashes are not protected"
 
 
-class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
+class PrivateEstimator(Summarised, Kept, LedgerParameter, BaseEstimator):
     """Base of all private estimators.
 
     A subclass keeps ``epsilon``, ``delta``, ``neighbors``, ``noise``, ``random_state`` and
@@ -124,6 +126,10 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     @abstractmethod
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         """Set the fitted attributes from what was learned."""
+
+    def _find_loud_noise(self, outcome: Outcome, plan: Plan) -> tuple[str, ...]:
+        """What released and public numbers say of noise that drowns: it is warned of."""
+        return ()
 
     def _learned_shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
         """Shapes of what a fit to so many columns learns; () is a number.
@@ -313,6 +319,9 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         unit = self._unit if schema is None or names_rows(schema) else unit_of(schema)
         people = known_people(self, plan)
         self.privacy_ = _statement(plan, curator, source, rests_on, unit, people)
+        if plan.budget.is_private:
+            loud = as_cautions(self._find_loud_noise(outcome, plan))
+            self._unsaid = (*self.__dict__.get("_unsaid", ()), *loud)
 
     def _rests_on(self) -> tuple[str, ...]:
         """What the promise rests on beyond what all estimators assume."""

@@ -22,7 +22,6 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import LoudNoiseWarning
 from veilspan.solvers.linear.auto import (
     CLIP,
-    LOUD,
     QUIET,
     WALK,
     AutoLinear,
@@ -30,6 +29,7 @@ from veilspan.solvers.linear.auto import (
 )
 from veilspan.solvers.linear.base import LinearProblem
 from veilspan.solvers.linear.gradient_descent import GradientDescent
+from veilspan.solvers.linear.loud_noise import LOUD
 from veilspan.solvers.linear.newton import PrivateNewton
 from veilspan.solvers.linear.objective_perturbation import ObjectivePerturbation
 

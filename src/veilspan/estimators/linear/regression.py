@@ -78,7 +78,7 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
         shapes: dict[str, tuple[int, ...]] = {"coef_": (n_features,), "intercept_": ()}
         if self._asks_targets:
             shapes["target_range_"] = (2,)
-        return {**shapes, **self._ranges_shapes(n_features)}
+        return {**shapes, **self._ranges_shapes(n_features), **self._noise_shapes(n_features)}
 
     @also_by_person
     @lazy_for_dask(lambda model: None)
