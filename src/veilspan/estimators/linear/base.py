@@ -48,7 +48,8 @@ from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.plan import Plan
 from veilspan.queries.linear.learned_features import LearnedFeatures
 from veilspan.queries.linear.row_scaling import RowScaling
-from veilspan.solvers.base import After, Outcome
+from veilspan.solvers.base import Outcome
+from veilspan.solvers.linear.asked.class_shares import AskShares
 from veilspan.solvers.linear.base import (
     LinearPrepared,
     LinearProblem,
@@ -201,8 +202,8 @@ class LinearEstimator(
     def _warn_of_classes(self) -> None:
         """Say what a classifier's released counts tell of rare classes."""
 
-    def _afters(self, budget: Budget) -> tuple[tuple[After, float], ...]:
-        """What is asked once the solver is done, each with its share of mu^2; else nothing."""
+    def _afters(self, budget: Budget) -> tuple[AskShares, ...]:
+        """What is asked once the solver is done; by default nothing."""
         return ()
 
     def _constant(self) -> float:

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from veilspan.curator.curator import Curator
-from veilspan.estimators.linear.budget_parts import prepare_with_afters
+from veilspan.estimators.linear.budget_parts import prepare_rest
 from veilspan.estimators.linear.feature_bounds import FeatureBounds
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.row_scaling import RowScaling
 from veilspan.queries.linear.target_scaling import TargetScaling
-from veilspan.solvers.base import After
+from veilspan.solvers.linear.asked.class_shares import AskShares
 from veilspan.solvers.linear.asked.private_ranges import (
     FINER,
     LENGTH,
@@ -84,7 +84,7 @@ def prepare_scaled(
     neighbors: Neighbors,
     prepare: Callable[[Budget], LinearPrepared],
     targets: bool = False,
-    afters: tuple[tuple[After, float], ...] = (),
+    afters: tuple[AskShares, ...] = (),
 ) -> LinearPrepared:
     """A solver for scaled rows; what nobody knows of them is asked for first.
 
@@ -104,8 +104,8 @@ def prepare_scaled(
         The solver, prepared for a part of the budget.
     targets : bool
         Whether the range of the targets is to be asked for, with a share of 0.02.
-    afters : tuple of (after, share)
-        What is asked once the solver is done, with its share of mu^2.
+    afters : tuple of afters
+        What is asked once the solver is done.
     """
     public_map = bounds.check(n_features)
     parts: list[tuple[str, int, float]] = []  # name, questions, share of mu^2
@@ -122,7 +122,7 @@ def prepare_scaled(
         rest -= share
     columns = n_features + (bounds.intercept_scaling is not None)
     stage = FeatureScaling(bounds, columns, first, public_map)
-    kept = prepare_with_afters(first, rest, afters, budget, neighbors, prepare)
+    kept = prepare_rest(first, rest, budget, neighbors, prepare, afters)
     if kept is None:
         raise ValueError(
             f"epsilon = {budget.epsilon:g} is too small at delta = {budget.delta:g} for private "
