@@ -230,7 +230,7 @@ def minimum(
     _check_event(loss, charged)
     rows, extra = (
         curator.plan.n_rows or MAX_ROWS,
-        curator._executor.extra_terms[curator.plan.neighbors],
+        curator._rows.extra_terms[curator.plan.neighbors],
     )
     bounds = tolerance_of(charged, rows, curator.n_features, radius, extra)
     check_certifiable(charged, bounds)
@@ -271,7 +271,7 @@ def _tilted_minimum(
     """theta~; on a tape, the recorded one and the tilt that this table would have needed."""
 
     def total(part: Callable[[Block], np.ndarray]) -> np.ndarray:
-        return curator._executor.total(part, BLOCK_ROWS, GROUP)
+        return np.asarray(curator._rows.total(part, BLOCK_ROWS, GROUP))
 
     objective = TiltedObjective(total, loss, event, curator.n_features)
     tape = CURRENT_TAPE.get()
