@@ -25,7 +25,7 @@ from veilspan.curator.grid_rows import onto_grid
 from veilspan.curator.rows import LARGEST_VALUE, Block, row_dots, row_lengths
 from veilspan.curator.sparse_rows import join_parts
 from veilspan.estimators.linear.classifier import _codes
-from veilspan.estimators.linear.feature_bounds import FeatureBounds
+from veilspan.estimators.linear.feature_scaling import FeatureBounds
 from veilspan.estimators.manifold.points import flat_on_manifold
 from veilspan.estimators.schema_input import signs_of_classes
 from veilspan.features.covariance import covariance_descriptors

@@ -48,12 +48,12 @@ def test_memory_does_not_hold_the_dense_table(query, density):
     """Beyond the table: a few answers, the entries of a block, a piece of rows."""
     n, d = 12_000, 400
     x = table(n, d, density)
-    table = Rows(x, np.ones(n))
+    held = Rows(x, np.ones(n))
     space = query.space(d, None)
-    table.clipped_sum(query, None, space)
+    held.clipped_sum(query, None, space)
     tracemalloc.start()
     try:
-        table.clipped_sum(query, None, space)
+        held.clipped_sum(query, None, space)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -288,7 +288,9 @@ class Curator:
                 raise ValueError(
                     f"{query.name}: bound and sensitivity must be positive and finite."
                 )
-        charged = self._charge(event, noise_multiplier)
+        # A solver asks for the noise of rows, and a unit may be several: see ``group_curator``.
+        asked = None if noise_multiplier is None else noise_multiplier / self._rows_moved
+        charged = self._meter.charge(event + self._suffix, asked)
         if isinstance(charged, ObjectiveEvent):
             raise PrivacyError(f"{event!r} pays for a minimum, not for a sum.")
         if carried is not None:
@@ -355,9 +357,6 @@ class Curator:
 
         self._source.next_step()
         return Answer(*minimum(self, loss, event, output, radius))
-
-    def _charge(self, event: str, noise_multiplier: float | None = None) -> Event:
-        return self._meter.charge(event + self._suffix, noise_multiplier)
 
     def _release(
         self, exact: np.ndarray, scale: NoiseScale, query: RowQuery, point: Any, charged: Event

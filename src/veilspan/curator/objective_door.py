@@ -219,7 +219,8 @@ def minimum(
     """Minimum of the tilted objective, its output noise and its event: charged, then computed."""
     if not (radius > 0 and math.isfinite(radius)):
         raise ValueError(f"radius must be positive and finite; got {radius}.")
-    charged, paid = curator._charge(event), curator._charge(output)
+    charged = curator._meter.charge(event + curator._suffix)
+    paid = curator._meter.charge(output + curator._suffix)
     if not (isinstance(charged, ObjectiveEvent) and isinstance(paid, GaussianEvent)):
         raise PrivacyError(f"{event!r} and {output!r} are not the events of a tilted objective.")
     if (charged.noise_multiplier > 0) != (paid.noise_multiplier > 0):

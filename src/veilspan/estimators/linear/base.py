@@ -1,6 +1,6 @@
 r"""What all private linear models share: bounds, plan, solver, coefficients in the user's units.
 
-Minimised is the mean loss of the scaled rows (:mod:`veilspan.estimators.linear.feature_bounds`)
+Minimised is the mean loss of the scaled rows (:mod:`veilspan.estimators.linear.feature_scaling`)
 plus a penalty, by a solver that sees noisy answers only (:mod:`veilspan.solvers.linear.base`).
 """
 
@@ -19,9 +19,8 @@ from veilspan._scales import check_scale
 from veilspan.curator.dask.table import DaskTable
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.by_person import gather_own
-from veilspan.estimators.linear.feature_bounds import FeatureBounds
 from veilspan.estimators.linear.feature_choice import AS_ASKED
-from veilspan.estimators.linear.feature_scaling import prepare_scaled
+from veilspan.estimators.linear.feature_scaling import FeatureBounds, prepare_scaled
 from veilspan.estimators.linear.parameters import LinearParameters
 from veilspan.estimators.linear.portable import PortableModel
 from veilspan.estimators.linear.released_ranges import ReleasedRanges

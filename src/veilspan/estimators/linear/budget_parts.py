@@ -60,10 +60,9 @@ def prepare_rest(
         return None
     prepared, left = prepare(part), share
     fixed, asked = before, []
+    has_bars = getattr(prepared.solver, "needs_diagonal", False)
     for after in afters:
-        if isinstance(after, AskCurvature) and not getattr(
-            prepared.solver, "needs_diagonal", False
-        ):
+        if isinstance(after, AskCurvature) and not has_bars:
             continue
         event = GaussianEvent(after.event, 1.0 / (budget.mu * math.sqrt(after.share)))
         asked.append(replace(after, events=(event,)))

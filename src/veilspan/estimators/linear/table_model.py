@@ -11,13 +11,13 @@ import numpy as np
 from veilspan._scales import check_scale
 from veilspan.curator.dask.table import DaskTable
 from veilspan.estimators.linear.budget_parts import prepare_rest
-from veilspan.estimators.linear.feature_bounds import checked_ranges
 from veilspan.estimators.linear.feature_choice import (
     AS_ASKED,
     FeatureChoice,
     check_kind,
     choose_features,
 )
+from veilspan.estimators.linear.feature_scaling import checked_ranges
 from veilspan.estimators.linear.feature_stage import (
     CELLS,
     WIDTH,
