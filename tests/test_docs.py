@@ -3,8 +3,10 @@
 import doctest
 import importlib
 import io
+import json
 import pkgutil
 import re
+import runpy
 import shlex
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -99,6 +101,19 @@ def test_pages(path, tmp_path, monkeypatch):
             names.update(test.globs)
         else:
             exec(compile(block, str(path), "exec"), names)
+
+
+def test_guides_become_notebooks(tmp_path):
+    """``.ci/run --long`` runs them; here their cells are those of the page, in its order."""
+    maker = runpy.run_path(str(ROOT / "docs" / "make_notebooks.py"))
+    maker["main"](str(tmp_path))
+    for name in maker["PAGES"]:
+        notebook = json.loads((tmp_path / f"{name}.ipynb").read_text())
+        code = ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"]
+        assert len(code) == len(python_blocks(ROOT / "docs" / f"{name}.md")) > 0
+        assert not any(">>>" in cell or "```" in cell for cell in code)
+        for cell in code:
+            compile(cell, name, "exec")
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)

@@ -22,6 +22,7 @@ PACKAGES = (
     "geometry",
     "ledger",
     "metrics",
+    "planning",
     "releases",
     "reports",
     "tables",
@@ -138,8 +139,11 @@ def pages() -> dict[str, list[Section]]:
     """Return all pages of the reference: their names, and what they hold."""
     linear = from_layer(*LINEAR)
     others = [name for name in from_layer("estimators") if name not in linear]
+    checks = from_layer("scikit_learn_checks")
     found = {
-        "estimators": _sections(("Structure", others), ("Linear models", linear)),
+        "estimators": _sections(
+            ("Structure", others), ("Linear models", linear), ("In scikit-learn", checks)
+        ),
         "tables": _sections(
             ("What a schema declares", defined_in("tables", is_declaration)),
             ("From other formats", ["veilspan.tables.importers.import_schema"]),

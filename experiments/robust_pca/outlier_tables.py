@@ -6,6 +6,7 @@ Every kind is a function of a generator and the number of rows; it returns the t
 
 from collections.abc import Callable
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 
@@ -96,6 +97,29 @@ def column_scales(rng, n):
     scales = 10.0 ** rng.uniform(-2, 2, D)
     basis, x = clean(rng, n)
     return np.linalg.qr((basis * scales).T)[0].T, x * scales
+
+
+def scaled_covariance(rng):
+    """Covariance of the rows of ``column_scales``, of the same generator."""
+    scales = 10.0 ** rng.uniform(-2, 2, D)
+    basis = plane(rng)
+    inside = basis.T @ basis / RANK + NOISE**2 / D * np.eye(D)
+    return scales[:, None] * inside * scales
+
+
+def nearest_eigenvectors(covariance, basis, distance):
+    r"""Least distance of a subspace to one that is spanned by eigenvectors of a covariance.
+
+    What no method that treats all directions alike is below, with any number of rows. Let F be the
+    subspace that it finds in Gaussian rows of covariance S as their number grows. It turns with the
+    rows, F(Q S Q^T) = Q F(S) for every orthogonal Q. A reflection Q = I - 2 v v^T in an eigenvector
+    v leaves S as it is, so Q F(S) = F(S): with a vector w also w - 2 (v.w) v lies in F(S), and so
+    does v unless all of F(S) is orthogonal to it. Where no eigenvalue repeats, F(S) is therefore
+    spanned by eigenvectors.
+    """
+    vectors = np.linalg.eigh(covariance)[1].T
+    pairs = combinations(range(len(vectors)), len(basis))
+    return min(distance(basis, vectors[list(pair)]) for pair in pairs)
 
 
 def uneven(rng, n):

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         mean,
         quantiles,
     )
+    from veilspan.estimators.search.private_search import PrivateSearch
     from veilspan.geometry.ball import Ball
     from veilspan.geometry.checks import check_manifold
     from veilspan.ledger import Ledger
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
         PrivacyError,
         PublicLabelsWarning,
         RareClassWarning,
+        RepeatedFitsWarning,
         TemporaryFolderError,
         WeakGuaranteeError,
         WeakGuaranteeWarning,
@@ -88,6 +90,7 @@ _HOME = {
     "RSVRG": "solvers.manifold.rsvrg",
     "CalibratedDescent": "solvers.manifold.calibrated_descent",
     "Ball": "geometry.ball",
+    "PrivateSearch": "estimators.search.private_search",
     "LocalPredictor": "estimators.completion.local_predictor",
     "Budget": "privacy.budget",
     "GaussianEvent": "privacy.events",
@@ -109,6 +112,7 @@ _HOME = {
     "WithheldError": "privacy.errors",
     "PublicLabelsWarning": "privacy.errors",
     "RareClassWarning": "privacy.errors",
+    "RepeatedFitsWarning": "privacy.errors",
     "Ledger": "ledger",
     "LoudNoiseWarning": "privacy.errors",
     "RowQuery": "curator.query",
@@ -152,8 +156,10 @@ __all__ = [
     "Plan",
     "PrivacyError",
     "PrivacyStatement",
+    "PrivateSearch",
     "PublicLabelsWarning",
     "RareClassWarning",
+    "RepeatedFitsWarning",
     "RowQuery",
     "SampledGaussianEvent",
     "Schema",

@@ -42,6 +42,9 @@ WAYS = {
     "forgetting": {"forgetting": 0.3},
     "band": {"max_blocks_per_person": 2, "blocks_apart": 3},
     "independent": {"max_blocks_per_person": 2},
+    "forgetting, band": {"forgetting": 0.3, "max_blocks_per_person": 2, "blocks_apart": 3},
+    "forgetting, independent": {"forgetting": 0.3, "max_blocks_per_person": 2},
+    "one block at a time": {"forgetting": 1.0},
 }
 
 
@@ -129,6 +132,10 @@ def realised(places, blocks=BLOCKS, fit=follow, *, broken=False, **changes):
         ([0, 1, 2], {"max_blocks_per_person": 3}),
         ([0, 3], {"max_blocks_per_person": 2, "blocks_apart": 3}),
         ([1, 5, 9], {"max_blocks_per_person": 3, "blocks_apart": 4}),
+        ([1, 5, 9], {"max_blocks_per_person": 3, "blocks_apart": 4, "forgetting": 0.3}),
+        ([4, 5], {"max_blocks_per_person": 2, "forgetting": 0.3}),
+        ([0, 3], {"max_blocks_per_person": 2, "blocks_apart": 3, "forgetting": 1.0}),
+        ([6], {"forgetting": 1.0}),
     ],
     ids=str,
 )
@@ -141,6 +148,28 @@ def test_all_blocks_of_one_person_stay_within_the_budget_and_nearly_use_it(block
     columns = math.sqrt(np.mean(np.sum(matrix[:, blocks] ** 2, axis=0)))
     assert used == pytest.approx(columns, rel=0.005)
     assert 0.85 < used <= 1
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_somebody_who_is_absent_costs_no_more_than_somebody_else(way):
+    """A row of gaps in a person's places is a replacement, and moves answers less than a row."""
+    changes = WAYS[way]
+    k, apart = changes.get("max_blocks_per_person", 1), changes.get("blocks_apart", 1)
+    places = SIZE * (apart * np.arange(k)) + 7
+    rows = stream(noise=0.3)
+    there, absent = (exchanged(rows, places, row) for row in (AXES[0], EXTREME_ROWS["absent"]))
+    report = replay(follow(**changes), there, absent)
+    assert report.ok, report.findings
+    assert 0 < report.realised_mu <= stream_plan(tracker(**changes), WIDTH).budget.mu / math.sqrt(2)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_add_remove_is_refused_in_every_way_of_noise(way):
+    one = tracker(neighbors="add-remove", **WAYS[way])
+    with pytest.raises(ValueError, match="row of NaN"):
+        one.plan(WIDTH)
+    with pytest.raises(ValueError, match="row of NaN"):
+        one.partial_fit(stream())
 
 
 def test_the_theorem_is_about_later_answers_too():

@@ -12,7 +12,7 @@ from veilspan import __version__
 COMMANDS = {
     "Start here:": ["demo", "studio", "datasets", "schema", "plan"],
     "Work:": ["profile", "fit", "transform", "predict", "recommend", "export"],
-    "Check:": ["inspect", "report", "audit", "ledger"],
+    "Check:": ["inspect", "report", "verify", "audit", "ledger"],
     "Evidence:": ["reproduce"],
 }
 

@@ -1,8 +1,11 @@
 """``veilspan plan``: the plan and the forecast, in words and as JSON."""
 
+import numpy as np
 import pytest
 
 from cli.commands import refused, run
+from veilspan import PCA, Ledger
+from veilspan.ledger.words.sentences import list_what_fits, say_after_charge
 from veilspan.planning import UtilityCurve, simulate
 
 SHAPES = {"frechet": 4}
@@ -61,3 +64,39 @@ def test_plan_refusals():
     sphere = ("-p", "manifold=sphere", "-p", "radius=1", "-p", "eigenvalues=1,2")
     assert "one of eigenvalues, norm and radius" in refused("plan", "frechet", *shape, *sphere)
     assert "needs --rows and --columns, or --schema" in refused("plan", "pca", "--columns", 5)
+
+
+def test_a_plan_foretells_what_the_ledger_will_say(tmp_path):
+    """The same words and shares as after the fit, and nothing is charged by asking."""
+    place, key = tmp_path / "budget.db", tmp_path / "key"
+    account = Ledger(str(place), key=key).dataset("trial", 3.0, 1e-6)
+    shape = ("--rows", 1000, "--columns", 4, "--no-simulate", "-p", "n_components=2")
+    options = ("--ledger", place, "--dataset", "trial", "--ledger-key", key)
+    told = run("plan", "pca", *shape, *options).out
+    facts = run("plan", "pca", *shape, *options, "--json").json["account"]
+    assert account.spent().charges == 0
+    rows = np.random.default_rng(0).uniform(-1, 1, (1000, 4))
+    release = PCA(2, ledger=account).fit(rows)
+    state = account.spent()
+    costs = account.entry(release.privacy_.ledger["entry"]).content["costs"]
+    said = say_after_charge(state, costs, release.plan_)
+    assert facts["told"] in told
+    then = said.replace("release used", "fit would use").replace("is left", "would be left")
+    assert facts["told"] == then
+    assert facts["would_leave_fraction"] == state.shares.left
+    assert facts["would_still_fit"] == list_what_fits(state)
+
+
+def test_a_plan_that_the_ledger_does_not_cover(tmp_path):
+    place, key = tmp_path / "budget.db", tmp_path / "key"
+    Ledger(str(place), key=key).dataset("trial", 0.5, 1e-6)
+    shape = ("plan", "pca", "--rows", 1000, "--columns", 4, "--no-simulate")
+    options = ("--ledger", place, "--dataset", "trial", "--ledger-key", key)
+    told = run(*shape, *options, expect=4).out
+    assert "NOT COVERED: PCA with epsilon = 1 does not fit" in told
+    assert "Still fits: one PCA at epsilon 0.4" in told
+    assert not run(*shape, *options, "--json", expect=4).json["account"]["fits"]
+    other = run(*shape, *options, "--neighbors", "add-remove", expect=1).err
+    assert "is another promise" in other
+    assert "go together" in run(*shape, "--ledger", place, expect=1).err
+    assert "belong to a --ledger" in run(*shape, "--dataset", "trial", expect=1).err

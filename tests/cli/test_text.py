@@ -56,7 +56,7 @@ def test_no_control_character_of_a_file_reaches_the_terminal(tmp_path):
     path.write_text(f"x{RED},y\nnan,2\n3,4\n")
     assert r"infinite numbers in x\x1b[31m" in shown("fit", "pca", path, "--out", RED, expect=1)
     path.write_text(f"x{RED},y\n,2\n3,4\n")
-    assert r"empty cells in x\x1b[31m" in shown("fit", "pca", path, "--out", RED, expect=1)
+    assert r"empty or say NA in x\x1b[31m" in shown("fit", "pca", path, "--out", RED, expect=1)
     shown("fit", f"pca{RED}", path, "--out", RED, expect=2)
     shown("fit", "pca", path, f"--{RED}", expect=2)
     shown("datasets", RED, expect=1)

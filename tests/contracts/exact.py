@@ -277,6 +277,27 @@ def gains(x, y, thetas):
     return np.array([g - mp.fsum(each) / len(each) for g in each]), None
 
 
+def gain(x, y, theta):
+    _, (u,) = scores(x, theta)
+    return np.array([min(max((1 + y * u / mp.mpf(0.01)) / 2, mp.mpf(0)), mp.mpf(1)) - 0.5]), None
+
+
+def squared_gain(x, y, theta):
+    _, (u,) = scores(x, theta)
+    return np.array([mp.mpf(0.5) - min(mp.mpf(1), abs(u - y)) ** 2]), None
+
+
+def captured(center):
+    def contribution(x, y, basis):
+        moved = [mp.mpf(a) - mp.mpf(b) for a, b in zip(x, center)]
+        squares = mp.fsum(a**2 for a in moved)
+        along = [mp.fsum(a * mp.mpf(b) for a, b in zip(moved, column)) for column in basis.T]
+        share = mp.fsum(a**2 for a in along) / squares if squares else mp.mpf(0)
+        return np.array([min(share, mp.mpf(1)) - 0.5]), None
+
+    return contribution
+
+
 def class_counts(x, y, point):
     return big(np.array([1.0, 0.0] if y <= 0 else [0.0, 1.0])), mp.mpf(1)
 

@@ -26,7 +26,7 @@ from veilspan.queries.completion.residual_moment import History, ResidualMoment
 from veilspan.queries.completion.taste_gram import TasteGram, TastePoint
 from veilspan.queries.completion.taste_rows import TasteRule
 from veilspan.queries.linear.asked.curvature_diagonal import CurvatureDiagonal
-from veilspan.queries.linear.candidate_gains import CandidateGains
+from veilspan.queries.linear.candidate_gains import CandidateGains, ModelGain
 from veilspan.queries.linear.class_votes import ClassCounts, ScoreHistogram
 from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.regression_moments import RegressionMoments
@@ -44,6 +44,7 @@ from veilspan.queries.profile.cell_counts import CellCounts
 from veilspan.queries.profile.number_moments import NumberMoments
 from veilspan.queries.stream.stretched_moment import StretchedMoment
 from veilspan.queries.stream.touching_moment import TouchingMoment
+from veilspan.queries.subspace.captured_share import CapturedShare
 from veilspan.queries.subspace.directions import DirectionSum, RingSums
 from veilspan.queries.subspace.geodesic_gradient import GeodesicGradient
 from veilspan.queries.subspace.reaper_gradient import ReaperGradient
@@ -571,6 +572,14 @@ CELLS = {
     "regression moments, thin": thin(RegressionMoments(0.7), exact.regression(0.7)),
     "regression moments, half full": thin(RegressionMoments(0.7), exact.regression(0.7), 1.0),
     "candidate gains": labelled(CandidateGains(Logistic(), 3), exact.gains, THETAS),
+    "model gain": labelled(ModelGain(Logistic()), exact.gain, THETAS[0]),
+    "model gain of numbers": labelled(ModelGain(Squared()), exact.squared_gain, THETAS[0]),
+    "captured share": simple(
+        CapturedShare(np.array([0.3, -2.0, 0.0, 1e-3])),
+        exact.captured([0.3, -2.0, 0.0, 1e-3]),
+        4,
+        np.linalg.qr(np.arange(8.0).reshape(4, 2) ** 2)[0],
+    ),
     "class counts": labelled(ClassCounts(Logistic()), exact.class_counts, None),
     "score histogram": labelled(
         ScoreHistogram(Logistic(), 9), exact.score_histogram(9), (THETAS[0], 2.0)

@@ -40,6 +40,7 @@ from veilspan.queries.moments import RowCount, RowSum, SecondMoment
 from veilspan.queries.own_gradient import RowGradient
 from veilspan.queries.profile.cell_counts import CellCounts
 from veilspan.queries.profile.number_moments import NumberMoments
+from veilspan.queries.subspace.captured_share import CapturedShare
 from veilspan.queries.subspace.directions import DirectionSum, RingSums
 from veilspan.queries.subspace.geodesic_gradient import GeodesicGradient
 from veilspan.queries.subspace.reaper_gradient import ReaperGradient
@@ -208,6 +209,12 @@ def slow_curvature(row, theta):
     return x**2 / np.cosh(x @ theta / 2) ** 2
 
 
+def slow_share(row, basis):
+    moved = row.x[0] - np.arange(5) / 4
+    share = np.sum((basis.T @ moved) ** 2) / max(moved @ moved, 1e-300)
+    return np.array([share - 0.5])
+
+
 def slow_slope(row, theta):
     x = row.x[0] / max(1.0, np.linalg.norm(row.x[0]))
     y = -1.0 if row.x[0, 0] < 0 else 1.0
@@ -278,6 +285,12 @@ QUERIES = {
             Stretch(np.arange(5) / 4, FRAME, np.array([1.0, 1e-3, 0.2]), 0.7),
         ),
         slow_reshaped,
+    ),
+    "captured share": (
+        CapturedShare(np.arange(5) / 4),
+        5,
+        (FRAME[:, :2],),
+        slow_share,
     ),
     "row sum": (RowSum(2.0), 5, (None,), lambda row, point: row.x[0]),
     "row count": (RowCount(), 3, (None,), lambda row, point: np.ones(1)),

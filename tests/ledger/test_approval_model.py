@@ -7,13 +7,21 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from ledger.asked import draft, fit_of
 from ledger.test_storage import let_go
 from veilspan.ledger import Ledger, RequestError, SelfApproval
+from veilspan.ledger.approvals import steps
 from veilspan.ledger.dataset import _OPENED
 from veilspan.ledger.seal.journal import Page
 
@@ -194,3 +202,31 @@ class RequestMachine(RuleBasedStateMachine):
 
 TestRequestMachine = RequestMachine.TestCase
 TestRequestMachine.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
+
+
+def no_state_is_looked_at(page, terms, dataset, key, asked):
+    return None if key is None else steps.find_under_key(page, dataset, key)
+
+
+def no_plan_is_compared(page, terms, dataset, key, asked):
+    found = no_state_is_looked_at(page, terms, dataset, key, asked)
+    return found if found is not None and found.state == "approved" else None
+
+
+@pytest.mark.parametrize(
+    ("name", "broken"),
+    [
+        ("check_approved", no_state_is_looked_at),
+        ("check_approved", no_plan_is_compared),
+        ("same_person", lambda *_: False),
+    ],
+)
+def test_a_broken_copy_is_caught(monkeypatch, name, broken):
+    """The same machine, on a ledger without one of its rules."""
+    monkeypatch.setattr(steps, name, broken)
+    chosen = settings(max_examples=100, stateful_step_count=20, deadline=None, database=None)
+    with pytest.raises(BaseException) as caught:
+        run_state_machine_as_test(
+            RequestMachine, settings=settings(chosen, phases=[Phase.generate], print_blob=False)
+        )
+    assert not isinstance(caught.value, (TypeError, NameError, AttributeError))

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -129,6 +130,16 @@ def test_a_charge_is_held_to_schema_and_question(ward):
     with pytest.raises(RequestError, match="the question of this fit"):
         ward.with_key(asked.key).charge(fit_of(question="cd" * 32))
     ward.with_key(asked.key).charge(fit_of(question=DIGEST))
+
+
+def test_a_charge_may_name_the_version_that_it_means(ward):
+    first = approved(ward)
+    ward.edit_request(first.id, draft(source="elsewhere.parquet"), "Ana")
+    second = ward.approve(first.id, **OFFICER)
+    handle = ward.with_key(first.key)
+    with pytest.raises(RequestError, match="edited since: nothing was charged"):
+        handle.charge(replace(fit_of(), binding=first.binding))
+    handle.charge(replace(fit_of(), binding=second.binding))
 
 
 def test_nobody_approves_their_own(ward):

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ledger.requests import SAMPLED, plan_of, request
-from veilspan import PCA, BudgetExceededError, LogisticRegression, ObjectiveEvent
+from veilspan import PCA, BudgetExceededError, Ledger, LogisticRegression, ObjectiveEvent
 from veilspan.datasets import make_haystack
 from veilspan.ledger.filters import CAP, rules_for
 from veilspan.ledger.records import Account, Terms
@@ -295,16 +295,22 @@ def test_figures_of_charges_add_up_to_the_figure_of_what_is_used(costs, rest):
 def test_notebooks_show_the_same_words_and_no_markup_of_others(file_ledger):
     data = file_ledger.dataset("<script>alert(1)</script>", 3, 1e-6)
     fitted = PCA(2, epsilon=1.0, ledger=data).fit(ROWS)
-    for shown in (data, data.spent(), fitted.privacy_, fitted.plan_):
+    for shown in (data, data.spent(), fitted.privacy_, fitted.plan_, file_ledger):
         html = shown._repr_html_()
         assert "<script" not in html
         assert len(html) < 10_000
     html = data.spent()._repr_html_()
     assert "14.1 % of the budget used, 85.9 % left" in html
-    assert '<meter min="0" max="1"' in html
+    assert 'aria-label="14.1 % of the budget used"' in html
     assert "Private: strong" in fitted.privacy_._repr_html_()
     gone = replace(data, url=data.url + ".gone")
     assert gone._repr_html_().startswith("<code>Dataset(")
+    assert "14.1 % of the budget used, 85.9 % left" in file_ledger._repr_html_()
+
+
+def test_a_ledger_that_is_not_there_shows_its_name(tmp_path):
+    gone = Ledger(str(tmp_path / "gone.db"), key=tmp_path / "key")
+    assert "gone.db" in gone._repr_html_()
 
 
 def test_a_report_and_the_account_use_the_same_words(file_ledger):

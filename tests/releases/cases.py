@@ -127,7 +127,7 @@ def fitted(name):
 
 def answers(estimator, name):
     """All that an estimator says of the rows of its case."""
-    if hasattr(estimator, "summary"):  # a profile speaks of its table, not of rows
+    if hasattr(estimator, "to_dict"):  # a profile speaks of its table, not of rows
         return {"summary": estimator.summary(), "numbers": estimator.to_dict()}
     rows = CASES[name][2][0]
     methods = ("transform", "predict", "decision_function", "predict_proba", "score_samples")

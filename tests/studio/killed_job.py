@@ -75,6 +75,13 @@ def full_folder():
     releases.save = full
 
 
+def impatient():
+    """Waits for other writers for a moment only."""
+    from veilspan.ledger.stores import sqlite
+
+    sqlite.PATIENCE = 0.5
+
+
 def busy_ledger():
     """Another writer holds the ledger while the release is to be recorded, for a while."""
     release, calls = Receipt.release, []

@@ -161,6 +161,20 @@ def test_changed_backups_are_refused(studio, tmp_path, change, words):
     assert not (tmp_path / "evil").exists()
 
 
+def test_a_ledger_on_a_server_is_left_to_it(studio, tmp_path):
+    class OnServer:
+        url, key_file = "postgresql://me:secret@host/db", studio[1].key_file
+        head = staticmethod(studio[1].head)
+
+    out = back_up(studio[0], OnServer(), tmp_path / "copy.zip")
+    with zipfile.ZipFile(out) as packed:
+        assert "ledger.db" not in packed.namelist()
+        assert not any(b"secret" in packed.read(name) for name in packed.namelist())
+    found = restore(out, tmp_path / "new")
+    assert (found.ledger, found.entries) == (None, 0)
+    assert (found.folder / "accounts.json").exists()
+
+
 def test_no_backup_at_all(studio, tmp_path):
     (tmp_path / "bad.zip").write_text("nothing")
     with pytest.raises(BackupError, match="no backup, or was damaged"):

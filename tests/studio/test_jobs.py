@@ -2,6 +2,9 @@
 
 import json
 import os
+import signal
+import sqlite3
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -23,6 +26,11 @@ if os.name != "posix":
 
 KILLED = Path(__file__).with_name("killed_job.py")
 PARAMS = {"n_components": 2, "random_state": 0}
+
+
+def slow(*values):
+    """A stage that is tried with the long tests; each takes a process or two."""
+    return pytest.param(*values, marks=pytest.mark.slow)
 
 
 class Ward:
@@ -96,6 +104,8 @@ def test_a_job_from_its_request_to_its_release(ward):
     again = JobQueue(ward.queue.folder, ward.ledger.url, ward.ledger.key_file, ward.queue.sources)
     assert again.jobs() == [job]
     assert oct(job.release_folder.parent.stat().st_mode)[-3:] == "700"
+    left = {path.name for path in job.release_folder.parent.iterdir()}
+    assert left == {"alive", "events.jsonl", "process.json", "release", "task.json"}
     for name in (job_files.TASK, job_files.EVENTS):
         assert oct((job.release_folder.parent / name).stat().st_mode)[-3:] == "600"
 
@@ -150,15 +160,15 @@ def test_a_job_is_the_command_and_the_call(ward, tmp_path):
 @pytest.mark.parametrize(
     ("place", "state", "words"),
     [
-        ("KILL:wait", "approved", "nothing was spent"),
+        slow("KILL:wait", "approved", "nothing was spent"),
         ("KILL:read", "approved", "nothing was spent"),
         ("before_commit", "approved", "nothing was spent"),
         ("KILL:charged", "charged", "stays spent"),
-        ("KILL:fit", "charged", "stays spent"),
-        ("before_release", "charged", "stays spent"),
+        slow("KILL:fit", "charged", "stays spent"),
+        slow("before_release", "charged", "stays spent"),
         ("after_release", "released", "costs nothing"),
-        ("KILL:report", "released", "costs nothing"),
-        ("before_rename", "released", "costs nothing"),
+        slow("KILL:report", "released", "costs nothing"),
+        slow("before_rename", "released", "costs nothing"),
     ],
 )
 def test_a_job_that_is_killed(ward, place, state, words):
@@ -221,6 +231,85 @@ def test_a_missing_file_is_told_to_the_steward(ward):
     assert "Nothing was charged" in job.message
     assert "does not exist" in job.steward_message
     assert ward.account.request(asked.id).state == "approved"
+
+
+def test_a_file_that_was_exchanged_for_another(ward):
+    """A column that was declared is gone: public, and seen before the charge."""
+    asked = ward.ask()
+    path = Path(ward.table.data)
+    path.write_text(path.read_text().replace(ward.schema.features[0].name, "other", 1))
+    job = ward.finish(ward.queue.start(asked.id))
+    assert job.stage == "failed"
+    assert "Nothing was charged" in job.message
+    assert "column" in job.steward_message
+    assert ward.account.request(asked.id).state == "approved"
+
+
+def test_a_ledger_that_others_hold(ward):
+    asked = ward.ask()
+    ward.fail_at("impatient")
+    other = sqlite3.connect(ward.ledger.url, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        job = ward.finish(ward.queue.start(asked.id))
+    finally:
+        other.close()
+    assert (job.stage, job.cancel_costs) == ("failed", False)
+    assert "is held by another writer" in job.message
+    assert ward.account.request(asked.id).state == "approved"
+
+
+SERVER = """
+import os, signal, subprocess, sys
+from pathlib import Path
+from veilspan.studio import job_files, jobs
+from veilspan.studio.settings import Table
+
+home, place, *asked = sys.argv[1:]
+home = Path(home)
+
+def die(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def die_after(function):
+    def called(*arguments, **options):
+        function(*arguments, **options)
+        die()
+    return called
+
+if place == "before task":
+    job_files.write_json = die
+elif place == "after task":
+    job_files.write_json = die_after(job_files.write_json)
+elif place == "before pipe":
+    subprocess.Popen = die_after(subprocess.Popen)
+table = Table("ward", str(home / "ward.csv"), schema=home / "ward.toml")
+ledger = str(home / "budget.db")
+queue = jobs.JobQueue(home / "studio", ledger, home / "ledger.key", {"ward": table})
+for one in asked:
+    queue.start(one)
+die()
+"""
+
+
+@pytest.mark.parametrize("place", ["before task", "after task", "before pipe", "after all"])
+def test_a_studio_that_is_killed(ward, place):
+    """At any moment of the start: nothing is charged, or the job goes on without it."""
+    asked = ward.ask()
+    words = [sys.executable, "-c", SERVER, str(ward.folder), place, asked.id]
+    assert subprocess.run(words, check=False, timeout=240).returncode == -signal.SIGKILL
+    jobs = ward.queue.jobs()
+    assert len(jobs) == (place != "before task")
+    for job in jobs:
+        ended = ward.finish(job)
+        assert ended.stage == ("done" if place == "after all" else "failed")
+        assert ended.cancel_costs == (place == "after all")
+    if place == "before pipe":  # it is started again and runs
+        assert ward.finish(ward.queue.start(asked.id)).stage == "done"
+    charged = place in ("before pipe", "after all")
+    assert ward.account.request(asked.id).state == ("released" if charged else "approved")
+    assert ward.account.spent().charges == charged
+    assert ward.ledger.verify()
 
 
 def test_cancelling(ward):
@@ -293,12 +382,13 @@ def test_a_request_that_was_edited_meanwhile(ward):
     task = job_files.read_json(place / job_files.TASK)
     assert task["binding"] == asked.binding
     assert "Ana" not in json.dumps(task)
+    assert ward.ledger.url not in json.dumps(task)  # which may hold a password
     assert ward.queue.cancel(place.name).stage == "cancelled"
     job_files.write_json(place / job_files.TASK, {**task, "binding": "other"})
     (place / job_files.EVENTS).unlink()
     from veilspan.studio import job_process
 
-    job_process.run(place, ward.table.data, None)
+    job_process.run(place, {"data": ward.table.data, "table": None, "ledger": ward.ledger.url})
     assert "edited since" in ward.queue.get(place.name).message
     assert ward.account.request(asked.id).state == "approved"
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._notebook import draw_table_card
 from veilspan.audit.bounds import ErrorRates, clopper_pearson_upper
 from veilspan.privacy import gdp
 from veilspan.privacy.accounting import gaussian_mu, gaussian_only, privacy_curve
@@ -187,6 +188,17 @@ class AuditReport:
             lines.append("  " + "  ".join([*cells, row[-1]]))
         lines += [f"  ({line.check}: {line.power})" for line in self.lines if line.power]
         return "\n".join([*lines, NOTE])
+
+    def _repr_html_(self) -> str:
+        head = ("check", "claimed epsilon", "lower bound", "runs", "verdict")
+        rows = [
+            (*_cells(line)[:-1], line.verdict + (f" ({line.power})" if line.power else ""))
+            for line in self.lines
+        ]
+        title = f"Audit of {self.method}: delta = {self.delta:g}, {self.neighbors}"
+        badge = ("strong", "no violation found") if self.ok else ("none", "VIOLATION")
+        foot = f"False alarms with probability {self.alpha:g}. {NOTE}"
+        return draw_table_card(title, head, rows, badge=badge, foot=foot)
 
 
 def planned_mu(plan: Plan) -> float | None:

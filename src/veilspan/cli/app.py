@@ -34,6 +34,7 @@ from veilspan.cli.studio.command import app as studio_app
 from veilspan.cli.use.predict import predict
 from veilspan.cli.use.recommend import recommend
 from veilspan.cli.use.transform import transform
+from veilspan.cli.verify import verify
 
 START, WORK, CHECK, EVIDENCE = "Start here", "Work", "Check", "Evidence"
 EXIT_CODES = """\b
@@ -44,6 +45,7 @@ Exit codes:
   3  an audit found a violation
   4  the budget does not cover what was asked; nothing was released
   5  done, but what was released is NOT PRIVATE (a seed, or epsilon = inf)
+  6  verify: the release, its report or its charge does not fit; do not rely on it
 130  stopped by Ctrl-C; nothing half-written stays behind
 143  stopped by SIGTERM, likewise (128 and the number of the signal)"""
 
@@ -51,7 +53,8 @@ Exit codes:
 #: Commands in the order in which one needs them; typer would list groups after all others.
 TOUR = (
     "demo", "studio", "datasets", "schema", "plan", "profile", "fit", "transform", "predict",
-    "recommend", "export", "inspect", "report", "audit", "ledger", "reproduce",
+    "recommend", "export", "inspect", "report", "verify", "audit", "ledger",
+    "reproduce",
 )  # fmt: skip
 
 
@@ -120,7 +123,7 @@ def options(
 for _panel, _commands in (
     (START, (demo, datasets, plan)),
     (WORK, (profile, fit, transform, predict, recommend, export)),
-    (CHECK, (inspect, report, audit)),
+    (CHECK, (inspect, report, verify, audit)),
 ):
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 from veilspan._printable import printable
 
 #: Exit codes; 0 is success. ``veilspan --help`` shows them.
-ERROR, USAGE, VIOLATION, BUDGET, NOT_PRIVATE, INTERRUPTED = 1, 2, 3, 4, 5, 130
+ERROR, USAGE, VIOLATION, BUDGET, NOT_PRIVATE, MISFIT, INTERRUPTED = 1, 2, 3, 4, 5, 6, 130
 
 
 def fail(error: BaseException, *, as_json: bool, stopped: int = INTERRUPTED) -> int:

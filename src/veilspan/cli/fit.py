@@ -248,11 +248,11 @@ def _tell(
         if account is not None:
             facts["account"] = account
         facts["strength"] = model.privacy_.strength.grade
-        if hasattr(model, "summary"):  # a profile, whose numbers are what was asked for
+        if hasattr(model, "column_names"):  # a profile, whose numbers are what was asked for
             facts["profile"] = {k: v for k, v in model.to_dict().items() if k != "privacy"}
         print_json({**facts, "privacy": model.privacy_.to_dict()})
         return
-    if hasattr(model, "summary"):
+    if hasattr(model, "column_names"):
         say(f"{model.summary()}\n")
     say(model.privacy_)
     if schema is not None:

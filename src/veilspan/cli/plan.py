@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from veilspan.cli.arguments.estimators import find_kind, make_estimator, read_parameters
 from veilspan.cli.arguments.options import (
+    AccountName,
     AsJson,
     Delta,
     Epsilon,
@@ -16,7 +18,7 @@ from veilspan.cli.arguments.options import (
     Parameters,
     SchemaFile,
 )
-from veilspan.cli.console import print_json, say
+from veilspan.cli.console import BUDGET, print_json, say
 
 if TYPE_CHECKING:
     from veilspan.catalogue import Kind
@@ -41,13 +43,19 @@ def plan(
     delta: Delta = 1e-6,
     neighbors: MaybeNeighbors = None,
     param: Parameters = None,
+    ledger: Annotated[
+        str | None, typer.Option(help="Ledger that would be charged: says what would be left.")
+    ] = None,
+    dataset: AccountName = None,
+    ledger_key: Annotated[Path | None, typer.Option(help="Key file of the ledger.")] = None,
     simulate: Annotated[bool, typer.Option(help="Also fit made-up tables, for seconds.")] = True,
     json: AsJson = False,
 ) -> None:
     """What a fit would cost in budget and, simulated, in what is learned.
 
     Prints the plan (events and noise), and what noise costs fits to made-up tables of this shape,
-    relative to no noise. No file but the schema is read, nothing is spent.
+    relative to no noise. With --ledger also what it would use of the budget and what would be
+    left (exit code 4 if it does not fit). No file but the schema is read, nothing is spent.
 
     Example: veilspan plan logistic --schema ward.toml
     """
@@ -68,21 +76,73 @@ def plan(
     else:
         model = found.load_class()(**given, schema=declared, **budget)
         planned = model.plan(rows) if declared.count is None else model.plan()
+    account = _foresee(model, planned, declared, ledger, dataset, ledger_key)
     curve, why = _simulate(model, rows, columns, quiet=json) if simulate else (None, None)
     weak = _find_weak_delta(planned, rows, declared, given)
     if json:
         told = None if curve is None else curve.to_dict()
         print_json(
-            {"plan": planned.to_dict(), "simulated": told, "not_simulated": why, "refused": weak}
+            {
+                "plan": planned.to_dict(),
+                "simulated": told,
+                "not_simulated": why,
+                "refused": weak,
+                "account": account,
+            }
         )
-        return
+        raise typer.Exit(0 if account is None or account["fits"] else BUDGET)
     say(planned)
+    if account is not None:
+        say(f"  {account['told']}")
     if weak is not None:
         say(f"  WEAK: {weak} A fit is refused without --allow-weak.")
     if curve is not None:
         _show(curve)
     elif why is not None:
         say(f"\nNot simulated: {why}")
+    if account is not None and not account["fits"]:
+        raise typer.Exit(BUDGET)
+
+
+def _foresee(
+    model: Any,
+    planned: Plan,
+    schema: Schema | None,
+    ledger: str | None,
+    dataset: str | None,
+    key: Path | None,
+) -> dict[str, Any] | None:
+    """What the ledger would say after such a fit; None without a ledger."""
+    name = dataset or (schema.name if schema is not None else None)
+    if ledger is None:
+        if dataset is not None or key is not None:
+            raise ValueError("--dataset and --ledger-key belong to a --ledger.")
+        return None
+    if not name:
+        raise ValueError("--ledger and --dataset go together: where the budget is, and whose.")
+    from veilspan.estimators.charging import open_charge
+    from veilspan.ledger import Ledger
+    from veilspan.ledger.costs import cost_of
+    from veilspan.ledger.words.sentences import list_what_fits, say_before_charge
+    from veilspan.privacy.errors import BudgetExceededError
+    from veilspan.privacy.noise import noise_source
+
+    account = Ledger(ledger, key).dataset(name)
+    open_charge(account, model, planned, noise_source(model.random_state))  # is it ever covered?
+    state = account.spent()
+    try:
+        after = state.after(planned)
+    except BudgetExceededError as refusal:
+        return {"dataset": state.terms.name, "fits": False, "told": f"NOT COVERED: {refusal}"}
+    costs = cost_of(planned, state.rules)
+    return {
+        "dataset": state.terms.name,
+        "fits": True,
+        "would_use_fraction": after.shares.of(costs),
+        "would_leave_fraction": after.shares.left,
+        "would_still_fit": list_what_fits(after),
+        "told": say_before_charge(after, costs, planned),
+    }
 
 
 def _simulate(

@@ -19,6 +19,9 @@ from veilspan.curator.rows import rows_of
 from veilspan.curator.silence import Discretion, Silence
 from veilspan.estimators.cautions import Caution, known_people, weigh_promise
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
+from veilspan.estimators.clone_family import count_fit
+from veilspan.estimators.noise.loud_noise import as_cautions
+from veilspan.estimators.noise.summary import Summarised
 from veilspan.estimators.people_plan import (
     has_people,
     open_people,
@@ -38,6 +41,7 @@ from veilspan.estimators.validation import validate_table
 from veilspan.ledger.claims import ending_claims
 from veilspan.ledger.session import dataset_of
 from veilspan.privacy.budget import Budget
+from veilspan.privacy.errors import RepeatedFitsWarning
 from veilspan.privacy.neighbors import RELATIONS, Neighbors, check_neighbors
 from veilspan.privacy.noise import NoiseSource, noise_source
 from veilspan.privacy.noise_buffers import NoiseBuffers
@@ -68,7 +72,7 @@ PEOPLE_ON_A_CLUSTER = (
 TIMING = "running time, memory and crashes are not protected"
 
 
-class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
+class PrivateEstimator(Summarised, Kept, LedgerParameter, BaseEstimator):
     """Base of all private estimators.
 
     A subclass keeps ``epsilon``, ``delta``, ``neighbors``, ``noise``, ``random_state`` and
@@ -93,6 +97,9 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     _charges: ClassVar[bool] = True
     #: What the noise of earlier blocks has left; of a stream alone.
     _buffers: NoiseBuffers | None = None
+    #: What a search puts in the place of ``_prepare`` and of ``_learn`` while it tries settings.
+    _scored: Any = None
+    _searched: Any = None
     #: How a plan's method names the solver, behind the estimator's name.
     _solver_label: ClassVar[str] = ""
     #: Whether a fit needs targets beside the rows.
@@ -119,6 +126,10 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
     @abstractmethod
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         """Set the fitted attributes from what was learned."""
+
+    def _find_loud_noise(self, outcome: Outcome, plan: Plan) -> tuple[str, ...]:
+        """What released and public numbers say of noise that drowns: it is warned of."""
+        return ()
 
     def _learned_shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
         """Shapes of what a fit to so many columns learns; () is a number.
@@ -170,19 +181,20 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         people = declared is not None and has_people(declared)
         group = rows_per_unit(declared) if people else 1
         budget, known = Budget(self.epsilon, self.delta), n_samples
+        prepare = self._scored or self._prepare
         if neighbors != "replace-one":
             known = None
         with np.errstate(all="ignore"):  # tails of losses underflow, whatever np.seterr says
             if people:
                 told = known if group == 1 else None  # how many slots are filled is private
                 prepared, events = prepare_people(
-                    lambda part: self._prepare(part, neighbors, told, n_features),
+                    lambda part: prepare(part, neighbors, told, n_features),
                     declared,
                     budget,
                     neighbors,
                 )
             else:
-                prepared = self._prepare(budget, neighbors, known, n_features)
+                prepared = prepare(budget, neighbors, known, n_features)
                 events = prepared.all_events
             rows = prepared.problem.n_rows
             plan = Plan(
@@ -226,6 +238,10 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
 
     def _learn(self, table: Any, targets: Any = None) -> Self:
         """Plan, charge, run, record: the one way from a checked table to fitted attributes."""
+        if self._searched is not None:
+            self._searched(table, targets)
+            self._say(self.__dict__.pop("_unsaid", ()))
+            return self
         plan, prepared = self._draft(table.shape[0], table.shape[1])
         if prepared.paired and has_people(self.schema) and getattr(table, "on_cluster", False):
             raise ValueError(
@@ -236,8 +252,12 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         dataset = dataset_of(self.ledger) if self._charges else None
         cautions = weigh_promise(self, plan, source, prepared.warning)
         if dataset is None:
+            repeated = count_fit(self, plan, source)
             self._say(cautions)
             self._run(table, targets, plan, prepared, source)
+            self.privacy_ = repeated.note_on(self.privacy_)
+            if repeated.is_told:
+                self._say(((RepeatedFitsWarning, repeated.text),))
         else:
             with ending_claims():
                 charge = open_charge(dataset, self, plan, source)
@@ -299,6 +319,9 @@ class PrivateEstimator(Kept, LedgerParameter, BaseEstimator):
         unit = self._unit if schema is None or names_rows(schema) else unit_of(schema)
         people = known_people(self, plan)
         self.privacy_ = _statement(plan, curator, source, rests_on, unit, people)
+        if plan.budget.is_private:
+            loud = as_cautions(self._find_loud_noise(outcome, plan))
+            self._unsaid = (*self.__dict__.get("_unsaid", ()), *loud)
 
     def _rests_on(self) -> tuple[str, ...]:
         """What the promise rests on beyond what all estimators assume."""

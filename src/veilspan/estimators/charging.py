@@ -11,6 +11,7 @@ from typing import Any
 
 from veilspan._log import log_event
 from veilspan.curator.tape import CURRENT_TAPE
+from veilspan.estimators.clone_family import join_family
 from veilspan.ledger.dataset import Dataset, Receipt, Request
 from veilspan.ledger.errors import LedgerError
 from veilspan.ledger.records import ROW
@@ -38,6 +39,7 @@ class LedgerParameter:
 
     def __sklearn_clone__(self) -> Any:
         copy = super().__sklearn_clone__()  # type: ignore[misc]
+        join_family(copy, self)
         if copy.ledger is None and current_dataset() is not None:
             copy.ledger = current_dataset()
         return copy

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 from typing import Any
 
+from veilspan._html import tag
 from veilspan.ledger.dataset import Dataset
 from veilspan.ledger.errors import LedgerError
 from veilspan.ledger.filters import rules_for, rules_to_list
@@ -17,7 +18,7 @@ from veilspan.ledger.seal.journal import Journal, Page, hide_password, resolve_l
 from veilspan.ledger.seal.keys import key_path
 from veilspan.ledger.seal.verification import LedgerReport, verify_ledger
 from veilspan.ledger.session import session
-from veilspan.ledger.spending import Spending
+from veilspan.ledger.spending import Spending, describe_accounts
 from veilspan.ledger.terms import (
     dataset_entries,
     find_dataset,
@@ -224,6 +225,14 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger({hide_password(self.url)!r})"
+
+    def _repr_html_(self) -> str:
+        """All accounts as they stand, or, where they cannot be read, the handle as text."""
+        try:
+            states = self.spent()
+        except (LedgerError, OSError):
+            return str(tag("code", repr(self)))
+        return describe_accounts(repr(self), states.values())
 
 
 def _unit_and_data(

@@ -35,6 +35,10 @@ class Request:
         Whom it protects, in one word: ``"row"``, ``"user"``, ``"patient"``.
     schema : SchemaRecord or None
         By which the table is read, if by one.
+    binding : str
+        Of the version of a request that it is for (``FitRequest.binding``), if that is known:
+        refused if the request was edited since. Without it the plan, the schema and the question
+        are compared with what was approved.
     """
 
     plan: Plan
@@ -42,6 +46,7 @@ class Request:
     test: str = ""
     unit: str = ROW
     schema: SchemaRecord | None = None
+    binding: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "unit", check_unit(self.unit))

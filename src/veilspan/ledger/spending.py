@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from veilspan._notebook import draw_card
-from veilspan.ledger.filters import Rule
+from veilspan._notebook import draw_card, draw_table_card
+from veilspan.ledger.costs import cost_of
+from veilspan.ledger.filters import CAP, Rule
 from veilspan.ledger.records import Account, Terms
 from veilspan.ledger.words import sentences
 from veilspan.ledger.words.fits import Fitting, find_fitting, gaussian_epsilon
-from veilspan.ledger.words.shares import Shares, count_shares
+from veilspan.ledger.words.shares import Shares, add_leader, count_shares
 from veilspan.privacy.plan import Plan
 
 
@@ -94,6 +95,25 @@ class Spending:
         delta = self.terms.delta if delta is None else delta
         return find_fitting(plan, self.rules, self.account, delta)
 
+    def after(self, plan: Plan) -> Spending:
+        """The account as it would stand after a fit of this plan; nothing is charged.
+
+        Raises ``BudgetExceededError``, in the words of a refused charge, if it does not fit.
+        """
+        costs = cost_of(plan, self.rules)
+        allowed, spent = self.account.allowed, self.account.spent
+        would = tuple(min(CAP, past + cost) for past, cost in zip(spent, costs))
+        rooms = zip(self.rules, allowed, would, costs)
+        if not any(r.active and c < CAP and units <= most for r, most, units, c in rooms):
+            raise sentences.refuse_charge(self.terms, self.rules, self.account, costs, plan)
+        return replace(
+            self,
+            account=replace(self.account, spent=would),
+            charges=self.charges + 1,
+            led=add_leader(self.led, allowed, would),
+            last=plan.to_dict(),
+        )
+
     @property
     def _any(self) -> bool:
         return any(self.account.spent)
@@ -160,3 +180,20 @@ class Spending:
     def _repr_html_(self) -> str:
         first, facts = sentences.describe_spending(self)
         return draw_card(first, facts, used=self.fraction, foot=sentences.WHY)
+
+
+def describe_accounts(title: str, states: Iterable[Spending]) -> str:
+    """Several accounts as one card for a notebook."""
+    rows = [
+        (
+            state.terms.name,
+            sentences.say_used_and_left(state),
+            "; ".join(sentences.list_what_fits(state)),
+            f"{state.charges}",
+        )
+        for state in states
+    ]
+    if not rows:
+        return draw_card(title, [], foot="no datasets yet")
+    head = ("dataset", "budget", "still fits", "charges")
+    return draw_table_card(title, head, rows, foot=sentences.WHY)

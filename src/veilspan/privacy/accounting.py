@@ -280,7 +280,8 @@ def check_numeric_delta(delta: float) -> None:
         )
 
 
-def _loss_distribution(joined: Sequence[Event], neighbors: Neighbors, cell: float) -> Any:
+@lru_cache(maxsize=8)  # pure; a search asks for epsilon and delta of the same few trials
+def _loss_distribution(joined: tuple[Event, ...], neighbors: Neighbors, cell: float) -> Any:
     """Compose all events into one privacy loss distribution, every loss rounded up to its cell."""
     from dp_accounting import NeighboringRelation
     from dp_accounting.pld import pld_pmf

@@ -78,6 +78,10 @@ class LoudNoiseWarning(UserWarning):
     """The noise that the budget asks for is large beside what so few rows can tell."""
 
 
+class RepeatedFitsWarning(UserWarning):
+    """An estimator and its clones were fitted several times, and no ledger adds it up."""
+
+
 class PeopleCountWarning(UserWarning):
     """A paid, noisy number of people is far from the one that the schema says."""
 

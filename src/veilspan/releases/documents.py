@@ -27,6 +27,10 @@ _PURPOSE = b"veilspan release\0"
 _LETTERS = 32  # of a digest in a name: 128 bits
 
 
+class NewerReleaseError(ValueError):
+    """A release that a newer version wrote: nothing can be said about it here."""
+
+
 def arrays_name(digest: str) -> str:
     """Name of the file with the arrays of that SHA-256."""
     return f"arrays-{digest[:_LETTERS]}.npz"
@@ -68,7 +72,7 @@ def read_document(folder: Path, key: bytes | None) -> dict[str, Any]:
         raise ValueError(f"{path} is JSON, but not a veilspan release.")
     schema = document.get("schema")
     if type(schema) is int and schema > SCHEMA:  # True is an int as well, and equal to 1
-        raise ValueError(
+        raise NewerReleaseError(
             f"the release {folder} was written by a newer veilspan (schema {schema}); upgrade "
             "veilspan."
         )

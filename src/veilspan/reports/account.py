@@ -7,7 +7,7 @@ record when the account has long moved on.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, fields
 from typing import Any
 
 from veilspan.ledger.dataset import Dataset
@@ -102,6 +102,13 @@ def account_from(record: Any) -> AccountRecord:
         shares = {name: float(record[name]) for name in ("others", "this", "left")}
         kept = {name: record[name] for name in (f.name for f in fields(AccountRecord))}
         found = AccountRecord(**{**kept, **shares, "told": told, "releases": lines})
+        texts = (found.name, found.budget, found.used_and_left, found.charges, found.fits)
+        texts += (found.counted, found.head, *(t for line in lines for t in astuple(line)[:-1]))
+        flags = (found.charged_here, *(line.this for line in lines))
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError
+        if not all(isinstance(flag, bool) for flag in flags):
+            raise TypeError
     except (KeyError, TypeError, ValueError, AttributeError):
         found = None
     if found is None or len(found.told) != 3 or found.to_dict() != record:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from veilspan.reports.charts import MOST_BARS, MOST_CELLS, matrix_chart, small_bar, spectrum_chart
+from veilspan.reports.error_bars import error_bars
 from veilspan.reports.html import Html, details, table, tag
 from veilspan.reports.numbers import MINUS, count, number, percent
 from veilspan.reports.shapes.section import shapes_part
@@ -324,4 +325,5 @@ _PARTS = (
     _popular,
     _lists,
     _point,
+    error_bars,
 )

@@ -16,6 +16,9 @@ LARGE, MANY = 1000, 80
 #: Vectors of its basis for each one wanted: fewer products than with SciPy's 20 in all for 8.
 BASIS = 4
 
+#: Standard deviations by which noise exceeds its edge once in a thousand releases, at most.
+RARELY = 3.72
+
 
 def leading_eigenvectors(
     matrix: np.ndarray, count: int, *, noisy: bool = False
@@ -79,3 +82,18 @@ def noise_edge(noise_std: float, size: int) -> float:
     fills [-2 sqrt(d s^2/2), 2 sqrt(d s^2/2)] for large d. Eigenvalues below it carry little signal.
     """
     return noise_std * math.sqrt(2 * size)
+
+
+def stands_out(values: np.ndarray, edge: float) -> bool:
+    r"""Whether the largest released eigenvalue is more than noise on a multiple of the identity.
+
+    Noise alone lifts the largest eigenvalue over the mean of all by at most s sqrt(2 d) in
+    expectation. As a function of the noise, which is isotropic of std s in the Frobenius norm, the
+    largest eigenvalue has Lipschitz constant 1, so it exceeds that by more than t with probability
+    at most exp(-t^2 / (2 s^2)): t = 3.72 s is one in a thousand. In few dimensions the edge alone
+    is exceeded in a third of all releases of nothing.
+    """
+    size = len(values)
+    std = edge / math.sqrt(2 * size)
+    lifted = float(np.max(values)) - float(np.mean(values))
+    return size == 1 or lifted > edge + RARELY * std

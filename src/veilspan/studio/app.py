@@ -9,8 +9,27 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Router
 
 from veilspan.studio.guard import MOST_FORM, MOST_UPLOAD, Guard
-from veilspan.studio.pages import datasets, entrance, files
+from veilspan.studio.pages import (
+    compare,
+    datasets,
+    declare,
+    entrance,
+    files,
+    login,
+    plan,
+    question,
+    release,
+    requests,
+    run,
+    sign,
+)
 from veilspan.studio.state import Studio
+
+#: Pages in the order in which one meets them; each lists its addresses.
+MODULES = (
+    entrance, login, files, datasets, declare, question, plan, sign, run, requests, release,
+    compare,
+)  # fmt: skip
 
 
 class Pages:
@@ -18,7 +37,7 @@ class Pages:
 
     def __init__(self, studio: Studio) -> None:
         self.studio = studio
-        modules = (entrance, files, datasets)
+        modules = MODULES
         self.router = Router([route for module in modules for route in module.ROUTES])
         self.router.default = _not_found
         self.router.redirect_slashes = False

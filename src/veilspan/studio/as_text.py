@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from veilspan.studio.settings import Settings
+from veilspan.studio.questions import find_kind
+from veilspan.studio.releases import audit_words
+from veilspan.studio.schemas import find_schema, keep_schema, schema_path
+from veilspan.studio.settings import Settings, Table
+from veilspan.studio.state import Studio
+
+if TYPE_CHECKING:
+    from veilspan.studio.asking import Asking
 
 
 def join_words(*words: object) -> str:
@@ -12,13 +22,110 @@ def join_words(*words: object) -> str:
     return " ".join(shlex.quote(str(word)) for word in words)
 
 
-def account_as_text(settings: Settings) -> tuple[str, str]:
-    """Show the budgets of all datasets."""
-    command = join_words("veilspan", "ledger", "show", settings.ledger, "--key", settings.key)
+def account_as_text(settings: Settings, dataset: str | None = None) -> tuple[str, str]:
+    """Show the budgets of all datasets, or of one."""
+    one = () if dataset is None else (dataset,)
+    command = join_words("veilspan", "ledger", "show", settings.ledger, *one, "--key", settings.key)
+    ledger = f"Ledger({settings.ledger!r}, key={str(settings.key)!r})"
+    shown = f"print({ledger}.dataset({dataset!r}).spent())\n"
+    if dataset is None:
+        shown = f"for state in {ledger}.spent().values():\n    print(state)\n"
+    return command, f"from veilspan import Ledger\n\n{shown}"
+
+
+def schema_as_text(studio: Studio, dataset: str) -> tuple[str, str]:
+    """Check the schema in force against the header of the table."""
+    table, schema = studio.table(dataset), find_schema(studio, dataset)
+    of = () if table.table is None else ("--table", table.table)
+    if schema is None:
+        file = f"{dataset}.toml"
+        command = join_words("veilspan", "schema", "init", table.data, "--out", file, *of)
+        return command, f"from veilspan import open_table\n\nprint({_write_source(table)}.names)\n"
+    path = keep_schema(studio, schema)
+    command = join_words("veilspan", "schema", "check", path, table.data, *of)
+    python = f"from veilspan import Schema\n\nprint(Schema.load({str(path)!r}).digest)\n"
+    return command, python
+
+
+def plan_as_text(studio: Studio, asking: Asking) -> tuple[str, str]:
+    """Make the plan of a question."""
+    path = schema_path(studio, asking.schema_digest)
+    command = join_words(
+        "veilspan", "plan", asking.estimator, "--schema", path,
+        "--epsilon", f"{asking.epsilon!r}", "--delta", f"{asking.delta!r}",
+        *_parameter_words(asking.params),
+    )  # fmt: skip
+    name = find_kind(asking.estimator).estimator
     python = (
-        "from veilspan import Ledger\n\n"
-        f"ledger = Ledger({settings.ledger!r}, key={str(settings.key)!r})\n"
-        "for state in ledger.spent().values():\n"
-        "    print(state)\n"
+        f"from veilspan import Schema, {name}\n\n"
+        f"schema = Schema.load({str(path)!r})\n"
+        f"model = {write_model(asking, name)}\n"
+        "print(model.plan())\n"
     )
     return command, python
+
+
+def fit_as_text(studio: Studio, asking: Asking, key: str, out: Path) -> tuple[str, str]:
+    """Fit, charged under the key of the request: the same key gives the same release."""
+    settings, table = studio.settings, studio.table(asking.dataset)
+    path = schema_path(studio, asking.schema_digest)
+    of = () if table.table is None else ("--table", table.table)
+    command = join_words(
+        "veilspan", "fit", asking.estimator, table.data, *of, "--schema", path,
+        "--epsilon", f"{asking.epsilon!r}", "--delta", f"{asking.delta!r}",
+        *_parameter_words(asking.params), "--ledger", settings.ledger, "--dataset", asking.dataset,
+        "--key", settings.key, "--request", key, "--out", out,
+    )  # fmt: skip
+    name = find_kind(asking.estimator).estimator
+    python = (
+        f"from veilspan import Ledger, Schema, {name}, open_table\n\n"
+        f"schema = Schema.load({str(path)!r})\n"
+        f"ledger = Ledger({settings.ledger!r}, key={str(settings.key)!r})\n"
+        f"account = ledger.dataset({asking.dataset!r}).with_key({key!r})\n"
+        f"model = {write_model(asking, name, ', ledger=account')}\n"
+        f"model.fit({_write_source(table)})\n"
+        f"model.save({str(out)!r}, key={str(settings.key)!r})\n"
+    )
+    return command, python
+
+
+def release_as_text(studio: Studio, released: Any) -> tuple[str, str]:
+    """Write the report of a release again, and audit its method."""
+    folder, key, request = released.folder, studio.settings.key, released.request
+    command = "\n".join(
+        (
+            join_words("veilspan", "inspect", folder, "--key", key),
+            join_words(
+                "veilspan", "report", folder, "--key", key, "--out", "report.html",
+                "--ledger", studio.settings.ledger, "--ledger-key", key,
+            ),
+            join_words(*audit_words(request)),
+        )
+    )  # fmt: skip
+    python = (
+        "from veilspan import Ledger, load\n"
+        "from veilspan.reports import write_report\n\n"
+        f"model = load({str(folder)!r}, key={str(key)!r})\n"
+        f"ledger = Ledger({studio.settings.ledger!r}, key={str(key)!r})\n"
+        f"write_report('report.html', model, ledger=ledger.dataset({request.dataset!r}))\n"
+        "print(model.privacy_)\n"
+    )
+    return command, python
+
+
+def write_model(asking: Asking, name: str, more: str = "") -> str:
+    """The estimator of a question, as Python."""
+    said = "".join(f"{key}={value!r}, " for key, value in asking.params.items())
+    return (
+        f"{name}({said}epsilon={asking.epsilon!r}, delta={asking.delta!r}, "
+        f"neighbors=schema.neighbors, schema=schema{more})"
+    )
+
+
+def _write_source(table: Table) -> str:
+    of = "" if table.table is None else f", table={table.table!r}"
+    return f"open_table({table.data!r}{of})"
+
+
+def _parameter_words(params: Mapping[str, Any]) -> list[str]:
+    return [word for name, value in params.items() for word in ("-p", f"{name}={value!r}")]

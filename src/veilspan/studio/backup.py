@@ -128,11 +128,11 @@ def restore(archive: Path, into: Path, key: Path | None = None) -> Restored:
     try:
         manifest = _unpack(Path(archive), staged)
         held = staged / _KEY
-        if key is None and not held.exists():
+        has_ledger = (staged / _LEDGER).exists()
+        if has_ledger and key is None and not held.exists():
             raise BackupError(
                 "the backup does not hold the ledger's key: say where it is, by --key FILE."
             )
-        has_ledger = (staged / _LEDGER).exists()
         entries = 0
         if has_ledger:
             os.replace(staged / _LEDGER, staged / "budget.db")

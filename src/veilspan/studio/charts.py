@@ -1,35 +1,53 @@
-"""Charts of the studio: bars of budgets."""
+"""Charts of the plan page: what each epsilon would mean."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from veilspan._html import Html, tag
+from veilspan.reports.numbers import percent
+from veilspan.reports.svg import TOP, Axis, Frame, line, path, picture, text
 
-_WIDTH = 920.0
+CHART_HEIGHT = 250.0
+
+#: Zones of epsilon by the rule of :mod:`veilspan.privacy.strength`, and their words.
+ZONES = (("strong", 0.03, 1.0), ("moderate", 1.0, 3.0), ("weak", 3.0, 10.0))
 
 
-def budget_strip(used: float, this: float = 0.0, *, words: str, key: str = "") -> Html:
-    """A bar: spent so far, what is asked for, and left; too much is shown as such."""
-    used = min(max(used, 0.0), 1.0)
-    fits = used + this <= 1.0 + 1e-9
-    parts = [
-        tag("rect", x=0.0, y=0.0, width=_WIDTH, height=14.0, class_="left"),
-        tag("rect", x=0.0, y=0.0, width=used * _WIDTH, height=14.0, class_="used"),
-        tag(
-            "rect",
-            x=used * _WIDTH,
-            y=0.0,
-            width=max(0.0, min(this, 1.0 - used)) * _WIDTH,
-            height=14.0,
-            class_="this" if fits else "over",
-        ),
-    ]
-    return tag(
-        "svg",
-        *parts,
-        viewBox=f"0 0 {_WIDTH:g} 14",
-        preserveAspectRatio="none",
-        role="img",
-        aria_label=words,
-        class_="strip",
-        id=key or None,
+def foresight_chart(
+    key: str,
+    title: str,
+    label: str,
+    curves: Mapping[str, Sequence[float]],
+    epsilons: Sequence[float],
+    here: float,
+    *,
+    low: float = 0.0,
+    smallest: float | None = None,
+) -> Html:
+    """Curves over epsilon with the zones of the promise behind, and a line where the slider is."""
+    x = Axis(epsilons[0], epsilons[-1], (0.03, 0.1, 0.3, 1.0, 3.0, 10.0), "epsilon", log=True)
+    wanted = (0.0, 0.25, 0.5, 0.75, 1.0) if low == 0 else (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+    frame = Frame(x, Axis(low, 1.0, wanted, label, form=percent), CHART_HEIGHT)
+    parts: list[Html] = []
+    for name, start, end in ZONES:
+        left, _ = frame.at(start, 1.0)
+        right, _ = frame.at(end, 1.0)
+        width, tall = right - left, frame.floor - TOP
+        parts.append(tag("rect", x=left, y=TOP, width=width, height=tall, class_=f"zone {name}"))
+        parts.append(text((left + right) / 2, TOP + 14, name, "zone-name", "middle"))
+    parts.append(frame.axes(upright=False))
+    names = []
+    for number, (name, values) in enumerate(curves.items()):
+        points = [frame.at(e, v) for e, v in zip(epsilons, values)]
+        parts.append(path(points, f"line c{number}"))
+        names.append(name)
+    if smallest is not None:
+        across, _ = frame.at(smallest, 1.0)
+        parts.append(line(across, TOP, across, frame.floor, "good"))
+    across, _ = frame.at(here, 1.0)
+    parts.append(
+        tag("line", x1=across, y1=TOP, x2=across, y2=frame.floor, class_="here", data_here="yes")
     )
+    words = f"Curves over epsilon from {epsilons[0]:g} to {epsilons[-1]:g}: {', '.join(names)}."
+    return picture(key, title, words, *parts, height=CHART_HEIGHT)

@@ -1,8 +1,9 @@
 """The process of one job: wait for its turn, read, charge, fit, report.
 
-``python -m veilspan.studio.job_process FOLDER`` with the place of the data on the standard input,
-since an address may hold a password and everybody can read a command line. It can be killed at any
-moment: what it owes is in the ledger, and what it has is whole or absent.
+``python -m veilspan.studio.job_process FOLDER HANDLE`` with the places of data and ledger on the
+standard input: an address may hold a password, everybody can read a command line, and the folder
+is part of backups. It can be killed at any moment: what it owes is in the ledger, and what it has
+is whole or absent.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -123,13 +124,15 @@ class JobReceipt(Receipt):
 class JobDataset(Dataset):
     """An account that tells when it was charged."""
 
+    binding: str = field(default="", repr=False, compare=False)
     teller: Teller | None = field(default=None, repr=False, compare=False)
     reserve: Reserve | None = field(default=None, repr=False, compare=False)
     receipts: list[Receipt] = field(default_factory=list, repr=False, compare=False)
 
     def charge(self, request: Request) -> Receipt:
         """Charge, or find the stored release; tell which."""
-        receipt = super().charge(request)
+        # Whatever the request says by now: this job reads what was approved when it began.
+        receipt = super().charge(replace(request, binding=self.binding))
         self.receipts.append(receipt)
         if self.teller is not None:
             plan = request.plan
@@ -141,14 +144,14 @@ class JobDataset(Dataset):
         return JobReceipt(**own, reserve=self.reserve)
 
 
-def run(folder: Path, data: str, table: str | None) -> None:
+def run(folder: Path, places: Mapping[str, Any]) -> None:
     """Do the job of a folder, whatever happens along the way, and say how it ended."""
     teller = Teller(folder)
     account: list[JobDataset] = []
     try:
         teller.say("wait")
         with files.taking_turns(folder.parent):
-            _work(folder, data, table, teller, account)
+            _work(folder, places, teller, account)
         teller.say("done")
     except BaseException as error:
         words, steward = _explain(error, account)
@@ -159,10 +162,11 @@ def run(folder: Path, data: str, table: str | None) -> None:
         teller.say("cancelled" if stopped else "failed", words, charged=_is_charged(account))
     finally:
         (folder / "reserve").unlink(missing_ok=True)
+        shutil.rmtree(folder / files.TEMPORARY, ignore_errors=True)
 
 
 def _work(
-    folder: Path, data: str, table: str | None, teller: Teller, account: list[JobDataset]
+    folder: Path, places: Mapping[str, Any], teller: Teller, account: list[JobDataset]
 ) -> None:
     from veilspan.ledger import Ledger
     from veilspan.privacy.meter import watch_steps
@@ -172,17 +176,17 @@ def _work(
 
     teller.say("read")
     task = files.read_json(folder / files.TASK)
-    handle = Ledger(task["ledger"], task["key_file"]).dataset(task["dataset"])
+    handle = Ledger(places["ledger"], task["key_file"]).dataset(task["dataset"])
     request = handle.request(task["request"])
     if request.binding != task["binding"] and request.state != "released":
         raise Refused("The request was edited since the job was started. Nothing was charged.")
     reserve = Reserve(folder)
     named = handle.with_key(request.key)
     own = {part.name: getattr(named, part.name) for part in fields(Dataset)}
-    account.append(JobDataset(**own, teller=teller, reserve=reserve))
+    account.append(JobDataset(**own, binding=task["binding"], teller=teller, reserve=reserve))
     model = rebuild_estimator(request, Schema.load(task["schema"]), account[0])
     try:
-        source = open_table(data, table=table)
+        source = open_table(places["data"], table=places["table"])
     except Exception as error:
         raise Refused(_UNOPENED, f"{type(error).__name__}: {error}") from None
     with watch_steps(teller.count):
@@ -250,8 +254,7 @@ def main() -> None:
     pid = os.getpid()
     started = files.process_started(pid)
     files.write_json(folder / "process.json", {"pid": pid, "started": started})
-    place = json.loads(sys.stdin.read())
-    run(folder, place["data"], place["table"])
+    run(folder, json.loads(sys.stdin.read()))
 
 
 if __name__ == "__main__":

@@ -173,7 +173,6 @@ class JobQueue:
             "request": request.id,
             "dataset": request.dataset,
             "binding": request.binding,
-            "ledger": self._ledger,
             "key_file": self._key,
             "schema": str(self._find_schema(request, table)),
             "started_at": time.time(),
@@ -197,8 +196,9 @@ class JobQueue:
         # So that the system forgets it when it ends, whether or not anybody asks for it.
         threading.Thread(target=child.wait, daemon=True).start()
         assert child.stdin is not None
+        places = {"data": table.data, "table": table.table, "ledger": self._ledger}
         with contextlib.suppress(BrokenPipeError), child.stdin as stream:
-            stream.write(json.dumps({"data": table.data, "table": table.table}).encode())
+            stream.write(json.dumps(places).encode())
 
     def _find_request(self, request_id: str) -> FitRequest:
         ledger = self.ledger

@@ -31,6 +31,8 @@ class Session:
     ----------
     person, role : str
         Who it is, and what they may do: steward, analyst, officer, or solo for all of it.
+    stamp : str
+        Of the account when it began; another password or role ends it.
     csrf : str
         Stands in every form; a page of somebody else cannot know it.
     notices : list of (str, str)
@@ -41,6 +43,7 @@ class Session:
 
     person: str
     role: str
+    stamp: str = ""
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     notices: list[tuple[str, str]] = field(default_factory=list)
     seen: float = field(default_factory=time.monotonic)
@@ -70,12 +73,12 @@ class Sessions:
         self._held: dict[str, Session] = {}
         self._lock = threading.Lock()
 
-    def start(self, person: str, role: str) -> str:
+    def start(self, person: str, role: str, stamp: str = "") -> str:
         """Begin a session; return the value of its cookie, which is kept nowhere else."""
         cookie = secrets.token_urlsafe(32)
         with self._lock:
             self._drop_old()
-            self._held[_digest(cookie)] = Session(person, role)
+            self._held[_digest(cookie)] = Session(person, role, stamp)
         return cookie
 
     def find(self, cookie: str | None) -> Session | None:

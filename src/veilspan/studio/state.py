@@ -9,15 +9,20 @@ import threading
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from veilspan.studio.errors import Refusal
-from veilspan.studio.sessions import Links, Sessions
+from veilspan.studio.sessions import Links, Session, Sessions
 from veilspan.studio.settings import Settings, Table
 
 if TYPE_CHECKING:
     from veilspan.ledger.dataset import Dataset
     from veilspan.ledger.ledger import Ledger
+    from veilspan.ledger.seal.verification import LedgerReport
+    from veilspan.studio.accounts import Accounts
+    from veilspan.studio.foresight import Foresight
+    from veilspan.studio.jobs import JobQueue
+    from veilspan.studio.releases import Records
 
 #: Folders inside the studio's own, readable by its owner only.
 SCHEMAS, DRAFTS, JOBS, CURVES = "schemas", "drafts", "jobs", "curves"
@@ -39,6 +44,7 @@ class Studio:
         self.port = port
         self.sessions, self.links = Sessions(), Links()
         self.lock = threading.RLock()
+        self._verified: tuple[Any, LedgerReport] | None = None
 
     @property
     def cookie_name(self) -> str:
@@ -84,6 +90,56 @@ class Studio:
         if not self.ledger.journal.exists() or name not in self.ledger.datasets():
             return None
         return self.ledger.dataset(name)
+
+    @cached_property
+    def foresight(self) -> Foresight:
+        """What is foretold in the background."""
+        from veilspan.studio.foresight import Foresight
+
+        return Foresight(self)
+
+    @cached_property
+    def accounts(self) -> Accounts:
+        """Who may come in, where several people do."""
+        from veilspan.studio.accounts import FILE, Accounts
+
+        return Accounts(self.folder / FILE)
+
+    def find_session(self, cookie: str | None) -> Session | None:
+        """The session of a cookie; None if it is over, or its account has changed since."""
+        session = self.sessions.find(cookie)
+        if session is None or not self.settings.team:
+            return session
+        account = self.accounts.find(session.person)
+        same = account is not None and (account.stamp, account.role) == (
+            session.stamp,
+            session.role,
+        )
+        if not same:
+            self.sessions.end(cookie)
+        return session if same else None
+
+    @cached_property
+    def queue(self) -> JobQueue:
+        """The fits that run or wait, one at a time."""
+        from veilspan.studio.jobs import JobQueue
+
+        settings = self.settings
+        return JobQueue(self.folder, settings.ledger, settings.key, settings.tables)
+
+    @cached_property
+    def records(self) -> Records:
+        """Audits and withdrawals of releases."""
+        from veilspan.studio.releases import Records
+
+        return Records(self)
+
+    def verify_ledger(self) -> LedgerReport:
+        """Whether every entry is what was written; checked again when there are more of them."""
+        head = self.ledger.head()
+        if self._verified is None or self._verified[0] != head:
+            self._verified = (head, self.ledger.verify())
+        return self._verified[1]
 
     def warm_up(self) -> None:
         """Import what pages need, so that the first one does not wait for it."""

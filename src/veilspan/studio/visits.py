@@ -109,8 +109,9 @@ def _checked(handler: Handler, visit: Visit, roles: Sequence[str]) -> Response:
 def enter(request: Request) -> Visit:
     """The visit of somebody who is let in; 401 for everybody else."""
     studio: Studio = request.app.studio
-    session = studio.sessions.find(request.cookies.get(studio.cookie_name))
-    if session is not None and session.role not in (SOLO, *ROLES):
+    session = studio.find_session(request.cookies.get(studio.cookie_name))
+    known = ROLES if studio.settings.team else (SOLO,)
+    if session is not None and session.role not in known:
         session = None
     if session is None:
         raise Refusal(401, studio.how_to_enter)

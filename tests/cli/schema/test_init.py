@@ -11,9 +11,9 @@ import pytest
 from cli.commands import refused, run
 from cli.ward import HOSTILE, SECRET, save_ward, ward_csv
 from veilspan import Schema, SchemaError, open_table
-from veilspan.cli.schema.draft import suggest_lines
 from veilspan.cli.schema.guess import round_outwards
 from veilspan.tables.columns import UNCONFIRMED
+from veilspan.tables.suggestions import suggest_lines
 
 
 @pytest.fixture

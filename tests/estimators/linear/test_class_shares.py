@@ -64,6 +64,40 @@ def test_of_several_classes_weights_alone_are_named():
     assert "threshold" not in str(caught[-1].message)
 
 
+def test_the_way_named_fits_the_class_that_is_rare():
+    """F1 is that of the second class: where the first is rare, the mean of both shares is named."""
+    said = {**COMMON, "classes": ["no", "yes"]}
+    with pytest.warns(RareClassWarning, match="of the rows are 'no'") as caught:
+        LogisticRegression(**said).fit(X, np.where(Y == "yes", "no", "yes"))
+    text = str(caught[-1].message)
+    assert 'threshold="balanced"' in text
+    assert "f1" not in text
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RareClassWarning)
+        found = LogisticRegression(**said, threshold="balanced")
+        found.fit(X, np.where(Y == "yes", "no", "yes"))
+    assert (found.predict(X[Y == "yes"]) == "no").mean() > 0.2
+
+
+@pytest.mark.parametrize(
+    ("shares", "text"),
+    [
+        ([0.9, 0.0996, 0.0004], "About 0.04 % of the rows are 'c' (by"),
+        ([0.999, 0.001, 0.0], "Hardly any of the rows are 'c', about 0.1 % are 'b' (by"),
+        ([0.996, 0.001, 0.001, 0.002, 0.0], "about 0.1 % are 'c', 1 more class is as rare (by"),
+    ],
+)
+def test_every_rare_class_is_named_or_counted(shares, text):
+    model = LogisticRegression()
+    model.classes_ = np.array(list("abcde"[: len(shares)]))
+    model.class_shares_, model.class_shares_std_ = np.array(shares), 1e-6
+    with pytest.warns(RareClassWarning) as caught:
+        model._warn_of_classes()
+    message = str(caught[-1].message)
+    assert text in message
+    assert ("predicts it hardly" in message) == (text.count("%") == 1)
+
+
 def test_the_count_is_planned_charged_and_small():
     plan = LogisticRegression(**COMMON).plan(20_000, 6)
     (event,) = (event for event in plan.events if event.name == SHARES)

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize as scipy_minimize
 from sklearn.linear_model import LogisticRegression as PlainLogistic
+from sklearn.svm import SVC
+from sklearn.svm import LinearSVC as PlainSVC
 
 from estimators.linear.cases import DIVISOR, HIGH, LOW, PUBLIC, QUICK, scaled, table
 from veilspan.estimators.linear.classification import LinearSVC, LogisticRegression
@@ -73,6 +75,32 @@ def test_without_noise_linear_svc_is_the_penalised_hinge(weight):
 
     best = scipy_minimize(objective, np.zeros(5), jac=True, method="BFGS", options={"gtol": 1e-7})
     np.testing.assert_allclose(ours.decision_function(x), rows @ best.x, atol=STOPPED)
+
+
+def test_without_noise_linear_svc_is_scikit_learns_at_the_same_penalty():
+    """``SVC(kernel="linear")`` spares the intercept too; its hinge has a sharp corner."""
+    x, scores = table(400)
+    y = scores + 0.3 * np.random.default_rng(3).standard_normal(400) > 0.1
+    ours = LinearSVC(C=2.0, hinge_width=0.02, **EXACT).fit(x, y)
+    plain = SVC(kernel="linear", C=2.0, tol=1e-8).fit(scaled(x), y)
+    theirs = plain.decision_function(scaled(x))
+    np.testing.assert_allclose(ours.decision_function(x), theirs, atol=0.01, rtol=0.02)
+    assert np.mean(ours.predict(x) == plain.predict(scaled(x))) > 0.99
+
+
+def test_without_noise_several_classes_are_crammer_and_singers():
+    """scikit-learn's ``multi_class="crammer_singer"``, without an intercept, which it penalises."""
+    rng = np.random.default_rng(0)
+    x, scores = table(600)
+    y = np.digitize(scores + 0.2 * rng.standard_normal(600), [-0.2, 0.3])
+    ours = LinearSVC(C=1.0, hinge_width=0.02, fit_intercept=False, **EXACT).fit(x, y)
+    rows = scaled(x, 0.0)
+    plain = PlainSVC(multi_class="crammer_singer", C=1.0, fit_intercept=False, tol=1e-8,
+                     max_iter=100_000).fit(rows, y)  # fmt: skip
+    mine, theirs = ours.decision_function(x), plain.decision_function(rows)
+    centred = [part - part.mean(axis=1, keepdims=True) for part in (mine, theirs)]
+    np.testing.assert_allclose(*centred, atol=0.05)
+    assert np.mean(ours.predict(x) == plain.predict(rows)) > 0.98
 
 
 def test_labels_of_any_kind_come_back():

@@ -200,7 +200,8 @@ def test_bad_parameters_are_refused_with_their_name(name, changes):
 @pytest.mark.parametrize("name", ["LogisticRegression", "LinearRegression"])
 def test_bounds_that_nobody_gives_are_paid_for(name):
     fitted = make(name, feature_range=None).fit(*data_for(name))
-    assert [event.name for event in fitted.plan_.events][:3] == ["ranges", "finer ranges", "length"]
+    names = [event.name for event in fitted.plan_.events]
+    assert names[:4] == ["ranges", "finer ranges", "narrow columns", "length"]
     assert any("noisy histograms" in line for line in fitted.privacy_.assumptions)
     assert fitted.feature_range_.shape == (2, WIDTH)
     assert fitted.columns_used_.shape == (WIDTH,)

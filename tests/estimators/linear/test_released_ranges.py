@@ -164,3 +164,23 @@ def test_only_the_intercept_is_learned_where_no_column_shows_anything():
     assert not model.columns_used_.any()
     assert not model.coef_.any()
     assert len(set(model.predict(rng.random((9, 3))).tolist())) == 1
+
+
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+def test_columns_far_from_zero_are_learned_from(neighbors):
+    """Numbers of people and seconds since 1970: what differs is a millionth of what is there."""
+    rng = np.random.default_rng(5)
+    n = 20_000
+    number, second = rng.uniform(0, 1000, n), rng.uniform(0, 3600, n)
+    x = np.column_stack([1e9 + number, 1.7e9 + second, rng.standard_normal(n)])
+    wanted = 0.004 * number - 0.001 * second
+    said = {"epsilon": 1.0, "delta": 1e-6, "neighbors": neighbors, "random_state": 0}
+    if neighbors == "add-remove":
+        said["expected_rows"] = n
+    classes = wanted + 0.3 * rng.standard_normal(n) > np.median(wanted)
+    model = LogisticRegression(classes=[False, True], **said).fit(x[:15_000], classes[:15_000])
+    assert model.score(x[15_000:], classes[15_000:]) > 0.85
+    assert (model.feature_range_[1] - model.feature_range_[0])[:2].max() < 1e5
+    targets = 2e9 + wanted + 0.3 * rng.standard_normal(n)
+    numbers = LinearRegression(**said).fit(x[:15_000], targets[:15_000])
+    assert numbers.score(x[15_000:], targets[15_000:]) > 0.6

@@ -22,7 +22,6 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import LoudNoiseWarning
 from veilspan.solvers.linear.auto import (
     CLIP,
-    LOUD,
     QUIET,
     WALK,
     AutoLinear,
@@ -30,6 +29,7 @@ from veilspan.solvers.linear.auto import (
 )
 from veilspan.solvers.linear.base import LinearProblem
 from veilspan.solvers.linear.gradient_descent import GradientDescent
+from veilspan.solvers.linear.loud_noise import LOUD
 from veilspan.solvers.linear.newton import PrivateNewton
 from veilspan.solvers.linear.objective_perturbation import ObjectivePerturbation
 
@@ -123,6 +123,15 @@ def test_several_classes_go_by_the_noise(rows, kind, steps):
         assert solver.steps == steps
     assert choice(rows=500, loss=loss, columns=100).solver.steps == 24  # 6 / nu
     assert isinstance(choice(rows=10**6, loss=loss, columns=5000).solver, GradientDescent)
+
+
+@pytest.mark.parametrize(("columns", "momentum"), [(150, 0.0), (400, 0.5)])
+def test_several_classes_on_many_columns_are_clipped_short(columns, momentum):
+    solver = choice(rows=10**5, loss=Multinomial(5), columns=columns).solver
+    assert isinstance(solver, PrivateNewton)
+    assert solver.momentum == momentum
+    assert (solver.clip is None) == (momentum == 0)
+    assert isinstance(choice(rows=200, loss=Multinomial(5), columns=400).solver, GradientDescent)
 
 
 @given(st.floats(0.05, 10), st.sampled_from(RELATIONS))

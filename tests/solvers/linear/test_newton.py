@@ -81,12 +81,14 @@ def test_columns_of_unlike_scale_are_learned_where_descent_is_slow():
 
 
 @pytest.mark.parametrize("neighbors", BOTH)
+@pytest.mark.parametrize("momentum", [0.0, 0.5])
 @pytest.mark.parametrize("loss", [Logistic(), Squared(), Multinomial(3)], ids=lambda x: x.name)
-def test_replay(loss, neighbors):
+def test_replay(loss, momentum, neighbors):
     targets = [0, 1, 2] if loss.n_outputs > 1 else [-1.0, 1.0]
 
     def run(data):
-        return fit(PrivateNewton(3), loss, *data, epsilon=1.0, neighbors=neighbors)
+        solver = PrivateNewton(3, momentum=momentum)
+        return fit(solver, loss, *data, epsilon=1.0, neighbors=neighbors)
 
     used = []
     for one, two in neighbor_pairs(neighbors, targets):
@@ -133,6 +135,7 @@ def test_squared_loss_agrees_with_statistics():
         ({"steps": 0}, "steps"),
         ({"gram_share": 1.0}, "gram_share"),
         ({"clip": 0.0}, "clip"),
+        ({"momentum": 1.0}, "momentum"),
     ],
 )
 def test_nonsense_is_refused(settings, words):

@@ -15,20 +15,21 @@ from veilspan.privacy.noise import SeededNoise
 from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.row_scaling import RowScaling
 from veilspan.solvers.linear.asked import private_ranges as module
+from veilspan.solvers.linear.asked.narrow_columns import NARROW_TARGETS
 from veilspan.solvers.linear.asked.private_ranges import (
     FINER,
     LENGTH,
     LOG_EDGES,
     RANGES,
-    TARGETS,
     noise_quantile,
     private_length,
     private_ranges,
-    private_target_range,
     ranges_from_histogram,
 )
+from veilspan.solvers.linear.asked.target_range import TARGETS, private_target_range
 
 BOTH_RELEASES = GaussianEvent(RANGES), GaussianEvent(FINER)
+TARGET_LOOKS = GaussianEvent(TARGETS, count=2), GaussianEvent(NARROW_TARGETS, 2.0, count=2)
 
 
 def curator_for(
@@ -206,7 +207,7 @@ def test_a_length_that_noise_hides_is_the_longest_possible():
 @pytest.mark.parametrize("epsilon", [math.inf, 1.0])
 def test_a_range_of_targets_holds_them_and_is_not_much_wider(neighbors, epsilon):
     y = 1900 + 25 * np.random.default_rng(1).standard_normal(20_000)
-    event = (GaussianEvent(TARGETS, count=2),)
+    event = TARGET_LOOKS
     curator = curator_for(np.ones((20_000, 2)), epsilon, neighbors, event, targets=y)
     low, high = private_target_range(curator)
     assert np.mean((y >= low) & (y <= high)) > 0.999
@@ -216,7 +217,7 @@ def test_a_range_of_targets_holds_them_and_is_not_much_wider(neighbors, epsilon)
 def test_noise_alone_never_makes_an_end_of_the_targets_range():
     """400 seeds; an end far outside happens with probability 1e-10 a seed, by the docstring."""
     y = 40 + 10 * np.random.default_rng(1).standard_normal(3000)
-    event = (GaussianEvent(TARGETS, count=2),)
+    event = TARGET_LOOKS
     x = np.ones((3000, 1))
     for seed in range(400):
         low, high = private_target_range(curator_for(x, 0.3, events=event, seed=seed, targets=y))
@@ -231,7 +232,7 @@ def test_replay_of_lengths_and_targets(neighbors, question):
         if question == "length":
             curator = curator_for(x, 1.0, neighbors, (GaussianEvent(LENGTH),))
             return private_length(curator, RowScaling(None, 1.0, 2.0))
-        event = (GaussianEvent(TARGETS, count=2),)
+        event = TARGET_LOOKS
         return private_target_range(curator_for(x, 1.0, neighbors, event, targets=y))
 
     used = []

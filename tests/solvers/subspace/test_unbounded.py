@@ -1,6 +1,7 @@
 """PCA without a bound or a centre: what its looks, bounds, stretches and spectra come to."""
 
 import math
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.decomposition import PCA as PlainPCA
 
-from veilspan import PCA, LoudNoiseWarning
+from veilspan import PCA, LoudNoiseWarning, RobustPCA
 from veilspan.audit import neighbors as pairs
 from veilspan.audit.replay import replay
 from veilspan.privacy.errors import CenterWarning
@@ -297,6 +298,33 @@ def test_the_fewest_components_that_hold_a_share():
         1, 1, 2, 3, 3,
     ]  # fmt: skip
     assert count_for_share(np.zeros(4), 0.9) == 1
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e6])
+@pytest.mark.parametrize("epsilon", [1.0, math.inf])
+def test_a_mean_far_beyond_the_spread_is_no_silent_error(offset, epsilon):
+    """Without noise all digits hold; with it the answer is near, or a warning says that it is not.
+
+    RobustPCA takes differences of pairs, which no offset reaches: it is right either way.
+    """
+    rng = np.random.default_rng(0)
+    frame = np.linalg.qr(rng.standard_normal((8, 8)))[0]
+    rows = (rng.standard_normal((5000, 8)) * [1, 0.8, *[0.1] * 6]) @ frame.T
+    rows += offset * frame[:, 5]
+
+    def distance(model):
+        rest = frame[:, :2] - model.components_.T @ (model.components_ @ frame[:, :2])
+        return float(np.linalg.norm(rest))
+
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        plain = PCA(2, epsilon=epsilon, random_state=0).fit(rows)
+        robust = RobustPCA(2, epsilon=epsilon, random_state=0).fit(rows)
+    assert distance(robust) < 0.05
+    assert robust.center_used_ == "pairs"
+    far = any("so far from the origin for their spread" in note for note in plain.notes_)
+    assert far or distance(plain) < 0.05
+    assert far == (epsilon == 1.0)
 
 
 # ------------------------------------------------------------- broken twins

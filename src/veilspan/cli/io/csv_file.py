@@ -12,14 +12,15 @@ from typing import TextIO
 
 import numpy as np
 
+from veilspan.tables.sources.first_line import (
+    GAPS,
+    find_other_separator,
+    is_number,
+    may_be_value,
+)
+
 #: Put between cells that are handed to NumPy: a control character that separates units.
 _BETWEEN = "\x1f"
-#: What stands in rows for nothing, for yes and for no: such a cell is no name of a column.
-_GAPS = frozenset((
-    "", "na", "n/a", "#n/a", "nan", "nat", "null", "none", "nil", "missing", "unknown", "-", "--",
-    ".", "..", "?",
-))  # fmt: skip
-_VALUES = _GAPS | {"true", "false", "yes", "no"}
 #: What a cell may be that is no number.
 GAP, COMMA, TEXT = "gap", "decimal comma", "text"
 
@@ -95,7 +96,7 @@ class CsvFile:
             raise ValueError(
                 f"the first line of {path.name} must name every column, each by another name."
             )
-        if header is None and any(map(_may_be_value, names)):
+        if header is None and any(map(may_be_value, names)):
             raise ValueError(
                 f"the first line of {path.name} holds what may be values of a row (dates, amounts, "
                 "marks of missing values): say --header if it names the columns, --no-header if it "
@@ -145,7 +146,7 @@ class CsvFile:
     def read_labels(self, name: str) -> np.ndarray:
         """One column as whole numbers, numbers or text, whichever fits first."""
         cells = self.read_column(name)
-        if not all(_is_number(cell) for cell in cells):
+        if not all(is_number(cell) for cell in cells):
             return np.array(cells)
         numbers = np.array([float(cell) for cell in cells])
         whole = bool(np.all(numbers == np.rint(numbers))) and bool(np.all(abs(numbers) < 2**53))
@@ -169,9 +170,9 @@ class CsvFile:
         found: dict[str, set[int]] = {GAP: set(), COMMA: set(), TEXT: set()}
         any_number = False
         for line in self._read_records():
-            any_number = any_number or any(map(_is_number, line))
+            any_number = any_number or any(map(is_number, line))
             for place in places:
-                if not _is_number(cell := line[place].strip()):
+                if not is_number(cell := line[place].strip()):
                     found[name_cell(cell)].add(place)
         name, way_out = self.path.name, point_to_schema(self.path.name)
         if not any_number and not found[COMMA]:
@@ -263,22 +264,9 @@ def _check_separator(path: Path, separator: str, first: str) -> None:
         )
 
 
-def find_other_separator(first: str) -> str | None:
-    """What to say for a first line of one cell that looks separated in another way."""
-    for other in (";", "\t", "|", ","):
-        if other in first:
-            return "a tab (name the file .tsv)" if other == "\t" else f"--separator '{other}'"
-    return None
-
-
-def may_be_row(first: Sequence[str]) -> bool:
-    """Whether the cells of a first line may be values of a row, rather than names."""
-    return any(not cell or _is_number(cell) or _may_be_value(cell) for cell in first)
-
-
 def _is_header(path: Path, first: Sequence[str]) -> bool:
     """Whether a first line of which nothing was said names the columns."""
-    numbers = sum(map(_is_number, first))
+    numbers = sum(map(is_number, first))
     if 0 < numbers < len(first):
         raise ValueError(
             f"the first line of {path.name} mixes numbers and text: say --header if it names the "
@@ -289,23 +277,6 @@ def _is_header(path: Path, first: Sequence[str]) -> bool:
 
 def name_cell(cell: str) -> str:
     """What a cell is that is no number: a gap, a number with a decimal comma, or a text."""
-    if cell.casefold() in _GAPS:
+    if cell.casefold() in GAPS:
         return GAP
-    return COMMA if cell.count(",") == 1 and _is_number(cell.replace(",", ".")) else TEXT
-
-
-def _may_be_value(cell: str) -> bool:
-    """Whether a text may stand in a row for a number: a date, an amount, a gap, yes or no.
-
-    Names begin with a letter (or _) if they hold a digit: x1, but not 180cm, <5 or 0x1f.
-    """
-    digits = any(letter.isdigit() for letter in cell)
-    return cell.casefold() in _VALUES or (digits and not (cell[0].isalpha() or cell[0] == "_"))
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return "_" not in cell  # Python reads 1_000, people mean a name
+    return COMMA if cell.count(",") == 1 and is_number(cell.replace(",", ".")) else TEXT

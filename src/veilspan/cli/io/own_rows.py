@@ -82,7 +82,7 @@ def _check_model(model: Any, release: Path, wanted: str) -> None:
     if _is_recommender(model):
         raise ValueError(f"a recommender has no rows to transform: veilspan recommend {release}.")
     name = type(model).__name__
-    if hasattr(model, "summary"):
+    if hasattr(model, "column_names"):
         raise ValueError(f"a profile describes a table, not rows: veilspan report {release}.")
     if wanted == "proba" and not hasattr(model, "predict_proba"):
         raise ValueError(f"{name} has no probabilities: leave --proba out.")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from veilspan._printable import printable
+from veilspan.tables.suggestions import NAMELESS, Line, suggest_lines
 
 if TYPE_CHECKING:
     from veilspan.tables.file_format import FileFormat
@@ -42,15 +42,6 @@ _GUESSED_HEAD = """\
 # each by where the fact is known from without the rows, and the fact by what is known there. Keep
 # this file as you keep the table.
 """
-
-
-class Line(NamedTuple):
-    """A line of a column: a fact, or a suggestion that stands behind a ``#``."""
-
-    key: str
-    value: str
-    comment: str = ""
-    suggested: bool = True
 
 
 def write_draft(
@@ -89,35 +80,11 @@ def write_draft(
     for name in source.names:
         title = name if is_bare(name) else write_value(name)
         lines = suggest_lines(name, source.kinds[name], typed) if guesses is None else guesses[name]
-        lines = lines if name else [_NAMELESS]
+        lines = lines if name else [NAMELESS]
         known = "" if guesses is None or all(line.key == "role" for line in lines) else UNCONFIRMED
         lines = [*lines, Line("source", write_value(known), "", suggested=False)]
         parts.append(f"[columns.{title}]\n" + "".join(map(_write_line, lines)))
     return "\n".join(part for part in parts if part)
-
-
-def suggest_lines(name: str, kind: str, typed: bool = False) -> list[Line]:
-    """Suggestions for a column by its declared type, or else by its name alone.
-
-    Parameters
-    ----------
-    name : str
-        Of the column.
-    kind : str
-        How it is stored, ``text`` if nothing is known.
-    typed : bool
-        Whether the table declares types, so that ``text`` means texts.
-    """
-    if kind in _BY_KIND:
-        return [Line("type", f'"{kind}"', "as it is stored", suggested=False), *_BY_KIND[kind]]
-    if kind == "other":
-        return [Line("role", '"ignore"', "stored in a way that is not read")]
-    for lines, words in _BY_WORD:
-        if set(words.split()) & set(_split_words(name)):
-            return lines
-    if typed:
-        return [Line("type", '"category"', 'or role = "ignore" for free text'), *_LABELS]
-    return [Line("type", '"number"', "integer | number | category | boolean | date"), _RANGE]
 
 
 def check_place(out: Path, *, force: bool) -> None:
@@ -134,66 +101,6 @@ def write_text(path: Path, text: str, *, secret: bool = False) -> None:
 
     mode = 0o600 if secret else 0o666
     write_whole(path, lambda stream: stream.write(text.encode()), mode)
-
-
-#: Values are left empty, so that a line that only lost its # is still found by schema check.
-_RANGE = Line("range", "[]", "[lowest, highest] possible value")
-_DATES = Line("range", "[]", "[first, last] possible day: [2020-01-01, 2025-12-31]")
-_PARTS = Line("as", '["days"]', "and weekday, month")
-_LABELS = (
-    Line("categories", "[]", 'the public list: ["first", "second"]'),
-    Line("other", "true", "one more for everything else and gaps"),
-)
-#: A column without a name, as data frames write their index.
-_NAMELESS = Line("role", '"ignore"', "it has no name; an index, mostly", suggested=False)
-#: What is left to say of a column whose type is declared where it is stored.
-_BY_KIND: dict[str, tuple[Line, ...]] = {
-    "integer": (_RANGE,), "number": (_RANGE,), "boolean": (), "date": (_DATES, _PARTS),
-    "category": _LABELS,
-}  # fmt: skip
-#: What names of columns suggest, by the words in them; the first match counts.
-_BY_WORD: tuple[tuple[list[Line], str], ...] = (
-    (
-        [Line("role", '"id"', "tells people apart; it is not learned from")],
-        "id ids uuid guid mrn ssn key insurance",
-    ),
-    (
-        [Line("role", '"ignore"', "not read; texts cannot be learned from")],
-        "name surname firstname lastname forename note notes comment comments remark remarks text "
-        "email mail phone address street description",
-    ),
-    (
-        [
-            Line("type", '"date"'),
-            Line("format", '"%Y-%m-%d"', "how the file writes them"),
-            _DATES,
-            _PARTS,
-        ],
-        "date day time timestamp admitted admission discharged discharge birth birthday dob born "
-        "created updated at since until",
-    ),
-    ([Line("type", '"integer"'), _RANGE], "age year years days count n number children visits"),
-    (
-        [
-            Line("type", '"boolean"'),
-            Line("true", "[]", 'how the file writes it: ["yes"]'),
-            Line("false", "[]", '["no"]'),
-        ],
-        "is has was flag smoker",
-    ),
-    (
-        [
-            Line("type", '"category"'),
-            *_LABELS,
-        ],
-        "sex gender ward unit department type kind category group class status country region city "
-        "state code diagnosis level stage grade ethnicity job profession",
-    ),
-)
-
-
-def _split_words(name: str) -> list[str]:
-    return re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower())
 
 
 def _write_line(line: Line) -> str:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from veilspan.cli.schema.draft import Line
+from veilspan.tables.suggestions import Line
 from veilspan.tables.toml_writer import write_value
 
 if TYPE_CHECKING:

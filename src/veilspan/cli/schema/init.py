@@ -102,7 +102,7 @@ def _read_format(separator: str | None, decimal: str | None, encoding: str | Non
 
 def _refuse_row(source: Any, names: tuple[str, ...]) -> None:
     """Refuse a first line that may be a person's row: names go into releases."""
-    from veilspan.cli.io.csv_file import find_other_separator, may_be_row
+    from veilspan.tables.sources.first_line import find_other_separator, may_be_row
 
     if any(kind != "text" for kind in source.kinds.values()):
         return  # a file with types of its own, whose names are no row

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from veilspan.cli.console import say
+from veilspan.cli.studio import copies, team
 from veilspan.cli.studio.copies import backup, restore
 from veilspan.cli.studio.people import app as people_app
 
@@ -19,6 +20,9 @@ DEMO = Path("veilspan-demo")
 FOLDER, LEDGER, KEY = Path("studio"), "budget.db", Path("ledger.key")
 
 app = typer.Typer(rich_markup_mode=None, invoke_without_command=True, no_args_is_help=False)
+app.add_typer(team.app, name="person", help="Who may come in: add, list, reset, remove.")
+app.command()(copies.backup)
+app.command()(copies.restore)
 app.add_typer(people_app, name="people")
 app.command()(backup)
 app.command()(restore)

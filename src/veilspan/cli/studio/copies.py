@@ -1,4 +1,4 @@
-"""``veilspan studio backup`` and ``restore``: a studio in one file, and back into a new place."""
+"""``veilspan studio backup`` and ``restore``: one file that holds folder and ledger."""
 
 from __future__ import annotations
 
@@ -7,59 +7,64 @@ from typing import Annotated
 
 import typer
 
+from veilspan.cli.arguments.options import AsJson
 from veilspan.cli.console import print_json, say
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only.")]
 
 
 def backup(
-    out: Annotated[Path, typer.Option(help="A new .zip file.")],
-    folder: Annotated[Path, typer.Option(help="The studio's folder.")] = Path("studio"),
-    ledger: Annotated[str, typer.Option(help="Ledger of the budgets.")] = "budget.db",
-    key: Annotated[Path, typer.Option(help="Key file of the ledger.")] = Path("ledger.key"),
+    out: Annotated[Path, typer.Argument(help="A new .zip file.")],
+    config: Annotated[
+        Path | None, typer.Option("--config", help="The studio.toml of the studio.")
+    ] = None,
+    folder: Annotated[Path, typer.Option(help="Its folder, without --config.")] = Path("studio"),
+    ledger: Annotated[str, typer.Option(help="Its ledger, without --config.")] = "budget.db",
+    key: Annotated[Path, typer.Option(help="The key, without --config.")] = Path("ledger.key"),
     with_key: Annotated[
-        bool, typer.Option("--with-key", help="Also the key: keep such a file as safe as it.")
+        bool, typer.Option("--with-key", help="Also the ledger's key; better kept elsewhere.")
     ] = False,
     json: AsJson = False,
 ) -> None:
-    """Copy a studio's folder and its ledger to one file, also while they are in use."""
+    """Write a studio's folder and its ledger to one file.
+
+    The key is left out: whoever has the ledger and its key can write what they like.
+    """
     from veilspan.ledger import Ledger
     from veilspan.studio.backup import back_up
 
-    if not folder.is_dir():
-        raise FileNotFoundError(f"there is no studio in {folder}; --folder says where it is.")
-    made = back_up(folder, Ledger(ledger, key), out, with_key=with_key)
+    if config is not None:
+        from veilspan.cli.studio.command import collect_settings
+
+        settings = collect_settings([], [], {}, config, demo=False)
+        folder, ledger, key = settings.folder, settings.ledger, settings.key
+    written = back_up(folder, Ledger(ledger, key), out, with_key=with_key)
     if json:
-        print_json({"file": str(made), "bytes": made.stat().st_size, "key": with_key})
+        print_json({"backup": str(written), "bytes": written.stat().st_size})
         return
-    say(f"{made} holds the folder and the ledger ({made.stat().st_size // 1000} KB).")
+    say(f"{written} ({written.stat().st_size // 1000:,} KB)")
     if not with_key:
-        say(f"Keep a copy of {key} elsewhere: nothing can be put back without it.")
+        say(
+            f"The key is not in it: keep a copy of {key} elsewhere, without it nothing is readable."
+        )
 
 
 def restore(
-    archive: Annotated[Path, typer.Argument(help="What veilspan studio backup wrote.")],
-    into: Annotated[Path, typer.Option(help="A new folder.")],
+    archive: Annotated[Path, typer.Argument(help="What backup wrote.")],
+    into: Annotated[Path, typer.Option("--into", help="A folder that is not there yet.")],
     key: Annotated[
-        Path | None, typer.Option(help="Key file of the ledger, unless the backup holds it.")
+        Path | None, typer.Option("--key", help="The ledger's key, unless the backup holds it.")
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Put a backup into a new folder, every file and every entry of the ledger checked.
+    """Put a backup into a new folder, checked by digests and seals; nothing is overwritten."""
+    from veilspan.studio.backup import restore as put_back
 
-    A backup from before the last charge is refused: it would hand out their budget again.
-    """
-    from veilspan.studio import backup as copies
-
-    found = copies.restore(archive, into, key)
-    ledger = None if found.ledger is None else str(found.ledger)
+    found = put_back(archive, into, key)
+    facts = {
+        "folder": str(found.folder),
+        "ledger": None if found.ledger is None else str(found.ledger),
+        "entries": found.entries,
+    }
     if json:
-        facts = {"folder": str(found.folder), "ledger": ledger, "key": str(found.key)}
-        print_json({**facts, "entries": found.entries})
+        print_json(facts)
         return
-    say(f"The studio's folder is {found.folder}.")
-    if ledger is not None:
-        say(f"The ledger is {ledger}: {found.entries} entries checked, no change found.")
-    else:
-        say("The ledger is on a server, which has copies of its own.")
-    say(f"Its key is {found.key}.")
+    say(f"The studio is in {found.folder}; its ledger has {found.entries:,} entries and verifies.")

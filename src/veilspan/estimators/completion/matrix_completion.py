@@ -35,6 +35,7 @@ from veilspan.estimators.completion.ratings_with_schema import (
     read_users,
 )
 from veilspan.estimators.dask_input import lazy_for_dask
+from veilspan.estimators.noise.loud_noise import find_loud_items, find_loud_popularity
 from veilspan.estimators.parameters import TableParameters
 from veilspan.estimators.schema_input import reads_by_schema, refuse_said_twice, schema_of
 from veilspan.estimators.validation import (
@@ -273,6 +274,11 @@ class MatrixCompletion(MakesLists, TableParameters, PrivateEstimator):
         self.item_factors_ = result.item_factors
         self.n_components_ = result.item_factors.shape[1]
         self.ridge_ = result.ridge
+
+    def _find_loud_noise(self, outcome: Outcome, plan: Plan) -> tuple[str, ...]:
+        if ranks(self):
+            return find_loud_popularity(self.popularity_, self.popularity_noise_)
+        return find_loud_items(outcome.result.kept)
 
     def _problem(self, n_rows: int | None, n_features: int) -> CompletionProblem:
         low, high = self._range_of_ratings()

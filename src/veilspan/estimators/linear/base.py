@@ -31,6 +31,7 @@ from veilspan.estimators.linear.table_model import (
     as_dense,
     prepare_features,
 )
+from veilspan.estimators.noise.coefficient_bars import CoefficientBars
 from veilspan.estimators.people_plan import expected_rows
 from veilspan.estimators.schema_input import (
     SchemaTable,
@@ -56,6 +57,7 @@ from veilspan.solvers.linear.base import (
     LinearSolver,
 )
 from veilspan.solvers.linear.by_name import linear_solver
+from veilspan.solvers.linear.loud_noise import with_warning
 from veilspan.solvers.linear.selection import Candidate, PrivateSelection
 
 PUBLIC_BOUNDS = "feature bounds were set without the rows; rows outside are clipped to them"
@@ -63,7 +65,12 @@ PRIVATE_BOUNDS = "feature ranges were estimated from the rows by charged, noisy 
 
 
 class LinearEstimator(
-    PortableModel, ReleasedRanges, TableModel, LinearParameters, PrivateEstimator
+    CoefficientBars,
+    PortableModel,
+    ReleasedRanges,
+    TableModel,
+    LinearParameters,
+    PrivateEstimator,
 ):
     """Base of the private linear models: a subclass has a loss, a penalty and targets.
 
@@ -183,7 +190,8 @@ class LinearEstimator(
 
         def prepare(part: Budget) -> LinearPrepared:
             # A penalty may be chosen by the budget, of which the solver gets a part.
-            return solver.prepare(self._problem(part, n_rows, columns), part, neighbors)
+            ready = solver.prepare(self._problem(part, n_rows, columns), part, neighbors)
+            return with_warning(ready, neighbors)
 
         return prepare_scaled(
             bounds, n_features, budget, neighbors, prepare, self._asks_targets, self._afters(budget)
@@ -241,8 +249,10 @@ class LinearEstimator(
             self.__dict__.pop("feature_map_", None)
             self._keep_ranges(row_map, plan)
             self._decode(*row_map.user_coefficients(result.theta))
+            self._keep_noise(row_map, result, plan.budget.is_private)
         else:
             self._forget_coefficients()
+            self._forget_noise()
             self._forget_ranges()
             self.feature_map_ = LearnedFeatures(
                 row_map, result.theta, learned_noise(row_map, result, self._loss())

@@ -19,6 +19,8 @@ from veilspan.solvers.base import Outcome
 RARE = 0.1
 #: Stds of the noise by which it must be below that.
 SURELY = 2.0
+#: Rare classes that a warning names.
+NAMED = 3
 
 
 class ReleasedShares:
@@ -50,18 +52,30 @@ class ReleasedShares:
         shares = vars(self).get("class_shares_")
         if shares is None:
             return
-        least = int(np.argmin(shares))
-        if shares[least] + SURELY * self.class_shares_std_ >= RARE / len(shares):
-            return
-        label, share = self.classes_[least].item(), float(shares[least])
+        sure = shares + SURELY * self.class_shares_std_ < RARE / len(shares)
+        rare = [int(place) for place in np.argsort(shares, kind="stable") if sure[place]]
+        if rare:
+            warnings.warn(_words(self.classes_, shares, rare), RareClassWarning, stacklevel=3)
+
+
+def _words(classes: np.ndarray, shares: np.ndarray, rare: list[int]) -> str:
+    """What is rare, what a plain model does with it, and what to do."""
+    named: list[str] = []
+    for place in rare[:NAMED]:
+        share = float(shares[place])
         said = f"about {100 * share:.2g} %" if share > 0 else "hardly any"
-        ways = 'class_weight="balanced" weighs all classes alike'
-        if len(shares) == 2:
-            ways = f'threshold="f1" finds more of them, {ways}'
-        warnings.warn(
-            f"{said} of the rows are {label!r} (by a noisy count that was paid for): a model that "
-            "is right as often as possible predicts that class hardly ever. If you want to find "
-            f"them: {ways}.",
-            RareClassWarning,
-            stacklevel=3,
-        )
+        named.append(f"{said} {'' if named else 'of the rows '}are {classes[place].item()!r}")
+    more = len(rare) - len(named)
+    if more:
+        named.append(f"{more} more {'class is' if more == 1 else 'classes are'} as rare")
+    told = ", ".join(named)
+    ways = 'class_weight="balanced", which weighs all classes alike'
+    if len(shares) == 2:
+        # The F1 score is that of the second class, which need not be the rare one.
+        aim = "f1" if rare[0] == 1 else "balanced"
+        ways = f'threshold="{aim}", the better one where noise counts, or {ways}'
+    return (
+        f"{told[0].upper()}{told[1:]} (by a noisy count that was paid for). A model that is right "
+        f"as often as possible predicts {'it' if len(rare) == 1 else 'them'} hardly ever. To find "
+        f"such rows fit with {ways}. A new fit is a new charge."
+    )

@@ -98,7 +98,7 @@ class LinearClassifier(ReleasedShares, ClassifierParameters, ClassifierMixin, Li
         if "feature_map_" in vars(self):
             return self._check_features(n_features, count)
         shapes = {"coef_": (count, n_features), "intercept_": (count,)}
-        return {**shapes, **self._ranges_shapes(n_features)}
+        return {**shapes, **self._ranges_shapes(n_features), **self._noise_shapes(n_features)}
 
     @also_by_person
     @lazy_for_dask(lambda model: None if len(model.classes_) == 2 else len(model.classes_))

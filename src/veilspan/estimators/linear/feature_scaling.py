@@ -38,21 +38,30 @@ from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.row_scaling import RowScaling
 from veilspan.queries.linear.target_scaling import TargetScaling
 from veilspan.solvers.linear.asked.class_shares import AskShares
+from veilspan.solvers.linear.asked.narrow_columns import (
+    LOOKS,
+    NARROW,
+    NARROW_TARGETS,
+    zoom_in,
+)
 from veilspan.solvers.linear.asked.private_ranges import (
+    COVERAGE,
     FINER,
     LENGTH,
     RANGES,
-    TARGETS,
     ColumnRanges,
     private_length,
     private_ranges,
-    private_target_range,
 )
+from veilspan.solvers.linear.asked.target_range import TARGETS, private_target_range
 from veilspan.solvers.linear.base import LinearPrepared
 
 #: Shares of mu^2 for ranges of features, for the length of rows, and for the range of targets:
 #: errors of them only make rows and targets shorter than they need be.
 RANGES_SHARE, FINER_SHARE, LENGTH_SHARE, TARGETS_SHARE = 0.07, 0.02, 0.01, 0.02
+#: The same for columns, or targets, that lie close together far from zero: few, and all of their
+#: rows are in a few bins, so that little noise is not needed.
+NARROW_SHARE, NARROW_TARGETS_SHARE = 0.015, 0.005
 
 
 @dataclass(frozen=True)
@@ -193,7 +202,8 @@ class FeatureScaling:
     def _find_features(self, curator: Curator, asked: set[str]) -> RowScaling:
         if RANGES in asked:
             self.bounds.refuse_midpoint(curator.is_sparse)
-            row_map = self.bounds.map_of_ranges(private_ranges(curator), curator.is_sparse)
+            ranges = zoom_in(curator, private_ranges(curator), COVERAGE, NARROW)
+            row_map = self.bounds.map_of_ranges(ranges, curator.is_sparse)
             if LENGTH not in asked:
                 return row_map
             bare = replace(row_map, row_norm=row_map.features_norm, intercept=0.0)
@@ -218,8 +228,9 @@ def prepare_scaled(
     ----------
     bounds : FeatureBounds
         What is public about the features. Where that is nothing, ranges are asked for with shares
-        of 0.07 and 0.02 of mu^2 and the length of rows with 0.01. If all releases are Gaussian
-        the solver's part has the rest; else it is searched for, by accounting all parts together.
+        of 0.07 and 0.02 of mu^2, those far from zero again with 0.015, and the length of rows with
+        0.01. If all releases are Gaussian the solver's part has the rest; else it is searched for,
+        by accounting all parts together.
     n_features : int
         Columns of the rows as they are.
     budget : Budget
@@ -229,7 +240,7 @@ def prepare_scaled(
     prepare : callable
         The solver, prepared for a part of the budget.
     targets : bool
-        Whether the range of the targets is to be asked for, with a share of 0.02.
+        Whether the range of the targets is to be asked for, with shares of 0.02 and 0.005.
     afters : tuple of afters
         What is asked once the solver is done.
     """
@@ -237,10 +248,12 @@ def prepare_scaled(
     parts: list[tuple[str, int, float]] = []  # name, questions, share of mu^2
     if public_map is None:
         parts += [(RANGES, 1, RANGES_SHARE), (FINER, 1, FINER_SHARE)]
+        parts.append((NARROW, LOOKS, NARROW_SHARE))
         if bounds.row_norm is None:
             parts.append((LENGTH, 1, LENGTH_SHARE))
     if targets:
         parts.append((TARGETS, 2, TARGETS_SHARE))
+        parts.append((NARROW_TARGETS, LOOKS, NARROW_TARGETS_SHARE))
     first: tuple[Event, ...] = ()
     rest = 1.0
     for name, count, share in parts:

@@ -35,7 +35,7 @@ class LinearParameters(TableParameters):
         What ranges are centred at; by default the midpoint for dense tables, zero for sparse ones.
     bounds : None or "private"
         ``"private"`` estimates the ranges from noisy histograms of each column, and the length of
-        rows, for a tenth of the budget (of mu^2). So does saying nothing at all: neither
+        rows, for 11.5 % of the budget (of mu^2). So does saying nothing at all: neither
         ``feature_range`` nor ``row_norm``. Columns that show nothing above the noise are left out,
         and predictions clip rows as the fit did
         (:mod:`veilspan.estimators.linear.released_ranges`).

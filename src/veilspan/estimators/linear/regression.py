@@ -42,7 +42,7 @@ class RegressorParameters:
     ----------
     target_range : (float, float), optional
         Public lowest and highest target; targets outside are clipped to it. ``None`` pays for a
-        range with 0.02 of the budget (of mu^2); predictions are then kept to it.
+        range with 0.025 of the budget (of mu^2); predictions are then kept to it.
     """
 
     target_range: Any = None
@@ -78,7 +78,7 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
         shapes: dict[str, tuple[int, ...]] = {"coef_": (n_features,), "intercept_": ()}
         if self._asks_targets:
             shapes["target_range_"] = (2,)
-        return {**shapes, **self._ranges_shapes(n_features)}
+        return {**shapes, **self._ranges_shapes(n_features), **self._noise_shapes(n_features)}
 
     @also_by_person
     @lazy_for_dask(lambda model: None)

@@ -21,6 +21,9 @@ from veilspan.estimators.manifold.points import (
     tangent_vectors,
     tangent_width,
 )
+from veilspan.estimators.noise.loud_noise import find_loud_mean
+from veilspan.estimators.noise.mean_radius import find_mean_radius, summarize_mean
+from veilspan.estimators.noise.summary import Parts
 from veilspan.estimators.validation import own_numbers, validate_table
 from veilspan.geometry import Ball, Manifold
 from veilspan.losses.manifold import FrechetLoss
@@ -90,6 +93,9 @@ class FrechetMean(
     ----------
     mean_ : array of shape ``manifold.point_shape``
         The mean.
+    mean_radius_ : float
+        With 95 % the mean without noise lies within this distance of ``mean_``: by noise alone,
+        with the default solver only.
     privacy_ : PrivacyStatement
         What was promised and spent.
     plan_ : Plan
@@ -197,10 +203,21 @@ class FrechetMean(
             return rows_on_manifold(table, self.manifold, self.ball)
 
     def _learned_shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
-        return {"mean_": tuple(self.manifold.point_shape)}
+        shapes: dict[str, tuple[int, ...]] = {"mean_": tuple(self.manifold.point_shape)}
+        return {**shapes, "mean_radius_": ()} if hasattr(self, "mean_radius_") else shapes
 
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         self.mean_ = outcome.result.point
+        radius = find_mean_radius(outcome.result.trace, self.manifold.dim)
+        self.__dict__.pop("mean_radius_", None)
+        if radius is not None and plan.budget.is_private:
+            self.mean_radius_ = radius
+
+    def _summary_parts(self) -> Parts:
+        return summarize_mean(self, getattr(self, "mean_radius_", None))
+
+    def _find_loud_noise(self, outcome: Outcome, plan: Plan) -> tuple[str, ...]:
+        return find_loud_mean(outcome.result.trace, plan, self.manifold.dim)
 
     @property
     def _n_features_out(self) -> int:

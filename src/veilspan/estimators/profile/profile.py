@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from veilspan.estimators.base import PrivateEstimator
+from veilspan.estimators.noise.loud_noise import find_loud_profile
 from veilspan.estimators.parameters import TableParameters
 from veilspan.estimators.profile.profile_table import ProfileTable, slots_of
 from veilspan.estimators.profile.reads_answers import ReadsAnswers
@@ -140,6 +141,14 @@ class Profile(TableParameters, ReadsAnswers, PrivateEstimator):
         result = outcome.result
         self.counts_, self.count_std_ = result.counts, float(result.count_std)
         self.moments_, self.moment_std_ = result.moments, float(result.moment_std)
+
+    def _find_loud_noise(self, outcome: Outcome, plan: Plan) -> tuple[str, ...]:
+        hidden = [
+            name
+            for name in self.column_names
+            if not any(share.measurable for share in self[name].shares.values())
+        ]
+        return find_loud_profile(tuple(hidden), len(self.column_names))
 
     def _learned_shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
         schema, layout = self._read_parameters()

@@ -53,6 +53,7 @@ from veilspan.curator.silence import quiet
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.cautions import refuse_weak
 from veilspan.estimators.charging import open_charge
+from veilspan.estimators.noise.loud_noise import as_cautions, find_loud_subspace
 from veilspan.estimators.schema_input import SCHEMA_FACTS
 from veilspan.estimators.stream.one_at_a_time import lock_of
 from veilspan.estimators.stream.private_stream import PrivateStream, publish
@@ -189,6 +190,7 @@ def _release_blocks(tracker: Any, X: Any) -> Any:
         stream.check_account(charge.dataset, bool(charge.request.test))
     tracker._private_ = stream
     stream.waiting.accept(rows)
+    before = stream.releases
     try:
         while len(stream.waiting) >= tracker.block_size:
             if charge is not None and stream.account is None:
@@ -197,6 +199,10 @@ def _release_blocks(tracker: Any, X: Any) -> Any:
             publish(tracker)
     finally:
         stream.waiting.let_go()
+    if stream.releases > before and plan.budget.is_private:
+        belief: Any = stream.belief
+        for kind, text in as_cautions(find_loud_subspace(belief.precision, *belief.basis.shape)):
+            warnings.warn(text, kind, stacklevel=5)
     return tracker
 
 

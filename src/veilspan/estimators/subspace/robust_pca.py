@@ -11,6 +11,7 @@ import numpy as np
 from veilspan._scales import check_scale
 from veilspan.estimators.by_person import also_by_person
 from veilspan.estimators.dask_input import lazy_for_dask
+from veilspan.estimators.noise.summary import Parts, summarize_subspace
 from veilspan.estimators.subspace.base import SubspaceEstimator
 from veilspan.estimators.subspace.centre_plan import prepare_with_centre
 from veilspan.privacy.accounting import epsilon_spent
@@ -19,10 +20,12 @@ from veilspan.privacy.errors import CenterWarning, LoudNoiseWarning
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.plan import Plan
 from veilspan.solvers.base import Outcome, Prepared
+from veilspan.solvers.spectral import stands_out
 from veilspan.solvers.subspace.base import SubspaceProblem, SubspaceResult
 from veilspan.solvers.subspace.by_name import subspace_solver
 from veilspan.solvers.subspace.centre.stage import FoundCentre
 from veilspan.solvers.subspace.descent import SubspaceDescent
+from veilspan.solvers.subspace.unbounded.component_angles import angle_of_spectrum
 
 PLACE_UNKNOWN = (
     "the rows lie to one side of the origin, so the subspace was found by differences of paired "
@@ -97,6 +100,9 @@ class RobustPCA(SubspaceEstimator):
         Noisy eigenvalues of the mean of x x^T over unit rows; they sum to about 1.
     noise_edge_ : float
         Eigenvalue that pure noise reaches in ``spectrum_``.
+    subspace_angle_ : float
+        Degrees by which noise may have turned the subspace, with 95 %, by the spectrum of the
+        start: an upper end, since later questions bring it nearer. 90 where noise hides it.
     mean_ : array of shape (n_features,)
         What :meth:`transform` subtracts; zero for pairs, where it is not known.
     center_used_ : str
@@ -192,16 +198,23 @@ class RobustPCA(SubspaceEstimator):
         self.components_ = np.ascontiguousarray(found.basis.T)
         self.spectrum_ = found.spectrum
         self.noise_edge_ = found.noise_edge
+        self.__dict__.pop("subspace_angle_", None)
+        if plan.budget.is_private and found.spectrum is not None and found.noise_edge is not None:
+            count = len(self.components_)
+            self.subspace_angle_ = angle_of_spectrum(found.spectrum, found.noise_edge, count)
         self._keep_center(found.center, plan.n_features)
         self.center_used_, self.center_reason_ = self._describe_center(outcome)
         self._keep_notes(tuple(self._find_notes()))
+
+    def _summary_parts(self) -> Parts:
+        return summarize_subspace(self.spectrum_, getattr(self, "subspace_angle_", None))
 
     def _find_notes(self) -> Iterator[tuple[type[UserWarning], str]]:
         """What a user should know, from what is public or released."""
         if self.center_used_ == "pairs" and self._center_word == "auto":
             yield CenterWarning, PLACE_UNKNOWN
         edge, spectrum = self.noise_edge_, self.spectrum_
-        if edge is not None and spectrum is not None and not np.max(spectrum, initial=0.0) > edge:
+        if edge is not None and spectrum is not None and not stands_out(spectrum, edge):
             yield LoudNoiseWarning, ONLY_NOISE
 
     def _describe_center(self, outcome: Outcome) -> tuple[str, str]:

@@ -168,6 +168,8 @@ def check_approved(
     if found.state != APPROVED:
         told = "is not approved yet" if found.state == OPEN else f"was {found.state}"
         raise RequestError(f"the request {found.id} {told}: nothing was charged.")
+    if asked.binding not in ("", found.binding):
+        raise RequestError(f"the request {found.id} was edited since: nothing was charged.")
     schema = None if asked.schema is None else asked.schema.to_dict()
     differs = name_difference(found, digest_plan(asked.plan), schema, asked.question)
     if differs:

@@ -113,6 +113,17 @@ def say_after_charge(state: Spending, costs: Sequence[int], plan: Plan) -> str:
     )
 
 
+def say_before_charge(after: Spending, costs: Sequence[int], plan: Plan) -> str:
+    """What a fit would use and leave; ``after`` is its account as it would then stand."""
+    shares = after.shares
+    own = write_share(shares.of(costs))
+    left = write_shares([shares.used, shares.left])[1]
+    return (
+        f"This fit would use {own} of the budget of {after.terms.name}; {left} would be left: "
+        f"{say_left_for(after, plan)}."
+    )
+
+
 def say_left_for(state: Spending, plan: Plan) -> str:
     """What is left, for the kind of a plan: never nothing while something else fits."""
     same_kind = state.fitting(plan)

@@ -76,7 +76,8 @@ def _three_answers(subject: Subject, account: AccountRecord | None) -> Html:
         if statement.private and account.charged_here:
             cost += f" That is {_bind(account.told[1])} of the budget of {_shorten(account.name)}."
         budget = f"{_bind(account.told[2])} of the budget of {_shorten(account.name)}"
-        left = f"{budget}. Still fits: {account.fits.rstrip('.')}."
+        fits = account.fits.rstrip(".").replace("e-", "e\u2011")  # no line ends in 1e-
+        left = f"{budget}. Still fits: {fits}."
     elif statement.ledger is not None:
         name = _shorten(statement.ledger["dataset"])
         left = f"Not shown: it was charged to “{name}”, whose account was not at hand."

@@ -135,7 +135,7 @@ class ALSCompletion:
             factors = _solve_for_items(answer.value, noise, problem, rank)
         ridge = problem.typical_deviation**2
         stopped = f"all {rounds} planned rounds were taken"
-        return CompletionResult(found.bias, factors, ridge, stopped=stopped)
+        return CompletionResult(found.bias, factors, ridge, stopped=stopped, kept=found.kept)
 
     def step_query(
         self, problem: CompletionProblem, neighbors: Neighbors, rank: int

@@ -248,7 +248,9 @@ def publish_bias(problem: CompletionProblem, found: NoisyStatistics) -> Completi
     """Make a model of a bias alone, without factors."""
     nothing = np.zeros((problem.n_items, 0))
     trace = ({"released": "item statistics", "ratings per item": found.ratings_per_item()},)
-    return CompletionResult(found.estimate_bias(problem), nothing, 1.0, trace=trace)
+    return CompletionResult(
+        found.estimate_bias(problem), nothing, 1.0, trace=trace, kept=found.kept_share(problem)
+    )
 
 
 def release_factors(

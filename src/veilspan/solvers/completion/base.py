@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -91,11 +91,15 @@ class CompletionResult(Result):
         Columns V; a user's centred ratings are about bias + V u. r may be 0.
     ridge : float
         Penalty |u|^2 that every user's local fit is to use with these factors.
+    kept : float or None
+        Share of a guessed bias that is left after what is known of noise, mean over items; ``None``
+        where no bias was released.
     """
 
     item_bias: np.ndarray
     item_factors: np.ndarray
     ridge: float
+    kept: float | None = field(default=None, kw_only=True)
 
 
 #: From a curator to the global half of a model.
@@ -151,10 +155,27 @@ class ItemBias:
         Shrunken mean of the centred ratings.
     counts : array of shape (n_items,)
         Noisy numbers of (kept) ratings, not below a floor of a tenth of their mean.
+    kept : float or None
+        As in :class:`CompletionResult`.
     """
 
     bias: np.ndarray
     counts: np.ndarray
+    kept: float | None = None
+
+
+def believed_share(
+    prior: float, residual: float, counts: np.ndarray, count_noise: float, noise_std: float
+) -> float:
+    """(t c^2 + v c) / (t c^2 + v c + s^2) at the mean count c: 1 without noise, near 0 in it.
+
+    0 where not even the number of all ratings stands out of its noise.
+    """
+    mean = float(counts.mean())
+    if mean <= 2 * count_noise / math.sqrt(len(counts)):
+        return 0.0
+    signal = prior * mean**2 + residual * mean
+    return float(signal / (signal + noise_std**2))
 
 
 def release_item_bias(curator: Curator, problem: CompletionProblem, row_norm: float) -> ItemBias:
@@ -166,12 +187,16 @@ def release_item_bias(curator: Curator, problem: CompletionProblem, row_norm: fl
 
     t and v are public guesses in units of the range: v = (a typical deviation)^2, t = v / 10.
     """
-    answer = curator.answer(ItemStatistics(problem.rule, row_norm), event=ITEM_STATISTICS)
+    query = ItemStatistics(problem.rule, row_norm)
+    answer = curator.answer(query, event=ITEM_STATISTICS)
     sums, counts = answer.value
+    seen = counts
     # A tenth of a rating at least: without noise, no item at all may have been rated.
     counts = np.maximum(counts, max(LEAST_COUNT * float(counts.mean()), 0.1))
     residual = problem.typical_deviation**2
     prior = BIAS_VARIANCE * residual
     bias = prior * counts * sums / (prior * counts**2 + residual * counts + answer.noise_std**2)
     width = problem.rule.high - problem.rule.low
-    return ItemBias(np.clip(bias, -width, width), counts)
+    count_noise = answer.noise_std / query.count_weight
+    kept = believed_share(prior, residual, seen, count_noise, answer.noise_std)
+    return ItemBias(np.clip(bias, -width, width), counts, kept)

@@ -101,14 +101,16 @@ class CovarianceCompletion:
         row_norm = choose_row_norm(problem, self.row_norm)
         found = release_item_bias(curator, problem, row_norm)
         if self.bias_share == 1:
-            return CompletionResult(found.bias, np.zeros((problem.n_items, 0)), self.ridge)
+            return CompletionResult(
+                found.bias, np.zeros((problem.n_items, 0)), self.ridge, kept=found.kept
+            )
         query = RatingCovariance(problem.rule, row_norm)
         answer = curator.answer(query, found.bias, event=COVARIANCE)
         rank, noisy = problem.limit_factors(MOST_FACTORS), answer.noise_std > 0
         values, vectors = decompose_off_diagonal(answer.value, rank, self.refills, noisy=noisy)
         factors = keep_factors_above_noise(values, vectors, answer.noise_std)
         trace = ({"eigenvalues": values, "edge": noise_edge(answer.noise_std, problem.n_items)},)
-        return CompletionResult(found.bias, factors, self.ridge, trace=trace)
+        return CompletionResult(found.bias, factors, self.ridge, trace=trace, kept=found.kept)
 
 
 def decompose_off_diagonal(

@@ -147,7 +147,12 @@ class FrankWolfeCompletion:
         )
         stopped = f"all {rounds} planned rounds were asked"
         return CompletionResult(
-            found.bias, factors, self.ridge, stopped=stopped, trace=tuple(trace)
+            found.bias,
+            factors,
+            self.ridge,
+            stopped=stopped,
+            trace=tuple(trace),
+            kept=found.kept,
         )
 
     def _find_bias(self, curator: Curator, problem: CompletionProblem, row_norm: float) -> ItemBias:

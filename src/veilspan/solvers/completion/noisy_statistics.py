@@ -8,7 +8,7 @@ import numpy as np
 
 from veilspan.curator.curator import Curator
 from veilspan.queries.completion.rating_moments import ItemStatistics
-from veilspan.solvers.completion.base import CompletionProblem
+from veilspan.solvers.completion.base import CompletionProblem, believed_share
 
 #: Guess of the variance of an item's bias, in squared typical deviations.
 PRIOR = 0.2
@@ -76,6 +76,11 @@ class NoisyStatistics:
         below = prior * counts**2 + residual * counts + self.sum_noise**2
         width = problem.rule.high - problem.rule.low
         return np.clip(prior * counts * self.sums / below, -width, width)
+
+    def kept_share(self, problem: CompletionProblem) -> float:
+        """Share of a guessed bias that noise leaves, by the released counts."""
+        residual, noise = problem.typical_deviation**2, (self.count_noise, self.sum_noise)
+        return believed_share(PRIOR * residual, residual, self.counts, *noise)
 
     def _learn_spread(self, counts: np.ndarray, residual: float) -> float:
         r"""What of the guessed variance t of biases to believe: all of it, unless they show none.

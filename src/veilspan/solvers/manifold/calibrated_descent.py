@@ -199,10 +199,12 @@ class CalibratedDescent:
             answer = curator.answer(problem.loss.query(lengths.clip), point, event=name)
             gradient, noise = answer.value / rows, answer.noise_std / rows
             trust = estimate_trust(manifold, point, gradient, noise, self.caution)
+            raw = gradient
             gradient = cap_length(manifold, point, trust * gradient, lengths.clip)
+            held = float(manifold.norm(point, raw - gradient))
             size = 1.0 / estimate_curvature(problem.loss, point, gradient, lengths)
-            trace.append({"step": len(trace), "size": size, "clip": lengths.clip, "trust": trust,
-                          "noise_std": noise, "point": point})  # fmt: skip
+            told = {"size": size, "clip": lengths.clip, "trust": trust, "held_back": size * held}
+            trace.append({"step": len(trace), **told, "noise_std": noise, "point": point})
             point = move_along(manifold, point, -size * gradient, problem.ball)
         stopped = f"all {len(trace)} planned rounds were taken"
         return ManifoldResult(point, stopped=stopped, trace=trace)

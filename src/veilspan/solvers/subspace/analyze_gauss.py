@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from veilspan.solvers.subspace.base import (
     calibrate_with_center,
     find_rows_and_center,
 )
+from veilspan.solvers.subspace.unbounded.component_angles import angles_of_moment
 from veilspan.solvers.subspace.unbounded.notes import Note, note_of_noise
 from veilspan.solvers.subspace.unbounded.spectrum import (
     count_for_share,
@@ -48,6 +50,8 @@ class PrincipalComponents(Result):
         What rows were bounded by, public or released; ``None`` where the caller knows it.
     scale : array or None
         What columns were divided by, where they were.
+    angles : array of shape (r,) or None
+        Degrees by which noise may have turned each component, with 95 %.
     notes : tuple of notes
         What the released numbers say that a user should know.
     """
@@ -60,6 +64,7 @@ class PrincipalComponents(Result):
     row_norm: float | None = None
     scale: np.ndarray | None = None
     notes: tuple[Note, ...] = ()
+    angles: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -116,4 +121,5 @@ class AnalyzeGauss:
             center=center,
             row_norm=self.row_norm,
             notes=note_of_noise(ratios[:kept], asked=asked, share=self.share),
+            angles=angles_of_moment(answer.value, answer.noise_std / math.sqrt(2), edge, kept),
         )

@@ -39,10 +39,11 @@ from veilspan.solvers.subspace.base import (
 from veilspan.solvers.subspace.refinement import Refinement, deflate, first_estimate
 from veilspan.solvers.subspace.refinement_plan import MOST_PLANNED_STEPS, Model, plan_start
 from veilspan.solvers.subspace.robust_pick import (
+    DEAREST_PICK,
     LOUDEST_PICK,
     is_nearer,
     pick_directions,
-    pick_noise,
+    quiet_pick,
 )
 
 # How the start is topped up. Set on the settings "table" and "structured" of
@@ -131,8 +132,9 @@ class RecursiveSpherical:
                 preferred=self.preferred_steps,
             )
         pick_mu2 = self._pick_budget(run, share, guess)
+        start_mu2 = run.total * share * (1 - self.pick_share if pick_mu2 else 1)
         run.left -= pick_mu2  # set aside: a topped-up start must not use it
-        start = _ask_until_near(run, moment, run.total * share - pick_mu2)
+        start = _ask_until_near(run, moment, start_mu2)
         run.left += pick_mu2
         r = problem.n_components or choose_rank(start)
         basis, leading = self._choose_directions(run, start, r, pick_mu2)
@@ -144,13 +146,20 @@ class RecursiveSpherical:
         return build_result(start, basis, run.center, stopped, run.trace)
 
     def _pick_budget(self, run: AdaptiveRun, share: float, n_components: int) -> float:
-        """Mu^2 of the robust pick; 0 where the noise of the start or of its own would drown it."""
+        """Mu^2 of the robust pick; 0 where the noise of the start or of its own would drown it.
+
+        Its share of the start's, or what makes it quiet enough if that is more. The start's share
+        is planned in jumps, so whether there is a pick does not hang on it: once a budget buys one,
+        every larger budget does.
+        """
         size = n_components + self.extra_directions
-        mu2 = run.total * share * self.pick_share
         if size >= run.n_features or self.pick_steps == 0 or share == 1:
             return 0.0
-        noise = pick_noise(run.neighbors, run.n_rows, size, self.pick_steps, mu2)
-        return mu2 if noise < LOUDEST_PICK * self.inlier_share / n_components else 0.0
+        loudest = LOUDEST_PICK * self.inlier_share / n_components
+        needed = quiet_pick(run.neighbors, run.n_rows, size, self.pick_steps, loudest)
+        if not needed <= DEAREST_PICK * run.total:
+            return 0.0
+        return max(needed, run.total * share * self.pick_share)
 
     def _choose_directions(
         self, run: AdaptiveRun, start: Start, r: int, pick_mu2: float

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from starlette.responses import Response
 
 from veilspan._html import Html, tag
 from veilspan.studio.as_text import account_as_text
-from veilspan.studio.charts import budget_strip
-from veilspan.studio.layout import address, as_text, card, heading
-from veilspan.studio.schemas import find_schema
+from veilspan.studio.budgets import draw_budget
+from veilspan.studio.errors import Refusal
+from veilspan.studio.fields import text_field
+from veilspan.studio.layout import address, as_text, card, form, heading, hidden
+from veilspan.studio.pages.requests import draw_requests
+from veilspan.studio.schemas import find_schema, keep_schema
 from veilspan.studio.state import Studio
-from veilspan.studio.visits import Visit, page_route
+from veilspan.studio.visits import Visit, form_route, page_route
 
 
 def list_datasets(visit: Visit) -> Response:
@@ -44,26 +49,169 @@ def _draw_card(studio: Studio, name: str) -> Html:
     body: list[Any] = [tag("h2", tag("a", name, href=place))]
     if schema is not None and schema.about:
         body.append(tag("p", schema.about, class_="muted"))
-    body.append(tag("ul", *chips, class_="chips"))
     if account is not None:
-        body += draw_budget(account.spent())
+        state = account.spent()
+        body += draw_budget(state)
+        waiting = sum(request.state == "open" for request in account.requests())
+        broken = state.charges - state.released
+        if waiting:
+            chips.append(
+                tag(
+                    "li",
+                    f"{waiting} {'request' if waiting == 1 else 'requests'} to approve",
+                    class_="chip warn",
+                )
+            )
+        if broken > 0:
+            chips.append(tag("li", f"{broken} charged without release", class_="chip warn"))
+        chips.append(
+            tag("li", "ledger verified", class_="chip good")
+            if studio.verify_ledger()
+            else tag("li", "ledger does NOT verify", class_="chip bad")
+        )
+    elif schema is None:
+        body.append(tag("p", "Begin by declaring what is public of its columns.", class_="muted"))
+    else:
+        body.append(tag("p", "Its columns are declared. Next, open its budget.", class_="muted"))
+    body.insert(-2 if account is not None else -1, tag("ul", *chips, class_="chips"))
     body.append(tag("p", tag("a", "Open", href=place, class_="button second"), class_="actions"))
     return card(*body)
 
 
-def draw_budget(state: Any, key: str = "") -> list[Html]:
-    """The budget of a dataset as a bar and two numbers."""
-    from veilspan.ledger.words.sentences import say_used_and_left
-    from veilspan.ledger.words.shares import write_shares
-
-    used, left = write_shares([state.shares.used, state.shares.left])
-    words = tag(
-        "p",
-        tag("span", tag("b", used), " used"),
-        tag("span", tag("b", left), " left"),
-        class_="strip-words",
+def show_dataset(visit: Visit) -> Response:
+    """One dataset: its budget, its schema, and what was asked of it."""
+    studio, name = visit.studio, visit.params["name"]
+    table = studio.table(name)
+    account, schema = studio.account(name), find_schema(studio, name)
+    left: list[Any] = [_draw_budget_card(visit, name, account, schema)]
+    if account is not None:
+        left += draw_requests(visit, account)
+    facts = [("Table", Path(table.data).name if "://" not in table.data else table.data)]
+    if schema is not None:
+        many = f"{schema.count:,}" if schema.count is not None else "a private number"
+        facts += [
+            ("Protects", schema.protects),
+            ("How many", many),
+            ("Columns", f"{len(schema.columns)}, of which {len(schema.features)} are learned from"),
+            ("Owner", schema.owner or "nobody named"),
+            ("Schema", tag("code", schema.digest[:16])),
+        ]
+    schema_words = "Look at the schema" if schema is not None else "Declare its columns"
+    ask = None
+    if schema is not None and account is not None:
+        ask = tag("a", "Ask a question", href=address("d", name, "ask"), class_="button")
+    declare = tag(
+        "a",
+        schema_words,
+        href=address("d", name, "schema"),
+        class_="button second" if ask else "button",
     )
-    return [budget_strip(state.shares.used, words=say_used_and_left(state), key=key), words]
+    body = [
+        heading(name, over="Dataset", under=schema.about if schema is not None else None),
+        tag("p", ask, declare, class_="actions top"),
+        tag(
+            "div",
+            tag("div", *left),
+            tag("aside", card(draw_facts(facts), title="What is public")),
+            class_="split",
+        ),
+        as_text(*account_as_text(studio.settings, name)),
+    ]
+    return visit.page(name, *body)
 
 
-ROUTES = [page_route("/", list_datasets)]
+def _draw_budget_card(visit: Visit, name: str, account: Any, schema: Any) -> Html:
+    from veilspan.studio.visits import ROLES
+
+    if account is not None:
+        from veilspan.ledger.words.sentences import list_what_fits
+
+        state = account.spent()
+        terms = state.terms
+        facts = [
+            ("In all", f"epsilon {terms.epsilon:g}, delta {terms.delta:g}"),
+            ("Charges", f"{state.charges}, {state.released} released"),
+            ("Still fits", "; ".join(list_what_fits(state))),
+            ("Ledger", _say_verified(visit.studio)),
+        ]
+        return card(*draw_budget(state), draw_facts(facts), title="Budget", class_="first")
+    if schema is None:
+        words = (
+            "A budget is opened once its columns are declared: the schema says whom it protects."
+        )
+        return card(tag("p", words), title="Budget", class_="first")
+    if not visit.session.may("steward"):
+        return card(
+            tag("p", f"No budget was opened yet. That is for the {ROLES[0]}."),
+            title="Budget",
+            class_="first",
+        )
+    people = schema.count or schema.expected
+    small = min(1e-6, 0.1 / people) if people else 1e-6
+    own = form(
+        "/d",
+        visit.session.csrf,
+        hidden("name", name),
+        tag(
+            "div",
+            text_field("epsilon", "Epsilon in all", "3", inputmode="decimal",
+                       help="1 is strong, 3 moderate, more is weak."),
+            text_field("delta", "Delta in all", f"{small:.0e}", inputmode="decimal",
+                       help="Far below one over the number of people."),
+            class_="row",
+        ),
+        tag("p", tag("button", "Open this budget"), class_="actions"),
+    )  # fmt: skip
+    words = (
+        "How much may all releases together tell about one "
+        f"{schema.protects}, for ever? It cannot be changed later, and nothing is refunded."
+    )
+    return card(tag("p", words), own, title="Open its budget", class_="first")
+
+
+def _say_verified(studio: Studio) -> str:
+    report = studio.verify_ledger()
+    if report:
+        return f"verified, {report.entries:,} entries, none changed"
+    return (
+        "DOES NOT VERIFY: run veilspan ledger verify, and use no release before that is explained"
+    )
+
+
+def open_budget(visit: Visit) -> Response:
+    """Open the account of a dataset; the same terms again change nothing."""
+    studio, name = visit.studio, visit.text("name")
+    studio.table(name)
+    schema = find_schema(studio, name)
+    if schema is None:
+        raise Refusal(409, "Declare the columns of this dataset first.", link=True)
+    place = address("d", name)
+    try:
+        epsilon, delta = float(visit.text("epsilon")), float(visit.text("delta"))
+    except ValueError:
+        return visit.go(place, "Epsilon and delta are numbers, 3 and 1e-6 say.", "problem")
+    account = studio.ledger.dataset(
+        name, epsilon=epsilon, delta=delta, neighbors=schema.neighbors, schema=schema
+    )
+    keep_schema(studio, schema)
+    note_schema(account, schema.digest, visit.session.person)
+    return visit.go(place, "The budget is open, and its terms are sealed in the ledger.")
+
+
+def note_schema(account: Any, digest: str, by: str) -> None:
+    """Write into the ledger by which schema a dataset is read."""
+    if hasattr(account, "record_schema"):
+        account.record_schema(digest, by=by)
+
+
+def draw_facts(facts: Sequence[tuple[str, Any]]) -> Html:
+    """A list of names and what they are."""
+    pairs = [part for name, value in facts for part in (tag("dt", name), tag("dd", value))]
+    return tag("dl", *pairs, class_="facts-list")
+
+
+ROUTES = [
+    page_route("/", list_datasets),
+    page_route("/d/{name}", show_dataset),
+    form_route("/d", open_budget, roles=("steward",)),
+]

@@ -20,13 +20,13 @@ async def use_link(request: Request) -> Response:
     return let_in(studio, request, studio.settings.who, SOLO)
 
 
-def let_in(studio: Studio, request: Request, person: str, role: str) -> Response:
+def let_in(studio: Studio, request: Request, person: str, role: str, stamp: str = "") -> Response:
     """Begin a new session and end the one that the browser brought along, if any."""
     studio.sessions.end(request.cookies.get(studio.cookie_name))
     answer = RedirectResponse("/", 303)
     answer.set_cookie(
         studio.cookie_name,
-        studio.sessions.start(person, role),
+        studio.sessions.start(person, role, stamp),
         httponly=True,
         samesite="strict",
         secure=bool(studio.settings.url),

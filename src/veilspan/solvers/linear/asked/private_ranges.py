@@ -17,9 +17,12 @@ tails that noise hides, stay within the bins in which the first ones lie.
 missing in that of zero, nothing is known of a column, and any range would be one of noise.
 It is not *found*: whoever scales rows by the ranges leaves it out.
 
-**Lengths and targets.** How long rows are once they are scaled, and where targets lie, is asked in
-the same way of tables of one column: a row then has one vote in all, sensitivity 1 under add-remove
-and sqrt(2) under replace-one.
+Columns far from zero are looked at again by :mod:`~veilspan.solvers.linear.asked.narrow_columns`.
+
+**Lengths and targets.** How long rows are once they are scaled, and where targets lie
+(:mod:`~veilspan.solvers.linear.asked.target_range`), is asked in the same way of tables of one
+column: a row then has one vote in all, sensitivity 1 under add-remove and sqrt(2) under
+replace-one.
 """
 
 from __future__ import annotations
@@ -29,20 +32,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from veilspan.curator.curator import Answer, Curator
-from veilspan.queries.linear.column_choice import ColumnChoice, RowLengths, TargetColumn
+from veilspan.queries.linear.column_choice import ColumnChoice, RowLengths
 from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.row_scaling import RowScaling
 from veilspan.solvers.noisy_counts import FAILURE, find_outermost, noise_quantile
 
-RANGES, FINER, LENGTH, TARGETS = "ranges", "finer ranges", "length", "targets"
+RANGES, FINER, LENGTH = "ranges", "finer ranges", "length"
+#: Share of a column's entries (of those that are not zero) that its range should hold.
+COVERAGE = 0.99
 UNIT = 1.0 + 2.0**-40  # end of the bin of 1
 # A hair above powers of 4, which then belong to the bin below: that of 1 ends at 1.
 GRID = 4.0 ** np.arange(-24, 33) * (1 + 2.0**-40)
 LOG_EDGES = np.concatenate([-GRID[::-1], GRID])
 ZERO_BIN = len(GRID)
 UNIT_BIN = int(np.searchsorted(LOG_EDGES, 1.0))
-#: ``FAILURE`` for targets: an end that noise alone made, far away, would ruin every prediction.
-TARGETS_FAILURE = 1e-10
 #: Equal bins of the second release: at most and at least, and stds that one of average mass has.
 MOST_BINS, FEWEST_BINS, CLEARANCE = 64, 4, 8.0
 #: What ends of the second release are moved outwards by, over the width, where there is noise.
@@ -55,13 +58,8 @@ MOSTLY = 0.5
 LIKELY = 2.0
 #: Lengths of rows are told apart by factors of 2^(1/4), down to a 64th of the longest possible.
 LENGTHS = 2.0 ** (np.arange(-24, 1) / 4)
-#: Share of rows that may be shortened, and of targets that may be clipped.
-LONG_ROWS, FAR_TARGETS = 0.02, 2e-4
-#: What a range of targets is widened by at either end beside, over its width: at least and at most,
-#: and for each part of the rows that noise may hide in a bin. A range that is too wide costs
-#: little, as noise follows the residuals; one that is too narrow cuts targets, which bends every
-#: slope.
-MARGIN, MOST_MARGIN, MARGIN_PER_HIDDEN = 0.1, 1.0, 10.0
+#: Share of rows that may be shortened.
+LONG_ROWS = 0.02
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ class ColumnRanges:
 
 def private_ranges(
     curator: Curator,
-    coverage: float = 0.99,
+    coverage: float = COVERAGE,
     *,
     first: str = RANGES,
     second: str | None = FINER,
@@ -217,22 +215,6 @@ def private_length(curator: Curator, row_map: RowScaling) -> float:
     walked = int(find_outermost(counts[:, ::-1], np.array([LONG_ROWS * rows]), noise)[0])
     share = LENGTHS[len(LENGTHS) - 1 - walked] if walked < len(LENGTHS) else 1.0
     return float(row_map.row_norm * share)
-
-
-def private_target_range(curator: Curator) -> tuple[float, float]:
-    """Ask for the range of the targets (event "targets"); (-1, 1) where noise hides it."""
-    view = curator.mapped(TargetColumn(), 1)
-    ranges = private_ranges(
-        view, 1 - FAR_TARGETS, first=TARGETS, second=TARGETS, failure=TARGETS_FAILURE
-    )
-    if not ranges.found[0]:
-        return -1.0, 1.0
-    low, high = float(ranges.low[0]), float(ranges.high[0])
-    noise = curator.planned(TARGETS).noise_multiplier
-    noise *= ColumnHistograms(1, LOG_EDGES).sensitivity(curator.plan.neighbors)
-    hidden = noise_quantile(1, MOST_BINS, TARGETS_FAILURE) * noise / ranges.n_rows
-    margin = min(max(MARGIN, MARGIN_PER_HIDDEN * hidden), MOST_MARGIN) * (high - low)
-    return low - margin, high + margin
 
 
 def count_bins(n_rows: float, noise_std: float) -> int:

@@ -6,6 +6,7 @@ import numpy as np
 
 from veilspan.solvers.spectral import leading_eigenvectors
 from veilspan.solvers.subspace.analyze_gauss import PrincipalComponents
+from veilspan.solvers.subspace.unbounded.component_angles import angles_of_moment
 from veilspan.solvers.subspace.unbounded.notes import Note, note_of_noise
 from veilspan.solvers.subspace.unbounded.spectrum import (
     count_for_share,
@@ -57,6 +58,7 @@ def read_components(
         center=center,
         row_norm=row_norm,
         notes=(*notes, *said),
+        angles=angles_of_moment(found.moment, found.noise, edges_of_noise(found.noise), wanted),
     )
 
 

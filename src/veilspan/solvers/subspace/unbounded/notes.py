@@ -114,7 +114,7 @@ def note_of_center(around: Surroundings, variances: np.ndarray) -> tuple[Note, .
         "the rows lie so far from the origin for their spread that noise puts the private centre "
         f"about {around.center_error**0.5:.3g} away from their mean, which shows as variance in "
         "that direction. Give center= a public vector near the rows, or more rows or a larger "
-        "epsilon."
+        "epsilon; or use RobustPCA, whose differences of paired rows need no centre."
     )
 
 

@@ -1,0 +1,1 @@
+"""When a private search pays against the default rules."""

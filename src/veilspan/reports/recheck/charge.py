@@ -1,0 +1,91 @@
+"""Find the charge of a release in a ledger, and check that it is the charge of this release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from veilspan._files import read_regular
+from veilspan.ledger.costs import cost_of
+from veilspan.ledger.dataset import Dataset
+from veilspan.ledger.errors import LedgerError
+from veilspan.ledger.ledger import Ledger
+from veilspan.ledger.records import CHARGE, RELEASE, as_json
+from veilspan.reports.recheck.checks import FITS, UNCHECKED, WRONG, Check
+from veilspan.reports.recheck.page import MOST_BYTES
+from veilspan.reports.record import PageRecord
+
+
+def check_charge(model: Any, ledger: Ledger | None, dataset: Dataset | None, page: Path) -> Check:
+    """Every seal of the ledger, and the entry that was charged for this release."""
+    charged = model.privacy_.ledger
+    if ledger is None:
+        if charged is None:
+            return Check("ledger", UNCHECKED, "The release was charged to no account.")
+        told = "It says that it was charged to “{dataset}” as entry {entry}: give the ledger."
+        return Check("ledger", UNCHECKED, told.format(**charged))
+    if not isinstance(ledger, Ledger):
+        raise TypeError(f"ledger must be a veilspan.Ledger or None; got {type(ledger).__name__}.")
+    if charged is None:
+        return Check("ledger", WRONG, "The release was charged to no account of any ledger.")
+    problems = _check_ledger(ledger, charged["head"])
+    if not problems:
+        handle = dataset or ledger.dataset(charged["dataset"])
+        problems = _check_entry(model, handle, charged) + _check_shown(ledger, page)
+    if problems:
+        return Check("ledger", WRONG, " ".join(problems))
+    test = " It is recorded as a test, which costs nothing." if charged.get("test") else ""
+    return Check(
+        "ledger",
+        FITS,
+        f"All seals of the ledger fit, and entry {charged['entry']} of “{charged['dataset']}” "
+        f"is the charge of this release, at the cost that its plan has.{test}",
+    )
+
+
+def _check_ledger(ledger: Ledger, head: str) -> list[str]:
+    """What is wrong with the whole ledger, or that it never had the head of the release."""
+    try:
+        found = ledger.verify(head)
+    except (LedgerError, ValueError) as error:
+        return [f"The ledger cannot be checked: {error}"]
+    return [f"The ledger does not fit: {problem}" for problem in found.problems[:3]]
+
+
+def _check_entry(model: Any, dataset: Dataset, charged: dict[str, Any]) -> list[str]:
+    number = charged["entry"]
+    try:
+        entry = dataset.entry(number)
+        if entry is None or entry.kind != CHARGE or f"{number}:{entry.mac}" != charged["head"]:
+            return [f"Entry {number} of “{dataset.name}” is not the charge of this release."]
+        content = entry.content
+        released = {e.about for e in dataset.history() if e.kind == RELEASE}
+    except LedgerError as error:
+        return [f"The ledger cannot be read: {error}"]
+    problems = []
+    plan = model.plan_
+    if _without_decisions(content["plan"]) != _without_decisions(plan.to_dict()):
+        problems.append("What was charged is another plan than that of the release.")
+    elif not content["test"] and tuple(content["costs"]) != cost_of(plan, dataset._open()[2]):
+        problems.append("The entry does not cost what the plan of the release costs.")
+    if bool(content["test"]) != bool(charged.get("test")):
+        problems.append("Whether the charge was a test is not what the release says.")
+    if number not in released:
+        problems.append("The ledger does not know that the charge was released.")
+    return problems
+
+
+def _check_shown(ledger: Ledger, page: Path) -> list[str]:
+    """Whether the account on the page is of this ledger; the page itself is checked elsewhere."""
+    try:
+        record = PageRecord.from_page(read_regular(page, MOST_BYTES).decode())
+    except (OSError, ValueError, TypeError, RecursionError):
+        return []
+    if record.account is None or not _check_ledger(ledger, record.account.head):
+        return []
+    return ["The account that the report shows is not one that this ledger ever had."]
+
+
+def _without_decisions(plan: dict[str, Any]) -> str:
+    """A recorded plan in one spelling; decisions are for people, and may not be kept."""
+    return as_json({name: value for name, value in plan.items() if name != "decisions"})

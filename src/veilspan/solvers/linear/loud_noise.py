@@ -1,0 +1,33 @@
+"""What a linear model says beforehand of noise that leaves nothing to learn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from veilspan.privacy.neighbors import Neighbors
+from veilspan.solvers.linear.base import LinearPrepared
+
+#: Noise of a mean gradient that takes the whole budget, over its largest length, above which little
+#: can be learned.
+LOUD = 0.1
+
+
+def warning_of(nu: float | None) -> str | None:
+    """What to say of this noise; None if it is quiet or nobody knows it."""
+    if nu is None or nu <= LOUD:
+        return None
+    return (
+        f"the noise of one released mean gradient is {nu:.2g} of its largest "
+        f"possible length (above {LOUD:g}): with so few rows for this epsilon and number "
+        "of coefficients little can be learned. More rows, a larger epsilon or fewer "
+        "features would help."
+    )
+
+
+def with_warning(prepared: LinearPrepared, neighbors: Neighbors) -> LinearPrepared:
+    """What was prepared, with a warning by public numbers where its solver has none of its own."""
+    if prepared.warning is not None:
+        return prepared
+    nu = prepared.problem.noise_of_a_gradient(prepared.budget, neighbors)
+    warning = warning_of(nu)
+    return prepared if warning is None else replace(prepared, warning=warning)

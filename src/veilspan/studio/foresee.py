@@ -1,0 +1,83 @@
+"""A process of its own that foretells: what each epsilon costs, and what its noise would take.
+
+It reads a public question from the standard input, fits made-up rows of the schema's shape, and
+writes what it found to a file. Nobody's row is read. A line of JSON for every step goes to the
+standard output.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+#: Epsilons at which costs are counted; between them they are drawn by straight lines.
+GRID = (0.03, 0.1, 0.3, 0.6, 1.0, 1.7, 3.0, 5.5, 10.0)
+
+
+def foresee(asked: dict[str, Any], out: Path) -> None:
+    """Answer a question of :mod:`veilspan.studio.foresight`; write the file whole or not at all."""
+    from veilspan._files import write_whole
+    from veilspan.studio.questions import make_model, make_plan
+    from veilspan.tables.schema import Schema
+
+    schema = Schema.from_toml(asked["schema"])
+
+    def at(epsilon: float) -> Any:
+        return make_model(asked["estimator"], schema, asked["params"], epsilon, asked["delta"])
+
+    found: dict[str, Any] = {"grid": list(GRID), "costs": None, "odds": [], "curve": None}
+    plans = [make_plan(at(epsilon)) for epsilon in GRID]
+    found["odds"] = [find_odds(plan) for plan in plans]
+    if asked["rules"] is not None:
+        found["costs"] = list(count_costs(plans, asked["rules"]))
+    try:
+        from veilspan.planning import NotSimulatedError, simulate_utility
+
+        people = schema.count or schema.expected or asked["people"]
+        curve = simulate_utility(at(asked["epsilon"]), n=people, progress=tell)
+        found["curve"] = curve.to_dict()
+    except ModuleNotFoundError:
+        found["why"] = "Nothing was simulated."
+    except NotSimulatedError as error:
+        found["why"] = str(error)
+    text = json.dumps(found, allow_nan=False).encode()
+    write_whole(out, lambda stream: stream.write(text), 0o600)
+
+
+def count_costs(plans: Any, recorded: Any) -> Any:
+    """Units that plans cost under the rules of an account."""
+    from veilspan.ledger.costs import cost_of
+    from veilspan.ledger.filters import rules_from_list
+
+    rules = rules_from_list(recorded)
+    for step, plan in enumerate(plans, 1):
+        yield list(cost_of(plan, rules))
+        tell(step, len(plans), "costs")
+
+
+def find_odds(plan: Any) -> float:
+    """The best attacker's share of right guesses, at even odds, under a plan.
+
+    With mu where all is Gaussian, else by the privacy loss of all events: (1 + delta(0)) / 2.
+    """
+    from veilspan.privacy.accounting import gaussian_mu, gaussian_only, privacy_curve
+    from veilspan.privacy.strength import find_even_odds
+
+    epsilon, delta = plan.budget.epsilon, plan.budget.delta
+    if plan.adaptive:
+        return float(find_even_odds(epsilon, delta, plan.budget.mu))
+    if gaussian_only(plan.events):
+        return float(find_even_odds(epsilon, delta, gaussian_mu(plan.events)))
+    _, deltas = privacy_curve(plan.events, [0.0], neighbors=plan.neighbors)
+    return min(float(find_even_odds(epsilon, delta)), (1 + float(deltas[0])) / 2)
+
+
+def tell(step: int, of: int, what: str = "fits") -> None:
+    """Say how far the work is, a line each time."""
+    print(json.dumps({"step": step, "of": of, "what": what}), flush=True)
+
+
+if __name__ == "__main__":
+    foresee(json.load(sys.stdin), Path(sys.argv[1]))

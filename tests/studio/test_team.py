@@ -1,0 +1,231 @@
+"""Several people: logging in, roles, and that nobody approves their own request."""
+
+import threading
+from dataclasses import replace
+
+import pytest
+
+from cli.commands import refused, run
+from studio.running import run_studio
+from studio.stories import ask, go, send, sign, wait_for_job, words_of
+from veilspan.studio import accounts, demo
+
+PASSWORD = "a quiet heron at dawn"
+PEOPLE = {"Stella": "steward", "Anton": "analyst", "Olga": "officer", "Otto": "officer"}
+
+
+@pytest.fixture
+def cheap(monkeypatch):
+    """Passwords that are quickly checked; the cost itself is tested with the accounts."""
+    monkeypatch.setattr(accounts, "COST", {"n": 2, "r": 8, "p": 1})
+
+
+@pytest.fixture
+def team(tmp_path, monkeypatch, cheap):
+    monkeypatch.setattr(demo, "PATIENTS", 300)
+    monkeypatch.setattr(demo, "VISITORS", 100)
+    settings = replace(demo.make_demo(tmp_path / "hospital"), team=True)
+    with run_studio(settings) as found:
+        for name, role in PEOPLE.items():
+            found.studio.accounts.add(name, role, PASSWORD)
+        yield found
+
+
+def log_in(team, name, password=PASSWORD):
+    visitor = team.visitor()
+    headers = {"Origin": team.origin}
+    answer = visitor.post("/login", data={"name": name, "password": password}, headers=headers)
+    visitor.last = answer
+    return visitor
+
+
+def test_whoever_is_not_in_is_asked_to_log_in(team):
+    visitor = team.visitor()
+    assert visitor.get("/").headers["location"] == "/login"
+    go(visitor, "/login")
+    assert visitor.post("/d", data={}, headers={"Origin": team.origin}).status_code == 401
+    go(visitor, "/enter?token=x", expect=401)
+
+
+def test_logging_in_makes_a_new_session(team):
+    visitor = log_in(team, "Stella")
+    assert visitor.last.status_code == 303
+    assert "Stella, steward" in words_of(go(visitor, "/"))
+    first = dict(visitor.cookies)
+    headers = {"Origin": team.origin}
+    visitor.post("/login", data={"name": "Anton", "password": PASSWORD}, headers=headers)
+    assert dict(visitor.cookies) != first
+    assert "Anton, analyst" in words_of(go(visitor, "/"))
+    assert team.visitor(cookies=first).get("/").status_code == 303, "the old session is over"
+
+
+@pytest.mark.parametrize(
+    ("name", "password"), [("Stella", "wrong"), ("Nobody", PASSWORD), ("", ""), ("Stella", "")]
+)
+def test_wrong_pairs_are_told_apart_by_nobody(team, name, password):
+    answer = log_in(team, name, password).last
+    assert answer.status_code == 401
+    assert "do not go together" in words_of(answer)
+    assert "set-cookie" not in answer.headers
+
+
+def test_an_account_waits_after_wrong_passwords(team):
+    for _ in range(accounts.FREE_FAILURES):
+        log_in(team, "Stella", "wrong")
+    assert log_in(team, "Stella").last.status_code == 401
+    assert log_in(team, "Anton").last.status_code == 303, "others are let in"
+
+
+def test_foreign_pages_cannot_log_somebody_in(team):
+    fields = {"name": "Stella", "password": PASSWORD}
+    for headers in ({}, {"Origin": "https://evil.example"}):
+        assert team.visitor().post("/login", data=fields, headers=headers).status_code == 403
+
+
+def test_a_removed_person_and_a_new_password_end_sessions(team):
+    visitor, other = log_in(team, "Stella"), log_in(team, "Olga")
+    team.studio.accounts.remove("Stella")
+    assert visitor.get("/").status_code == 303
+    team.studio.accounts.set_password("Olga", "another quiet heron")
+    assert other.get("/").status_code == 303
+
+
+def test_a_link_lets_somebody_choose_a_password_once(team):
+    token = team.studio.accounts.reset_link("Anton")
+    visitor = team.visitor()
+    assert "For Anton" in words_of(go(visitor, f"/password?token={token}"))
+    headers = {"Origin": team.origin}
+    fields = {"token": token, "password": "x", "again": "y"}
+    assert visitor.post("/password", data=fields, headers=headers).status_code == 400
+    fields |= {"password": "a calm grey lake", "again": "a calm grey lake"}
+    assert visitor.post("/password", data=fields, headers=headers).status_code == 303
+    assert log_in(team, "Anton", "a calm grey lake").last.status_code == 303
+    assert log_in(team, "Anton").last.status_code == 401
+    go(visitor, f"/password?token={token}", expect=401)
+
+
+def test_three_people_from_the_question_to_the_release(team):
+    analyst, officer, steward = (log_in(team, name) for name in ("Anton", "Olga", "Stella"))
+    request = sign(analyst, ask(analyst))
+    assert "waits for an officer" in words_of(go(analyst, request))
+    assert team.studio.account("ward").spent().charges == 0
+    assert "1 request to approve" in words_of(go(officer, "/"))
+    send(officer, f"{request}/approve", {"note": "Looked at it", "version": "1"})
+    page = words_of(wait_for_job(officer, request))
+    assert "Approved by Olga" in page
+    assert "Looked at it" in page
+    number = request.split("/")[2]
+    for visitor in (analyst, officer, steward):
+        go(visitor, f"/x/{number}")
+    assert "nobody else" not in page
+
+
+def test_forged_forms_cannot_approve(team):
+    """Whoever asked, analysts and stewards: refused by the studio, and by the ledger below it."""
+    analyst, steward = log_in(team, "Anton"), log_in(team, "Stella")
+    request = sign(analyst, ask(analyst))
+    for visitor in (analyst, steward):
+        send(visitor, f"{request}/approve", {"note": "", "version": "1"}, expect=403)
+        send(visitor, f"{request}/start", expect=409 if visitor is analyst else 403)
+    account = team.studio.account("ward")
+    assert account.requests()[0].state == "open"
+    assert account.spent().charges == 0
+
+
+def test_nobody_approves_their_own(team, monkeypatch):
+    """Also an officer whose role was analyst when they asked."""
+    analyst = log_in(team, "Anton")
+    request = sign(analyst, ask(analyst))
+    team.studio.accounts.remove("Anton")
+    team.studio.accounts.add("Anton", "officer", PASSWORD)
+    again = log_in(team, "Anton")
+    assert "Nobody approves their own request" in words_of(go(again, request))
+    send(again, f"{request}/approve", {"version": "1"}, expect=409)
+    assert team.studio.account("ward").requests()[0].state == "open"
+
+
+def test_two_officers_and_two_clicks_make_one_charge(team):
+    analyst = log_in(team, "Anton")
+    request = sign(analyst, ask(analyst))
+    officers = [log_in(team, name) for name in ("Olga", "Otto", "Olga", "Otto")]
+    tokens = [officer.csrf() for officer in officers]
+
+    def approve(officer, token):
+        officer.submit(f"{request}/approve", {"version": "1"}, csrf=token)
+
+    threads = [threading.Thread(target=approve, args=pair) for pair in zip(officers, tokens)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    wait_for_job(analyst, request)
+    state = team.studio.account("ward").spent()
+    assert (state.charges, state.released) == (1, 1)
+    assert len([job for job in team.studio.queue.jobs() if job.stage == "done"]) == 1
+
+
+def test_an_edit_voids_what_was_looked_at(team):
+    analyst, officer = log_in(team, "Anton"), log_in(team, "Olga")
+    request = sign(analyst, ask(analyst))
+    draft = send(analyst, f"{request}/edit").split("/")[2]
+    assert sign(analyst, draft, "0.9") == request
+    send(officer, f"{request}/approve", {"version": "1"}, expect=409)
+    found = team.studio.account("ward").requests()[0]
+    assert (found.version, found.state, found.epsilon) == (2, "open", 0.9)
+
+
+def test_a_refusal_says_why_and_costs_nothing(team):
+    analyst, officer = log_in(team, "Anton"), log_in(team, "Olga")
+    request = sign(analyst, ask(analyst))
+    send(officer, f"{request}/refuse", {"reason": "", "version": "1"})
+    send(officer, f"{request}/refuse", {"reason": "Too much", "version": "1"})
+    assert "Refused by Olga: Too much" in words_of(go(analyst, request))
+    send(officer, f"{request}/approve", {"version": "1"}, expect=409)
+    assert team.studio.account("ward").spent().charges == 0
+
+
+def test_roles_do_their_own_work_only(team):
+    analyst, officer = log_in(team, "Anton"), log_in(team, "Olga")
+    for path in ("/d/ward/schema", "/d/ward/freeze", "/d/ward/import", "/d"):
+        send(analyst, path, {"name": "ward"}, expect=403)
+    send(officer, "/d/ward/ask", {"method": "profile"}, expect=403)
+    draft = ask(analyst)
+    go(officer, f"/r/{draft}/plan", expect=404)
+    send(officer, f"/r/{draft}/submit", expect=403)
+
+
+@pytest.fixture
+def config(tmp_path):
+    place = tmp_path / "studio.toml"
+    place.write_text(
+        '[studio]\nteam = true\nurl = "https://studio.example"\nfolder = "s"\nledger = "b.db"\n'
+        'key = "k"\n[datasets.ward]\ndata = "ward.csv"\n'
+    )
+    return place
+
+
+def test_people_are_added_by_a_command(config):
+    found = run("studio", "person", "add", "Ada", "--role", "officer", "--config", config, "--json")
+    assert found.json["link"].startswith("https://studio.example/password?token=")
+    listed = run("studio", "person", "list", "--config", config).out
+    assert "officer   Ada  (no password chosen yet)" in listed
+    assert "link" in run("studio", "person", "reset", "Ada", "--config", config).out
+    assert "a role is one of" in refused(
+        "studio", "person", "add", "Bo", "--role", "king", "--config", config
+    )
+    run("studio", "person", "remove", "Ada", "--config", config)
+    assert run("studio", "person", "list", "--config", config, "--json").json == []
+
+
+def test_a_studio_comes_back_from_its_backup(own_hospital, tmp_path):
+    place = ["--folder", own_hospital.folder, "--ledger", own_hospital.ledger]
+    own_hospital.folder.mkdir(exist_ok=True)
+    run("studio", "backup", tmp_path / "copy.zip", *place, "--key", own_hospital.key)
+    into = tmp_path / "back"
+    said = run(
+        "studio", "restore", tmp_path / "copy.zip", "--into", into, "--key", own_hospital.key
+    )
+    assert "verifies" in said.out
+    assert "exists" in refused(
+        "studio", "restore", tmp_path / "copy.zip", "--into", into, "--key", own_hospital.key
+    )
