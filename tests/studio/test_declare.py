@@ -61,7 +61,10 @@ def test_from_names_to_a_frozen_schema(own_running):
     visitor = own_running.enter()
     page = go(visitor, "/d/visits/schema")
     assert "where do you know it from" in page.text.lower()
-    assert "still missing or wrong" in page.text
+    assert "Fill in the columns" in page.text
+    assert "aria-invalid" not in page.text, "nobody has said anything yet"
+    send(visitor, "/d/visits/schema", form_of(page))
+    assert "still missing or wrong" in go(visitor, "/d/visits/schema").text
     # Somebody else's work is taken over by pasting it, then confirmed here.
     toml = make_visits(100).schema_toml.replace('"ward-visits"', '"visits"')
     send(visitor, "/d/visits/import", {"toml": toml})

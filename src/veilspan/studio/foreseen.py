@@ -24,7 +24,9 @@ class Foreseen:
     epsilons : list of float
         Places of the slider.
     odds : list of float
-        The best attacker's share of right guesses.
+        The best attacker's share of right guesses, by the letter of the promise, as a report says.
+    planned : list of float
+        The same by the noise that is planned, which may allow less; empty while it is counted.
     after : list of float
         Share of the budget that would be used afterwards, above 1 if it does not fit; empty while
         that is being counted.
@@ -52,6 +54,7 @@ class Foreseen:
     why: str = ""
     waiting: bool = False
     curve: dict[str, Any] | None = None
+    planned: list[float] = field(default_factory=list)
     delta: float = 1e-6
     people: int | None = None
 
@@ -75,6 +78,7 @@ class Foreseen:
         return {
             "epsilons": self.epsilons,
             "odds": self.odds,
+            "planned": self.planned,
             "after": self.after,
             "before": self.before,
             "grades": [self.grade(e) for e in self.epsilons],
@@ -94,12 +98,12 @@ def foresee_points(studio: Studio, asking: Asking, state: Any) -> Foreseen:
         "people": schema.count or schema.expected,
         "before": 0.0 if state is None else state.shares.used,
     }
+    odds = [round(find_even_odds(e, asking.delta), 5) for e in epsilons]
     if found is None or not found["grid"]:
-        odds = [round(find_even_odds(e, asking.delta), 5) for e in epsilons]
         why = "" if found is None else found.get("why", "")
         return Foreseen(epsilons, odds, waiting=found is None, why=why, **known)
     grid = found["grid"]
-    odds = [round(interpolate(grid, found["odds"], e), 5) for e in epsilons]
+    known["planned"] = [round(interpolate(grid, found["odds"], e), 5) for e in epsilons]
     after: list[float] = []
     if found["costs"] is not None and state is not None:
         charges = [weigh(costs, state) for costs in found["costs"]]

@@ -64,11 +64,19 @@ def utility_card(asking: Asking, seen: Foreseen) -> Html:
 def attacker_card(asking: Asking, seen: Foreseen) -> Html:
     """What somebody gains who knows everybody else's data."""
     odds = seen.at(seen.odds, asking.epsilon)
+    curves = {"by the promise": seen.odds}
+    keys: list[Html] = []
+    if seen.planned:
+        curves["by the noise that is planned"] = seen.planned
+        keys = [
+            tag("li", tag("span", "", class_=f"swatch c{k}"), name) for k, name in enumerate(curves)
+        ]
+        allowed = percent_up(seen.at(seen.planned, asking.epsilon), 3)
     chart = foresight_chart(
         "attacker",
         "The attacker's best guess",
         "right guesses",
-        {"right guesses at most": seen.odds},
+        curves,
         seen.epsilons,
         asking.epsilon,
         low=0.5,
@@ -78,6 +86,9 @@ def attacker_card(asking: Asking, seen: Foreseen) -> Html:
             " right guesses at most, where blind guessing is right in 50\u202f%.",
             class_="figure-words"),
         chart,
+        tag("ul", *keys, class_="legend") if keys else None,
+        tag("p", "The noise that is planned allows ", tag("b", allowed, id="planned"), ".",
+            class_="help") if keys else None,
         tag("p", "The attacker knows all the other rows and two equally likely versions of one "
             "person's, and guesses from the release which is true.", class_="help"),
         title="The attacker's best guess",

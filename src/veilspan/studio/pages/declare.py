@@ -44,9 +44,11 @@ def show_schema(visit: Visit) -> Response:
     problems = [*declared.problems, *find_header_problems(studio, name, declared)]
     may = visit.session.may("steward")
     place = address("d", name, "schema")
-    cards = [_draw_table_card(entries, problems), _draw_file_card(entries, problems)]
+    fresh = not version and frozen is None  # nobody has said anything that could be wrong
+    shown = [] if fresh else problems
+    cards = [_draw_table_card(entries, shown), _draw_file_card(entries, shown)]
     cards += [
-        draw_column(number, column, facts, problems)
+        draw_column(number, column, facts, shown)
         for number, (column, facts) in enumerate(entries["columns"].items())
     ]
     save = tag("button", "Save", name="what", value="save") if may else None
@@ -61,7 +63,7 @@ def show_schema(visit: Visit) -> Response:
     )  # fmt: skip
     beside = tag(
         "aside",
-        _draw_state(visit, name, version, declared, problems, frozen),
+        _draw_state(visit, name, declared, problems, frozen, fresh=fresh),
         _draw_toml(declared, frozen),
     )
     body = [
@@ -300,15 +302,18 @@ def _draw_file_card(entries: Entries, problems: list[Any]) -> Html:
 def _draw_state(
     visit: Visit,
     name: str,
-    version: int,
     declared: Declared,
     problems: list[Any],
     frozen: Any,
+    *,
+    fresh: bool,
 ) -> Html:
     """How far the declaration has come, and the button that puts it in force."""
     schema = declared.schema
     parts: list[Any] = []
-    if problems:
+    if fresh:
+        parts.append(tag("p", "Fill in the columns, one after the other, and save now and then."))
+    elif problems:
         many = "One thing is" if len(problems) == 1 else f"{len(problems)} things are"
         parts.append(tag("p", f"{many} still missing or wrong.", class_="notice careful"))
         loose = [p for p in problems if not p.place.startswith(("unit.", "file.", "columns."))]

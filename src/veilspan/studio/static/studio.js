@@ -103,7 +103,9 @@ if (holder) {
     grade.textContent = points.grades[nearest(epsilon)];
     grade.className = "grade " + grade.textContent;
     // An upper bound is rounded upwards.
-    put("odds", (Math.ceil(1000 * between(points.odds, epsilon)) / 10).toFixed(1) + thin);
+    const up = (share) => (Math.ceil(1000 * share) / 10).toFixed(1) + thin;
+    put("odds", up(between(points.odds, epsilon)));
+    if (points.planned.length) put("planned", up(between(points.planned, epsilon)));
     if (points.medium) {
       const kept = between(points.medium, epsilon);
       put("kept", kept > 0.99 ? "over 99" + thin : write(kept));

@@ -1,0 +1,90 @@
+"""What is foretold of a question: exact where it was counted, honest where it was not."""
+
+import json
+
+import pytest
+
+from studio.stories import ask, go, words_of
+from veilspan.ledger.costs import cost_of
+from veilspan.studio.asking import find_asking, weigh
+from veilspan.studio.foresee import GRID, foresee
+from veilspan.studio.foreseen import foresee_points, interpolate
+from veilspan.studio.foresight import list_epsilons
+from veilspan.studio.state import Studio
+
+
+@pytest.fixture
+def asked(own_running):
+    """A question about the demo's ward, with what was foretold of it."""
+    visitor = own_running.enter()
+    asking = find_asking(own_running.studio, ask(visitor, method="profile"))
+    for _ in range(600):
+        state = own_running.studio.account("ward").spent()
+        seen = foresee_points(own_running.studio, asking, state)
+        if not seen.waiting:
+            return own_running.studio, visitor, asking, seen
+        import time
+
+        time.sleep(0.2)
+    raise AssertionError("the simulation did not end")
+
+
+def test_the_slider_tells_what_the_ledger_would_charge(asked):
+    studio, visitor, asking, seen = asked
+    state = studio.account("ward").spent()
+    for epsilon in GRID:
+        exact = weigh(cost_of(asking.plan(studio, epsilon), state.rules), state)
+        told = seen.at(seen.after, epsilon)
+        if exact.fits:
+            assert told == pytest.approx(exact.after, rel=0.05, abs=1e-4)
+        else:
+            assert told > 0.9, "it does not fit, or nearly not"
+    assert seen.after == sorted(seen.after)
+    page = words_of(go(visitor, f"/r/{asking.id}/plan"))
+    assert "of the whole budget is used" in page
+
+
+def test_the_attacker_is_told_by_the_letter_and_by_the_noise(asked):
+    _, _, _, seen = asked
+    assert seen.at(seen.odds, 1.0) == pytest.approx(0.7311, abs=1e-3)
+    assert all(p <= o + 1e-9 for p, o in zip(seen.planned, seen.odds))
+    assert seen.grade(1.0) == "strong"
+    assert seen.grade(2.0) == "moderate"
+    assert seen.grade(5.0) == "weak"
+
+
+def test_why_nothing_was_simulated_is_said(asked):
+    _, visitor, asking, seen = asked
+    assert seen.utility or seen.why in words_of(go(visitor, f"/r/{asking.id}/plan"))
+
+
+def test_looking_again_simulates_nothing_again(asked, monkeypatch):
+    studio, _, asking, _ = asked
+    fresh = Studio(studio.settings, studio.port)
+
+    def fail(*_):
+        raise AssertionError("simulated again")
+
+    monkeypatch.setattr(type(fresh.foresight), "_run", fail)
+    state = studio.account("ward").spent()
+    assert fresh.foresight.find(asking, state) is not None
+
+
+def test_the_simulation_is_relative_to_no_noise(hospital, tmp_path):
+    schema = hospital.tables["ward"].schema.read_text()
+    question = {"schema": schema, "estimator": "pca", "params": {"n_components": 1}, "delta": 1e-6,
+                "epsilon": 1.0, "people": 1000, "rules": None}  # fmt: skip
+    foresee(question, tmp_path / "curve.json")
+    found = json.loads((tmp_path / "curve.json").read_text())
+    for values in found["curve"]["utility"].values():
+        assert all(0 <= value <= 1 for value in values)
+        assert values == sorted(values)
+    assert found["costs"] is None
+    assert found["odds"] == sorted(found["odds"])
+
+
+def test_lines_are_drawn_over_the_logarithm():
+    assert interpolate([1.0, 100.0], [0.0, 1.0], 10.0) == pytest.approx(0.5)
+    assert interpolate([1.0, 100.0], [0.0, 1.0], 0.1) == 0.0
+    assert interpolate([1.0, 100.0], [0.0, 1.0], 1e9) == 1.0
+    assert list_epsilons() == sorted(set(list_epsilons()))
