@@ -84,7 +84,7 @@ def test_without_noise_linear_svc_is_scikit_learns_at_the_same_penalty():
     ours = LinearSVC(C=2.0, hinge_width=0.02, **EXACT).fit(x, y)
     plain = SVC(kernel="linear", C=2.0, tol=1e-8).fit(scaled(x), y)
     theirs = plain.decision_function(scaled(x))
-    np.testing.assert_allclose(ours.decision_function(x), theirs, atol=0.01, rtol=0.02)
+    np.testing.assert_allclose(ours.decision_function(x), theirs, atol=0.02, rtol=0.02)
     assert np.mean(ours.predict(x) == plain.predict(scaled(x))) > 0.99
 
 

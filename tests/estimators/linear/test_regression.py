@@ -98,7 +98,7 @@ def test_bad_target_ranges(target_range):
 
 def test_a_range_of_targets_that_nobody_gives_is_paid_for():
     plan = Ridge(feature_range=(0, 1), solver=QUICK).plan(100, 4)
-    assert [event.name for event in plan.events] == ["targets", "step"]
+    assert [event.name for event in plan.events] == ["targets", "narrow targets", "step"]
     assert plan.events[0].mu ** 2 / plan.budget.mu**2 == pytest.approx(0.02, rel=1e-4)
     with pytest.raises(ValueError, match="give target_range"):
         HuberRegressor(feature_range=(0, 1), threshold=1.0).plan(100, 4)

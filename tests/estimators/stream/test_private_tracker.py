@@ -12,7 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from estimators.stream.private_streams import BLOCK_SIZE, RANK, WIDTH, draw, error, make, truth
-from veilspan import NotPrivateWarning, PrivacyError, WeakGuaranteeError, WeakGuaranteeWarning
+from veilspan import (
+    LoudNoiseWarning,
+    NotPrivateWarning,
+    PrivacyError,
+    WeakGuaranteeError,
+    WeakGuaranteeWarning,
+)
 from veilspan.curator.tape import recording
 from veilspan.estimators.stream.private_stream import released_state, restore_released_state
 from veilspan.estimators.stream.private_tracker import stream_plan
@@ -313,4 +319,5 @@ def test_no_row_makes_a_tracker_speak_under_a_large_bound(odd):
     rows[3] = odd
     with warnings.catch_warnings(), np.errstate(all="raise"):
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", LoudNoiseWarning)  # by public noise levels
         SubspaceTracker(2, epsilon=1.0, block_size=50, row_norm=1e9).fit(rows)
