@@ -3,7 +3,7 @@
     python benchmarks/curator.py [--rows 100000] [--columns 100] [--repeats 5] [--quick]
 
 An answer reads every row once: norms, clipping, a scaled product, noise. It is timed for several
-sizes of the executor's blocks against ``X.T @ X`` in the table's own type, in turns; then by part
+sizes of the blocks against ``X.T @ X`` in the table's own type, in turns; then by part
 at the default size; and its extra memory is traced for two numbers of rows, where it must not grow.
 
 Sparse tables are multiplied entry by entry where they are thin and written out where they are not
@@ -27,8 +27,8 @@ from _limits import Limits
 from _limits import measure as measure_limits
 from _report import best_times, met, note, ratio, save, say, seconds, show
 from veilspan import Budget, GaussianEvent, Plan
+from veilspan.curator.clipping import clip_weights, find_block_rows
 from veilspan.curator.curator import Curator
-from veilspan.curator.memory import clip_weights, find_block_rows
 from veilspan.curator.rows import Rows
 from veilspan.privacy.noise import SecureNoise
 from veilspan.queries.moments import SecondMoment

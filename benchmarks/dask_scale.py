@@ -28,7 +28,6 @@ import numpy as np
 from _report import note, ratio, save, say, seconds, show
 from veilspan.curator.dask import table as tables
 from veilspan.curator.dask.rows import DaskRows
-from veilspan.curator.memory import MemoryExecutor
 from veilspan.curator.rows import Rows
 from veilspan.queries.moments import SecondMoment
 from veilspan.queries.subspace.geodesic_gradient import GeodesicGradient
@@ -75,11 +74,11 @@ def questions(columns: int) -> dict[str, tuple[Any, Any]]:
     return {"robust": (GeodesicGradient(), basis), "covariance": (SecondMoment(1.0), None)}
 
 
-def ask(executor: Any, query: Any, point: Any, columns: int) -> float:
+def ask(asked_rows: Any, query: Any, point: Any, columns: int) -> float:
     """Wall-clock seconds of one sum."""
     space = query.space(columns, point)
     start = time.perf_counter()
-    executor.clipped_sum(query, point, space)
+    asked_rows.clipped_sum(query, point, space)
     return time.perf_counter() - start
 
 
@@ -112,16 +111,16 @@ def close(client: Any) -> None:
 
 
 def on_cluster(client: Any, rows: int, columns: int, parts: int) -> Any:
-    """An executor over a table that lies on a cluster."""
+    """Rows of a table that lie on a cluster."""
     with client.as_current():
-        return DaskRows(tables.dask_table(lazy_table(rows, columns, parts)).keep_parts()).executor()
+        return DaskRows(tables.dask_table(lazy_table(rows, columns, parts)).keep_parts())
 
 
 def measure_steps(rows: int, columns: int, parts: int, repeats: int) -> dict[str, Any]:
     """Median seconds of a step, by question and place, in turns."""
     say("a table in memory ...")
     x = np.concatenate([chunk(i, -(-rows // parts), columns) for i in range(parts)])[:rows]
-    places = {"memory": (None, MemoryExecutor(Rows(x)))}
+    places = {"memory": (None, Rows(x))}
     for name, (workers, reuse) in PLACES.items():
         say(f"a table on {name} ...")
         client = client_of(workers, reuse=reuse)
@@ -132,8 +131,8 @@ def measure_steps(rows: int, columns: int, parts: int, repeats: int) -> dict[str
             times: dict[str, list[float]] = {place: [] for place in places}
             for turn in range(repeats + 1):
                 say(f"{name}, turn {turn} of {repeats} ...")
-                for place, (client, executor) in places.items():
-                    times[place].append(timed(client, executor, query, point, columns))
+                for place, (client, asked_rows) in places.items():
+                    times[place].append(timed(client, asked_rows, query, point, columns))
             found[name] = {place: statistics.median(all_[1:]) for place, all_ in times.items()}
     finally:
         for client, _ in places.values():
@@ -142,11 +141,11 @@ def measure_steps(rows: int, columns: int, parts: int, repeats: int) -> dict[str
     return found
 
 
-def timed(client: Any, executor: Any, query: Any, point: Any, columns: int) -> float:
+def timed(client: Any, asked_rows: Any, query: Any, point: Any, columns: int) -> float:
     if client is None:
-        return ask(executor, query, point, columns)
+        return ask(asked_rows, query, point, columns)
     with client.as_current():
-        return ask(executor, query, point, columns)
+        return ask(asked_rows, query, point, columns)
 
 
 def measure_overhead(repeats: int) -> dict[str, dict[int, float]]:
@@ -159,8 +158,8 @@ def measure_overhead(repeats: int) -> dict[str, dict[int, float]]:
             for kept in found:
                 say(f"overhead, {parts} parts, {kept} ...")
                 tables.KEPT_SHARE = share if kept == "kept" else 0.0
-                executor = on_cluster(client, 2 * parts, 10, parts)
-                times = [timed(client, executor, query, point, 10) for _ in range(repeats + 2)]
+                asked_rows = on_cluster(client, 2 * parts, 10, parts)
+                times = [timed(client, asked_rows, query, point, 10) for _ in range(repeats + 2)]
                 found[kept][parts] = statistics.median(times[2:])
     finally:
         tables.KEPT_SHARE = share

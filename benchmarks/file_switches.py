@@ -32,11 +32,11 @@ def make_fits():
     x = rng.standard_normal((2000, 5))
     y = (x[:, 0] > 0).astype(int)
     ratings = make_ratings(300, 20).train
-    logistic = veilspan.LogisticRegression(feature_range=(-3.0, 3.0), classes=(0, 1))
+    told = {"feature_range": (-3.0, 3.0), "classes": (0, 1)}
     return {
         "PCA": lambda: veilspan.PCA(2).fit(x),
         "RobustPCA": lambda: veilspan.RobustPCA(2).fit(x),
-        "LogisticRegression": lambda: logistic.fit(x, y),
+        "LogisticRegression": lambda: veilspan.LogisticRegression(**told).fit(x, y),
         "MatrixCompletion": lambda: veilspan.MatrixCompletion(rating_range=(1, 5)).fit(ratings),
     }
 

@@ -335,7 +335,7 @@ def test_the_command_runs_from_a_checkout():
     assert "no suite is called nonsense" in done.stderr
 
 
-@pytest.mark.parametrize(("name", "most"), [("RobustPCA", 59), ("LogisticRegression", 81)])
+@pytest.mark.parametrize(("name", "most"), [("RobustPCA", 56), ("LogisticRegression", 73)])
 def test_a_reader_changes_files_no_more_often_than_this(name, most):
     """What ``benchmarks/file_switches.py`` prints: one step more to an answer shows here."""
     switches = load("file_switches")

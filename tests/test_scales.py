@@ -5,7 +5,7 @@ import pytest
 
 import veilspan as V
 from curator.slack_of_sums import rounding_slack
-from veilspan.curator.memory import MemoryExecutor, clip_weights
+from veilspan.curator.clipping import clip_weights
 from veilspan.curator.rows import LARGEST_VALUE, Rows
 from veilspan.geometry import Ball, Euclidean, Sphere
 from veilspan.queries.moments import RowSum, SecondMoment
@@ -88,7 +88,7 @@ def moved(make, scale, relation):
         tables = [np.vstack([usual, size * axis]) for axis in np.eye(3)[:2]]
         if relation == "add-remove":
             tables[1] = usual
-        first, second = (MemoryExecutor(Rows(table)) for table in tables)
+        first, second = (Rows(table) for table in tables)
         query = make(scale)
         space = query.space(3, None)
         sums = [each.clipped_sum(query, None, space) for each in (first, second)]
@@ -106,7 +106,7 @@ def test_no_row_moves_a_sum_further_than_declared_whatever_the_scale(make, scale
 
 def test_denormal_weights_are_seen(monkeypatch):
     """The broken twin: the row of 1e139 under a bound of 1.6e-23."""
-    monkeypatch.setattr("veilspan.curator.memory.clip_weights", old_clip_weights)
+    monkeypatch.setattr("veilspan.curator.rows.clip_weights", old_clip_weights)
     assert moved(SecondMoment, 1.6e-23, "replace-one") > 1.2
 
 

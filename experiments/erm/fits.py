@@ -14,7 +14,7 @@ from scipy import sparse
 
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Block, Rows
-from veilspan.estimators.linear.feature_bounds import FeatureBounds
+from veilspan.estimators.linear.feature_scaling import FeatureBounds
 from veilspan.estimators.linear.parameters import LinearParameters
 from veilspan.losses.linear import Logistic
 from veilspan.losses.penalties import NoPenalty

@@ -11,7 +11,7 @@ centre at most 10^60, and let it have p <= 10^20 columns. With u = 2^-53:
 * *Quotients.* s / |x - c| > 10^-60 / 10^151 is a normal number, so shortening a row to s costs a
   relative error of a few u, and its length is at most s (1 + few u). Squared quotients are not so
   lucky, s^2 / |x - c|^2 may be below 2^-1022: whoever clips contributions weighs such rows
-  down to nothing (:func:`veilspan.curator.memory.clip_weights`).
+  down to nothing (:func:`veilspan.curator.clipping.clip_weights`).
 * *Underflow.* A squared length that underflows belongs to a row shorter than 10^-150, which is less
   than 10^-90 s: it is not clipped, with or without its length's digits. What such a row adds is off
   by less than 2^-1000 s.

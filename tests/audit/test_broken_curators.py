@@ -11,7 +11,6 @@ from scipy.stats import binom, chi2
 from privacy.affordable import budget_for
 from veilspan import GaussianEvent, Plan, SampledGaussianEvent
 from veilspan.audit.bounds import choose_test
-from veilspan.curator import memory
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
 from veilspan.privacy.grid import COST, add_noise
@@ -53,13 +52,13 @@ class SensitivityOfAddRemove(Curator):
 class NoClipping(Curator):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self._executor = Unclipped(self._executor._rows)
+        self._rows = Unclipped.checked_before(self._rows._x, self._rows._y)
 
 
-class Unclipped(memory.MemoryExecutor):
+class Unclipped(Rows):
     def clipped_sum(self, query, point, space, sampling=None, rows_per_block=None):
         total = np.zeros(space.coordinates)
-        for block in self._rows.blocks(1000):
+        for block in self.blocks(1000):
             prepared = query.prepare(block, point)
             total += space.embed(query.weighted_sum(prepared, np.ones(block.n_rows), point))
         return total

@@ -98,7 +98,7 @@ def exact_mean(curator):
     """The mean of unit rows without noise and without a charge."""
     query = DirectionSum()
     space = query.space(curator.n_features, None)
-    total, count = space.project(curator._executor.clipped_sum(query, None, space))
+    total, count = space.project(curator._rows.clipped_sum(query, None, space))
     return MeanDirection(total / count[0], 0.01, float(count[0]))
 
 

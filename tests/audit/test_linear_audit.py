@@ -81,7 +81,7 @@ class PrintedCurator(Curator):
     def answer(self, query, point=None, *, event, noise_multiplier=None):
         given = super().answer(query, point, event=event, noise_multiplier=noise_multiplier)
         space = query.space(self.n_features, point)
-        self.exact = space.project(self._executor.clipped_sum(query, point, space))
+        self.exact = space.project(self._rows.clipped_sum(query, point, space))
         return given
 
 
@@ -170,7 +170,7 @@ def test_a_stop_by_the_exact_gradient_is_caught(neighbors):
             exact = np.zeros(problem.shape)
             query = SlopeGradient(problem.loss, 1.0)
             space = query.space(curator.n_features, exact)
-            total = curator._executor.clipped_sum(query, exact, space)
+            total = curator._rows.clipped_sum(query, exact, space)
             result = super().run(curator, problem)
             return result if np.linalg.norm(total) > 1 else dataclasses.replace(result, trace=[])
 

@@ -23,7 +23,6 @@ from veilspan import (
 )
 from veilspan.audit.bounds import choose_test
 from veilspan.audit.replay import replay
-from veilspan.curator import memory
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
 from veilspan.geometry import SPD, Ball, Grassmann, PoincareBall, Sphere
@@ -237,7 +236,7 @@ def test_a_broken_gradient_is_caught(kind, m, point, direction, length):
 
 
 def test_the_printed_clip_is_caught(monkeypatch):
-    monkeypatch.setattr(memory, "clip_weights", printed_clip)
+    monkeypatch.setattr("veilspan.curator.rows.clip_weights", printed_clip)
     claimed, found = claimed_and_found(TangentGradient, SPD(2), FAR, LARGE, 5.0)
     assert found > claimed
 
@@ -251,7 +250,7 @@ def test_broken_copies_look_right_at_the_identity(kind):
 
 def test_the_printed_clip_is_caught_by_replay(monkeypatch):
     """Deterministic: two far rows move the sum by more than declared."""
-    monkeypatch.setattr(memory, "clip_weights", printed_clip)
+    monkeypatch.setattr("veilspan.curator.rows.clip_weights", printed_clip)
     rows = SPD(2).random_point(rng(0), 10)
     far, near = (np.concatenate([x[None], rows[1:]]) for x in (1e5 * np.eye(2), 1e-5 * np.eye(2)))
 

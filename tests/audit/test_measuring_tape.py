@@ -27,7 +27,6 @@ from veilspan.audit.measuring_tape import PROBES, Reading, find_grid, measure_no
 from veilspan.audit.own_accountant import Shift, gaussian_delta, realised_delta
 from veilspan.audit.replay import replay
 from veilspan.curator import curator as door
-from veilspan.curator import memory
 from veilspan.curator.curator import Curator
 from veilspan.curator.tape import Question
 from veilspan.geometry import Ball, Euclidean
@@ -242,7 +241,9 @@ def test_a_sensitivity_too_small_for_the_relation_is_caught(monkeypatch):
 
 
 def test_rows_that_are_not_clipped_are_caught_even_if_the_tape_declares_them(monkeypatch):
-    monkeypatch.setattr(memory, "clip_weights", lambda norms, bound: np.ones(len(norms)))
+    monkeypatch.setattr(
+        "veilspan.curator.rows.clip_weights", lambda norms, bound: np.ones(len(norms))
+    )
     monkeypatch.setattr(door, "Question", lying(sensitivity=1e9))
     one, two = worst_tables("replace-one")
     two[-1] *= 50

@@ -80,7 +80,7 @@ class ExactMatrix(PrivateNewton):
         noisy = super()._curvature(curator, problem, gram, bound, rows)
         query = SecondMoment(1.0)
         space = query.space(curator.n_features, None)
-        exact = space.project(curator._executor.clipped_sum(query, None, space))
+        exact = space.project(curator._rows.clipped_sum(query, None, space))
         return noisy + exact / rows
 
 

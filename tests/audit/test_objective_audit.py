@@ -13,7 +13,6 @@ from veilspan.audit.bounds import clopper_pearson_upper
 from veilspan.audit.replay import replay
 from veilspan.curator import objective_door, tilted_objective
 from veilspan.curator.curator import Curator
-from veilspan.curator.memory import MemoryExecutor
 from veilspan.curator.objective_door import objective_event
 from veilspan.curator.rows import Rows
 from veilspan.losses.linear import Huber, Logistic, Multinomial, SmoothedHinge
@@ -75,7 +74,7 @@ def without_clipping(self, block, shrink, cap, theta):
 
 
 def total_over(x, y):
-    return lambda part: MemoryExecutor(Rows(x, y)).total(part, 10, 256)
+    return lambda part: Rows(x, y).total(part, 10, 256)
 
 
 class Unaware(tilted_objective.TiltedObjective):

@@ -14,7 +14,6 @@ import veilspan
 from curator.slack_of_sums import rounding_slack
 from veilspan import Budget, FrechetMean, GaussianEvent, Plan
 from veilspan.audit.replay import replay
-from veilspan.curator.memory import MemoryExecutor
 from veilspan.curator.rows import Rows
 from veilspan.geometry import SPD, Ball, Euclidean, Lorentz, Sphere
 from veilspan.losses.manifold import FrechetLoss
@@ -360,7 +359,7 @@ def test_tiny_row_norms_about_a_private_centre(scale):
 def overshoot(query, point, one, two):
     """By how many slacks the distance of two computed sums exceeds the sensitivity."""
     space = query.space(one.shape[1], point)
-    first, second = MemoryExecutor(Rows(one)), MemoryExecutor(Rows(two))
+    first, second = Rows(one), Rows(two)
     distance = np.linalg.norm(
         first.clipped_sum(query, point, space) - second.clipped_sum(query, point, space)
     )

@@ -69,7 +69,7 @@ def exact_counts(curator, layout, cells):
     view = curator.mapped(CellScale(layout), layout.n_numbers)
     query = ColumnHistograms(layout.n_numbers, np.append(np.arange(1, cells) / cells, 1.5))
     space = query.space(layout.n_numbers, None)
-    counts = np.asarray(space.project(view._executor.clipped_sum(query, None, space)))
+    counts = np.asarray(space.project(view._rows.clipped_sum(query, None, space)))
     counts = counts[:, :cells]
     below = np.zeros((layout.n_numbers, cells + 1))
     below[:, 1:] = np.cumsum(counts, axis=1) / max(1.0, counts[0].sum())

@@ -14,7 +14,6 @@ from audit.zoo.samplers import BALL, BURES, FAR_POINT, exact_bures
 from audit.zoo.specimens import SPECIMENS, examine
 from experiments.riemannian.printed_samplers import find_variance_range
 from veilspan.audit.replay import replay
-from veilspan.curator import memory
 from veilspan.curator.curator import Curator
 from veilspan.curator.query import RowQuery
 from veilspan.queries.moments import SecondMoment
@@ -133,7 +132,9 @@ def third(honest):
 @pytest.mark.parametrize("cell", cells_named("PCA", "PCA, private centre"), ids=lambda c: c.name)
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_skipped_clipping_is_seen(cell, relation, monkeypatch):
-    monkeypatch.setattr(memory, "clip_weights", lambda norms, bound: np.ones_like(norms))
+    monkeypatch.setattr(
+        "veilspan.curator.rows.clip_weights", lambda norms, bound: np.ones_like(norms)
+    )
     assert flagged(cell, relation)
 
 
@@ -146,7 +147,7 @@ def test_a_number_of_rows_that_is_not_asked_for_is_seen(name, place, monkeypatch
     (cell,) = cells_named(name)
     monkeypatch.setattr(
         f"veilspan.solvers.subspace.{place}.count_rows",
-        lambda curator: float(curator._executor._rows.n_rows),
+        lambda curator: float(curator._rows.n_rows),
     )
     assert flagged(cell, "add-remove")
 

@@ -20,11 +20,12 @@ from contracts.rounding_cells import (
     systems,
 )
 from tables.hostile import NAMES, SCHEMA, layout_of, random_lines, usual_lines
+from veilspan.curator.clipping import clip_weights
 from veilspan.curator.grid_rows import onto_grid
-from veilspan.curator.memory import clip_weights
-from veilspan.curator.rows import LARGEST_VALUE, Block, _join_parts, row_dots, row_lengths
+from veilspan.curator.rows import LARGEST_VALUE, Block, row_dots, row_lengths
+from veilspan.curator.sparse_rows import join_parts
 from veilspan.estimators.linear.classifier import _codes
-from veilspan.estimators.linear.feature_bounds import FeatureBounds
+from veilspan.estimators.linear.feature_scaling import FeatureBounds
 from veilspan.estimators.manifold.points import flat_on_manifold
 from veilspan.estimators.schema_input import signs_of_classes
 from veilspan.features.covariance import covariance_descriptors
@@ -576,11 +577,13 @@ MAPS = {
     "squared norms, sparse": Map(QUERIES + "moments.squared_norms", thin(hard(7)), squared_norms),
     "squared lengths": Map(None, hard(7), as_block(lambda block: block.squared_lengths)),
     "squared lengths, sparse": Map(
-        "veilspan.curator.rows.sparse_squares",
+        "veilspan.curator.sparse_rows.sparse_squares",
         thin(hard(7)),
         as_block(lambda block: block.squared_lengths),
     ),
-    "joined parts": Map("veilspan.curator.rows._join_parts", in_parts(thin(hard(7))), _join_parts),
+    "joined parts": Map(
+        "veilspan.curator.sparse_rows.join_parts", in_parts(thin(hard(7))), join_parts
+    ),
     **scaling_cells(
         "row scaling", QUERIES + "linear.row_scaling.RowScaling.__call__", SCALING, THIN_SCALING
     ),
@@ -659,7 +662,7 @@ MAPS = {
         )
     },
     "clip weights": Map(
-        "veilspan.curator.memory.clip_weights",
+        "veilspan.curator.clipping.clip_weights",
         lambda rng: np.append(hard(1, 64)(rng)[:, 0] ** 2, [np.inf, np.nan, 1e308, 1e250]),
         lambda norms: clip_weights(norms, 1e-50),
     ),

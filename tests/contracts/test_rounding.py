@@ -1,6 +1,6 @@
 """The rounding contract: float sums are as near to the exact ones as the declared slack says.
 
-For every query there is. Let f be the clipped sum that the executor computes and e the sum of the
+For every query there is. Let f be the clipped sum that is computed and e the sum of the
 clipped contributions in 60 digits, rows written down plainly (``contracts.exact``). With n rows,
 blocks of b and groups of m (``privacy.grid``)
 
@@ -23,8 +23,7 @@ from contracts import exact
 from contracts.package import all_of
 from contracts.rounding_cells import CELLS, lorentz, touching, whitened
 from veilspan import FrechetLoss
-from veilspan.curator import memory
-from veilspan.curator.memory import GROUP, MemoryExecutor
+from veilspan.curator.clipping import GROUP
 from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Block, Rows
 from veilspan.curator.weighted_gram import is_thin
@@ -72,7 +71,7 @@ class Contract:
 
     def sum(self, block):
         rows = Rows.checked_before(block.x, block.y)
-        return MemoryExecutor(rows).clipped_sum(self.query, self.cell.point, self.space)
+        return rows.clipped_sum(self.query, self.cell.point, self.space)
 
     def contribution(self, block, i):
         """Row i as it should count, in many digits."""
@@ -261,7 +260,9 @@ def test_forms_that_lose_digits_are_seen(name):
 
 
 def test_a_clip_that_is_not_enforced_is_seen(monkeypatch):
-    monkeypatch.setattr(memory, "clip_weights", lambda norms, bound: np.ones_like(norms))
+    monkeypatch.setattr(
+        "veilspan.curator.rows.clip_weights", lambda norms, bound: np.ones_like(norms)
+    )
     contract = Contract(CELLS["row sum"], "replace-one")
     assert max(contract.worst_neighbours(np.random.default_rng(1), some_pairs)) > 1.0
 

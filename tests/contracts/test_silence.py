@@ -350,7 +350,7 @@ def test_a_solver_that_fails_for_one_row_is_caught(monkeypatch):
     whole = StretchedPCA.run
 
     def failing(self, curator, problem):
-        for block in curator._executor._rows.blocks(10):
+        for block in curator._rows.blocks(10):
             raises(block)
         return whole(self, curator, problem)
 

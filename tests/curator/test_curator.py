@@ -10,7 +10,6 @@ from curator.slack_of_sums import rounding_slack
 from privacy.affordable import budget_for
 from veilspan import BudgetExceededError, GaussianEvent, Plan, PrivacyError, WithheldError
 from veilspan.curator import curator as door
-from veilspan.curator import memory
 from veilspan.curator import query as queries
 from veilspan.curator.curator import Curator
 from veilspan.curator.query import RowQuery
@@ -98,7 +97,7 @@ def test_rows_whose_gradient_is_not_finite_contribute_nothing(table):
 def test_the_size_of_blocks_does_not_change_the_sum(table, monkeypatch):
     whole = curator(table).answer(SecondMoment(3.0), event="q").value
     monkeypatch.setattr(queries, "BLOCK_BYTES", 700)
-    monkeypatch.setattr(memory, "GROUP", 3)
+    monkeypatch.setattr("veilspan.curator.rows.GROUP", 3)
     small = curator(table).answer(SecondMoment(3.0), event="q").value
     np.testing.assert_allclose(small, whole, rtol=1e-12)
 
@@ -237,7 +236,7 @@ def test_rows_whose_rounding_may_move_are_counted(table, monkeypatch, neighbors,
 def test_noise_covers_the_sensitivity_its_rounding_and_the_grid(table, neighbors):
     asked = curator(table, (GaussianEvent("q", 3.0),), neighbors=neighbors)
     query = RowSum(1.0)
-    slack = rounding_slack(asked._executor, query, None, neighbors)
+    slack = rounding_slack(asked._rows, query, None, neighbors)
     found = asked.answer(query, event="q").noise_std / 3.0 - query.sensitivity(neighbors) - slack
     steps = found / np.sqrt(table.shape[1])
     assert steps == pytest.approx(2.0 ** round(np.log2(steps)), rel=1e-5)  # one power of two

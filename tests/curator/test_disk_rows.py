@@ -12,7 +12,6 @@ from scipy import stats
 from veilspan.curator import array_file, mapped_rows, row_places, row_store
 from veilspan.curator.array_file import ArrayFile
 from veilspan.curator.disk_rows import DiskRows, row_forms
-from veilspan.curator.memory import MemoryExecutor
 from veilspan.curator.row_places import choose_buckets, place_on_disk
 from veilspan.curator.row_store import RowStore, check_store
 from veilspan.curator.rows import Rows
@@ -84,7 +83,7 @@ def test_blocks_have_the_bits_of_rows_in_memory(n, width, stride, batch, kept, t
 
 @pytest.mark.parametrize("sampled", [False, True])
 def test_sums_have_the_bits_of_rows_in_memory(sampled):
-    from veilspan.curator.memory import Sampling
+    from veilspan.curator.clipping import Sampling
     from veilspan.privacy.noise import SeededNoise
 
     x, y, present = make_table(5000, 8, seed=3)
@@ -93,14 +92,14 @@ def test_sums_have_the_bits_of_rows_in_memory(sampled):
         (RegressionMoments(1.0), None),
         (SlopeGradient(Logistic(), 1.0), np.linspace(-1, 1, 8)),
     ]
-    both = [MemoryExecutor(Rows.checked_before(x, y, present))]
-    both.append(MemoryExecutor(store_all(x, y, present, kept=0, batch=911)))
+    both = [Rows.checked_before(x, y, present)]
+    both.append(store_all(x, y, present, kept=0, batch=911))
     for query, point in queries:
         space = query.space(8, point)
         sums = []
-        for executor in both:
+        for rows in both:
             sampling = Sampling(0.3, SeededNoise(1), 0) if sampled else None
-            sums.append(executor.clipped_sum(query, point, space, sampling, 700))
+            sums.append(rows.clipped_sum(query, point, space, sampling, 700))
         assert sums[0].tobytes() == sums[1].tobytes()
 
 

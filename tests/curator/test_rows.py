@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from veilspan.curator.memory import MemoryExecutor
 from veilspan.curator.rows import Block, Rows
 from veilspan.losses.linear import Logistic
 from veilspan.queries.linear.regression_moments import RegressionMoments
@@ -127,7 +126,7 @@ def test_an_entry_in_two_parts_does_not_undo_other_rows(name, dtype):
         data = np.concatenate([np.full(50, 0.5), last]).astype(dtype)
         starts = np.append(np.arange(51), len(data))
         x = sparse.csr_array((data, np.zeros(len(data), dtype=np.int32), starts), shape=(51, 1))
-        return MemoryExecutor(Rows(x, np.ones(51))).clipped_sum(query, point, space)
+        return Rows(x, np.ones(51)).clipped_sum(query, point, space)
 
     np.testing.assert_array_equal(clipped_sum([1e30, -1e30]), clipped_sum([0.0]))
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from veilspan.curator import weighted_gram as module
-from veilspan.curator.memory import MemoryExecutor, find_block_rows
+from veilspan.curator.clipping import find_block_rows
 from veilspan.curator.rows import Rows
 from veilspan.curator.weighted_gram import SPARSE_BLOCK_ROWS, is_thin, weighted_gram
 from veilspan.queries.linear.regression_moments import RegressionMoments
@@ -48,12 +48,12 @@ def test_memory_does_not_hold_the_dense_table(query, density):
     """Beyond the table: a few answers, the entries of a block, a piece of rows."""
     n, d = 12_000, 400
     x = table(n, d, density)
-    executor = MemoryExecutor(Rows(x, np.ones(n)))
+    held = Rows(x, np.ones(n))
     space = query.space(d, None)
-    executor.clipped_sum(query, None, space)
+    held.clipped_sum(query, None, space)
     tracemalloc.start()
     try:
-        executor.clipped_sum(query, None, space)
+        held.clipped_sum(query, None, space)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

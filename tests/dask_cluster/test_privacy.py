@@ -16,10 +16,9 @@ from veilspan.audit.replay import replay
 from veilspan.curator.curator import Curator
 from veilspan.curator.dask import rows as dask_rows
 from veilspan.curator.dask import tasks
-from veilspan.curator.dask.rows import DaskExecutor, DaskRows, Look, Part
+from veilspan.curator.dask.rows import DaskRows, Look, Part
 from veilspan.curator.dask.table import MOST_PARTS, dask_table, dask_targets
 from veilspan.curator.dask.tasks import Call, Refusal, run_guarded
-from veilspan.curator.memory import MemoryExecutor
 from veilspan.curator.rows import Rows
 from veilspan.geometry import Sphere
 from veilspan.privacy.noise import SecureNoise, SeededNoise
@@ -250,13 +249,12 @@ def noisy(value):
 def test_rounding_is_allowed_for(client):
     """More than in memory, by the additions of parts, and for all rows."""
     x = rows()
-    there = DaskRows(dask_table(parts(x))).executor()
-    here = MemoryExecutor(Rows(x))
-    assert isinstance(there, DaskExecutor)
+    there = DaskRows(dask_table(parts(x)))
+    here = Rows(x)
     assert there.extra_terms["replace-one"] == 5
     # Where the number of rows is private, so is that of parts: it must not show in the noise.
     assert there.extra_terms["add-remove"] == MOST_PARTS
-    other = DaskRows(dask_table(parts(x[:-1], (250, 1, 400, 248)))).executor()
+    other = DaskRows(dask_table(parts(x[:-1], (250, 1, 400, 248))))
     args = (SecondMoment(1.0), None, "add-remove")
     assert rounding_slack(other, *args) == rounding_slack(there, *args)
     for neighbors in ("replace-one", "add-remove"):
@@ -272,11 +270,9 @@ def test_names_of_targets_do_not_tell_labels():
     assert len({part.key for parts_ in twice for part in parts_}) == 6
 
 
-class Unclipped(DaskExecutor):
+def clip_nothing(self, query, point, space, sampling=None, rows_per_block=None):
     """A broken copy: the workers forget to clip."""
-
-    def clipped_sum(self, query, point, space, sampling=None, rows_per_block=None):
-        return self._rows.total(unclipped_parts, query, point, space)
+    return self.add_parts(unclipped_parts, query, point, space)
 
 
 def unclipped_parts(some, looks, _, query, point, space):
@@ -302,7 +298,7 @@ def test_replay_passes_and_catches_a_broken_copy(client, monkeypatch):
     assert report.ok, report.findings
     assert report.questions == 3  # two looks and a moment
     assert 0.1 < report.largest_use <= 1
-    monkeypatch.setattr(DaskRows, "executor", lambda self: Unclipped(self))
+    monkeypatch.setattr(DaskRows, "clipped_sum", clip_nothing)
     broken = replay(fit, parts(x, sizes), parts(other, sizes))
     assert any("declared sensitivity" in finding for finding in broken.findings)
 

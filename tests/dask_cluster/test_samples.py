@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from veilspan import Budget, LogisticRegression, RobustPCA
+from veilspan.curator.clipping import PartSampling, Sampling
 from veilspan.curator.curator import Curator
 from veilspan.curator.dask.rows import DaskRows
 from veilspan.curator.dask.table import dask_table
-from veilspan.curator.memory import PartSampling, Sampling
 from veilspan.curator.rows import Rows
 from veilspan.privacy.events import SampledGaussianEvent
 from veilspan.privacy.noise import SecureNoise, SeededNoise
@@ -26,10 +26,10 @@ INF = math.inf
 
 def sample(table, rate, source, step):
     """Sum of indicators: who took part."""
-    executor = DaskRows(table).executor()
+    there = DaskRows(table)
     query = RowSum(1.0)
     space = query.space(table.shape[1], None)
-    return executor.clipped_sum(query, None, space, Sampling(rate, source, step))
+    return there.clipped_sum(query, None, space, Sampling(rate, source, step))
 
 
 @pytest.mark.parametrize("source", [SeededNoise(3), SecureNoise()], ids=["seeded", "secure"])
@@ -70,11 +70,11 @@ def test_the_rate_is_that_of_the_charge(client):
     """4,000 rows, 25 steps, rate 0.3: the count is binomial; 6 sigma, false alarm 2e-9."""
     n, steps, rate = 4000, 25, 0.3
     table = dask_table(da.ones((n, 1), chunks=(700, 1)))
-    executor = DaskRows(table).executor()
+    there = DaskRows(table)
     query, source = RowCount(), SeededNoise(5)
     space = query.space(1, None)
     counts = [
-        executor.clipped_sum(query, None, space, Sampling(rate, source, step))[0]
+        there.clipped_sum(query, None, space, Sampling(rate, source, step))[0]
         for step in range(steps)
     ]
     trials = n * steps

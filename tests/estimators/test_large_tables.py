@@ -172,17 +172,18 @@ def test_a_disk_that_fills_up_is_told_and_nothing_else(on_disk, monkeypatch, rel
 KILLED = """
 import os, sys, time
 import veilspan
-from veilspan.curator import memory, row_store
+from veilspan.curator import row_store
+from veilspan.curator.rows import Rows
 from veilspan.datasets import make_ward
 
 row_store.KEPT_BYTES = 0
-real = memory.MemoryExecutor.clipped_sum
+real = Rows.clipped_sum
 
 def stop(*arguments, **options):
     print("in the middle", flush=True)
     time.sleep(600)
 
-memory.MemoryExecutor.clipped_sum = stop
+Rows.clipped_sum = stop
 ward = make_ward(600, random_state=0)
 veilspan.PCA(2, schema=ward.schema).fit(ward.columns)
 """

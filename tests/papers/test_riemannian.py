@@ -18,7 +18,7 @@ from veilspan import (
     epsilon_spent,
     minimize,
 )
-from veilspan.curator.memory import clip_weights
+from veilspan.curator.clipping import clip_weights
 from veilspan.features.covariance import covariance_descriptors
 from veilspan.geometry import SPD, Lorentz, PoincareBall, Sphere
 from veilspan.privacy.gdp import epsilon_of, mu_of, total_mu

@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from veilspan import PCA, RobustPCA
-from veilspan.privacy.steps import tell_step, watch_steps
+from veilspan import PCA, GaussianEvent, RobustPCA
+from veilspan.privacy.meter import ScheduleMeter, watch_steps
 
 
 def steps_of(model, rows):
@@ -38,7 +38,8 @@ def test_steps_are_those_of_the_plan(model):
 
 def test_nobody_is_told_outside_of_the_block():
     told = []
+    meter = ScheduleMeter((GaussianEvent("inside"), GaussianEvent("outside")))
     with watch_steps(told.append):
-        tell_step("inside")
-    tell_step("outside")
+        meter.charge("inside")
+    meter.charge("outside")
     assert told == ["inside"]

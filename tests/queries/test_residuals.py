@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from curator.slack_of_sums import rounding_slack
-from veilspan.curator.memory import MemoryExecutor
 from veilspan.curator.rows import Block, Rows
 from veilspan.geometry import Grassmann, Sphere
 from veilspan.losses.manifold import LeadingSubspace
@@ -59,9 +58,9 @@ def overshoot(query, point, rows, pair, half):
     sums = []
     for row in pair:
         rows[0] = half * row
-        executor = MemoryExecutor(Rows(rows.copy()))
-        sums.append(executor.clipped_sum(query, point, query.space(rows.shape[1], point)))
-    slack = rounding_slack(executor, query, point, "replace-one")
+        table = Rows(rows.copy())
+        sums.append(table.clipped_sum(query, point, query.space(rows.shape[1], point)))
+    slack = rounding_slack(table, query, point, "replace-one")
     return (np.linalg.norm(sums[0] - sums[1]) - query.sensitivity("replace-one")) / slack
 
 
@@ -173,7 +172,7 @@ def test_one_contribution_is_known_as_well_as_declared(name):
     for angle in (0.0, 1e-12, 1e-8, 1e-6, 1e-3, 1.0, 1e3):
         for size in (1e-9, 0.7, 1.0, 1e3, 1e9):
             row = size * (BASIS @ rng.standard_normal(3) + angle * rng.standard_normal(40))
-            found = MemoryExecutor(Rows(np.stack([row, 0 * row]))).clipped_sum(query, point, space)
+            found = Rows(np.stack([row, 0 * row])).clipped_sum(query, point, space)
             exact = exact_contribution(name, row, point)
             worst = max(worst, float(np.sqrt(np.sum((found - exact) ** 2))) / allowed)
     assert worst <= 1
@@ -212,7 +211,7 @@ def test_the_scale_of_long_rows_does_not_depend_on_their_place(size):
     space = query.space(50, point)
 
     def counted(table):
-        return MemoryExecutor(Rows(table)).clipped_sum(query, point, space)
+        return Rows(table).clipped_sum(query, point, space)
 
     alone = sum(counted(np.stack([row, 0 * row])) - counted(np.zeros((2, 50))) / 2 for row in rows)
     together = counted(rows)

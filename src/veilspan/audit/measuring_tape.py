@@ -37,7 +37,7 @@ from unittest import mock
 import numpy as np
 
 from veilspan.audit.own_accountant import Shift, realised_delta
-from veilspan.curator.memory import Sampling
+from veilspan.curator.clipping import Sampling
 from veilspan.curator.tape import Question, RecordedAnswer, Tape
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.neighbors import Neighbors

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from veilspan.curator.memory import clip_weights, clipped_block_sum
+from veilspan.curator.clipping import clip_weights
 from veilspan.curator.query import RowQuery
-from veilspan.curator.rows import Block
+from veilspan.curator.rows import Block, clipped_block_sum
 from veilspan.privacy.neighbors import Neighbors
 
 Reference = Callable[[Block, Any], Any]

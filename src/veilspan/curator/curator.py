@@ -49,7 +49,7 @@ import numpy as np
 
 from veilspan.curator.answer import Answer as Answer
 from veilspan.curator.answer import Carried
-from veilspan.curator.memory import GROUP, Executor, Sampling
+from veilspan.curator.clipping import GROUP, Sampling
 from veilspan.curator.paired_rows import open_pairs
 from veilspan.curator.query import RowQuery
 from veilspan.curator.row_maps import ROW_MAPS
@@ -116,7 +116,6 @@ class Curator:
         self._meter = meter_for(plan)
         self._rows = rows
         self._places = plan.n_rows  # rows that take part or are absent, where that is public
-        self._executor: Executor = rows.executor()
         self._suffix = ""
 
     def mapped(
@@ -148,7 +147,6 @@ class Curator:
         view = self._view(budget, events, n_features)
         with Silence(not self._source.secure):
             view._rows = self._rows.mapped(row_map, n_features)
-            view._executor = view._rows.executor()
         return view
 
     def paired(self, budget: Budget | None = None, events: tuple[Event, ...] | None = None) -> Self:
@@ -207,7 +205,7 @@ class Curator:
     @property
     def rounds_alike(self) -> bool:
         """Whether rows that stay are rounded alike on neighbouring tables: all on one machine."""
-        return bool(self._executor.rounds_alike)
+        return bool(self._rows.rounds_alike)
 
     @property
     def noise(self) -> NoiseKind:
@@ -282,17 +280,17 @@ class Curator:
             That its noise takes back some of that of earlier blocks: the theorem of
             ``privacy.correlation`` then stands in the place of (1) and (2).
         """
-        plan, executor = self._plan, self._executor
-        facts = query.public_facts(
-            plan.neighbors, plan.n_features, point, sparse=self._rows.is_sparse
-        )
+        plan, rows = self._plan, self._rows
+        facts = query.public_facts(plan.neighbors, plan.n_features, point, sparse=rows.is_sparse)
         declared = self._rows_moved * facts.sensitivity
         for number in (query.bound, declared):
             if not (number > 0 and math.isfinite(number)):
                 raise ValueError(
                     f"{query.name}: bound and sensitivity must be positive and finite."
                 )
-        charged = self._charge(event, noise_multiplier)
+        # A solver asks for the noise of rows, and a unit may be several: see ``group_curator``.
+        asked = None if noise_multiplier is None else noise_multiplier / self._rows_moved
+        charged = self._meter.charge(event + self._suffix, asked)
         if isinstance(charged, ObjectiveEvent):
             raise PrivacyError(f"{event!r} pays for a minimum, not for a sum.")
         if carried is not None:
@@ -310,8 +308,8 @@ class Curator:
             facts.block_rows,
             GROUP,
             roundoff=facts.roundoff,
-            alike=sampling is None and executor.rounds_alike,
-            extra_terms=executor.extra_terms[plan.neighbors],
+            alike=sampling is None and rows.rounds_alike,
+            extra_terms=rows.extra_terms[plan.neighbors],
         )
         largest = (self._places or MAX_ROWS) * query.bound
         scale = noise_scale(
@@ -325,7 +323,7 @@ class Curator:
         )
         place = 0
         with Silence(not self._source.secure):
-            exact = executor.clipped_sum(query, point, facts.space, sampling, facts.block_rows)
+            exact = rows.clipped_sum(query, point, facts.space, sampling, facts.block_rows)
             if carried is None:
                 given = self._release(exact, scale, query, point, charged)
             else:
@@ -359,9 +357,6 @@ class Curator:
 
         self._source.next_step()
         return Answer(*minimum(self, loss, event, output, radius))
-
-    def _charge(self, event: str, noise_multiplier: float | None = None) -> Event:
-        return self._meter.charge(event + self._suffix, noise_multiplier)
 
     def _release(
         self, exact: np.ndarray, scale: NoiseScale, query: RowQuery, point: Any, charged: Event

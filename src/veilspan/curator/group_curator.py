@@ -28,7 +28,7 @@ from typing import Any, NoReturn
 
 from veilspan.curator.curator import Curator, NoiseKind
 from veilspan.privacy.errors import PrivacyError
-from veilspan.privacy.events import Event, GaussianEvent
+from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.noise import NoiseSource
 from veilspan.privacy.plan import Plan, PlanPart
 
@@ -74,11 +74,6 @@ class GroupCurator(Curator):
     def mu_squared_left(self) -> float:
         """What an adaptive plan may still spend, row by row."""
         return super().mu_squared_left / self._rows_moved**2
-
-    def _charge(self, event: str, noise_multiplier: float | None = None) -> Event:
-        """Charge for a unit what a solver asks for a row."""
-        each = None if noise_multiplier is None else noise_multiplier / self._rows_moved
-        return super()._charge(event, each)
 
     def minimum(self, *_: Any, **__: Any) -> NoReturn:
         """Refuse: the theorem of the tilted objective is about one row."""

@@ -219,7 +219,8 @@ def minimum(
     """Minimum of the tilted objective, its output noise and its event: charged, then computed."""
     if not (radius > 0 and math.isfinite(radius)):
         raise ValueError(f"radius must be positive and finite; got {radius}.")
-    charged, paid = curator._charge(event), curator._charge(output)
+    charged = curator._meter.charge(event + curator._suffix)
+    paid = curator._meter.charge(output + curator._suffix)
     if not (isinstance(charged, ObjectiveEvent) and isinstance(paid, GaussianEvent)):
         raise PrivacyError(f"{event!r} and {output!r} are not the events of a tilted objective.")
     if (charged.noise_multiplier > 0) != (paid.noise_multiplier > 0):
@@ -230,7 +231,7 @@ def minimum(
     _check_event(loss, charged)
     rows, extra = (
         curator.plan.n_rows or MAX_ROWS,
-        curator._executor.extra_terms[curator.plan.neighbors],
+        curator._rows.extra_terms[curator.plan.neighbors],
     )
     bounds = tolerance_of(charged, rows, curator.n_features, radius, extra)
     check_certifiable(charged, bounds)
@@ -271,7 +272,7 @@ def _tilted_minimum(
     """theta~; on a tape, the recorded one and the tilt that this table would have needed."""
 
     def total(part: Callable[[Block], np.ndarray]) -> np.ndarray:
-        return curator._executor.total(part, BLOCK_ROWS, GROUP)
+        return np.asarray(curator._rows.total(part, BLOCK_ROWS, GROUP))
 
     objective = TiltedObjective(total, loss, event, curator.n_features)
     tape = CURRENT_TAPE.get()

@@ -43,7 +43,6 @@ def open_pairs(curator: C, view: C) -> C:
     if curator.plan.n_rows is None:
         raise PrivacyError('differences of paired rows need neighbors="replace-one".')
     view._rows = curator._rows.paired(curator.coins("pairs"))
-    view._executor = view._rows.executor()
     view._places = view._rows.n_rows
     view._plan = replace(view._plan, n_rows=view._places)
     return view

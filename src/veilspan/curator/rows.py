@@ -1,19 +1,28 @@
-"""The rows, checked at the door and handed out in blocks of bounded size."""
+"""The rows, checked at the door, handed out in blocks of bounded size, and summed.
+
+What a sum returns is exact and stays with the curator. Rows also say how sums over them are put
+together, by which the curator bounds what float64 rounding adds to a sensitivity.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from veilspan.curator.clipping import GROUP, PartSampling, Sampling, clip_weights, find_block_rows
 from veilspan.curator.input_kinds import refuse_masked
 from veilspan.curator.row_maps import row_map
+from veilspan.curator.sparse_rows import cut_sparse, join_parts, sparse_squares
 
 if TYPE_CHECKING:
-    from veilspan.curator.memory import MemoryExecutor
+    from veilspan.curator.query import RowQuery
+    from veilspan.privacy.neighbors import Neighbors
+    from veilspan.privacy.spaces import AnswerSpace
 
 # Larger numbers would overflow when squared and summed; nothing measured is that large.
 LARGEST_VALUE = 1e140
@@ -30,7 +39,7 @@ class Block:
     """Some rows: features ``x`` (float64, dense or CSR) and, where the method has them, targets.
 
     Dense blocks may be views of the user's array; they are read-only. CSR blocks of a table have
-    every entry stored once, the columns of a row in order (see ``_join_parts``).
+    every entry stored once, the columns of a row in order (see ``join_parts``).
 
     ``present`` tells rows that take part from *absent* ones: places that count as rows, and
     contribute zero to every answer (somebody without a target, a place that nobody fills). They
@@ -88,6 +97,12 @@ class Rows:
     n_features: int
     #: Whether blocks are CSR: public, as the form of the table is.
     is_sparse: bool
+    #: A public bound on the sums of parts that are added up beyond those of one table: none here.
+    extra_terms: ClassVar[Mapping[Neighbors, int]] = MappingProxyType(
+        {"replace-one": 0, "add-remove": 0}
+    )
+    #: Whether a row that stays in its place is rounded alike on both neighbouring tables.
+    rounds_alike: ClassVar[bool] = True
 
     def __init__(self, x: Any, y: Any = None, present: np.ndarray | None = None) -> None:
         x = _check_features(x)
@@ -99,11 +114,41 @@ class Rows:
         self.n_rows, self.n_features = map(int, x.shape)
         self.is_sparse = not isinstance(x, np.ndarray)
 
-    def executor(self) -> MemoryExecutor:
-        """Where sums over these rows run: here, block after block."""
-        from veilspan.curator.memory import MemoryExecutor  # which reads rows itself
+    def clipped_sum(
+        self,
+        query: RowQuery,
+        point: Any,
+        space: AnswerSpace,
+        sampling: Sampling | PartSampling | None = None,
+        rows_per_block: int | None = None,
+    ) -> np.ndarray:
+        """Sum of all clipped contributions, in the coordinates of ``space``.
 
-        return MemoryExecutor(self)
+        With ``sampling`` each row takes part with its rate, independently (Poisson sampling).
+        """
+        coins = None if sampling is None else sampling.coins()
+
+        def part(block: Block) -> Any:
+            if sampling is not None and coins is not None:
+                block = block.take(coins.random(block.n_rows) < sampling.rate)
+                if block.n_rows == 0:
+                    return 0.0
+            return space.embed(clipped_block_sum(query, block, point))
+
+        stride = rows_per_block or find_block_rows(query, self, point)
+        with np.errstate(all="ignore"):  # a warning about arithmetic could tell something of a row
+            total = self.total(part, stride, GROUP)
+        return np.asarray(total + np.zeros(space.coordinates))
+
+    def total(self, part: Callable[[Block], Any], rows_per_block: int, group: int) -> np.ndarray:
+        """Sum of ``part`` over blocks, ``group`` at a time: what rounding bounds count on."""
+        total: Any = 0.0
+        subtotal: Any = 0.0
+        for number, block in enumerate(self.blocks(rows_per_block)):
+            subtotal = subtotal + part(block)
+            if number % group == group - 1:
+                total, subtotal = total + subtotal, 0.0
+        return np.asarray(total + subtotal)
 
     def blocks(self, rows_per_block: int) -> Iterator[Block]:
         """The table as float64 blocks of at most ``rows_per_block`` rows, in order.
@@ -224,6 +269,19 @@ def rows_of(table: Any, targets: Any = None) -> Any:
     return Rows(table, targets)
 
 
+def clipped_block_sum(query: RowQuery, block: Block, point: Any) -> Any:
+    """Clipped sum of one block: the only place where contributions are weighted."""
+    prepared = query.prepare(block, point)
+    norms = np.asarray(query.norms(prepared, point), dtype=np.float64)
+    if norms.shape != (block.n_rows,):
+        # The shape would tell how many rows the block has, which may be private.
+        raise ValueError(f"{query.name}.norms must return one number per row of the block.")
+    weights = clip_weights(norms, query.bound)
+    if block.present is not None:  # an absent row has weight 0 and keeps its place
+        weights = np.where(block.present, weights, 0.0)
+    return query.weighted_sum(prepared, weights, point)
+
+
 def scores_of(x: Any, theta: np.ndarray) -> np.ndarray:
     """<x_i, theta> of each row, in memory score by score where there are several.
 
@@ -269,46 +327,9 @@ def row_lengths(x: np.ndarray) -> np.ndarray:
     return np.asarray(lengths)
 
 
-@row_map
-def sparse_squares(x: Any) -> np.ndarray:
-    """Squared length of each sparse row, its entries added up one after the other."""
-    x = _join_parts(x)
-    squares = type(x)((x.data**2, x.indices, x.indptr), shape=x.shape)
-    return np.asarray(squares @ np.ones(x.shape[1]))
-
-
-@row_map
-def _join_parts(x: Any) -> Any:
-    """CSR rows with every entry stored once and in order; ``x`` itself if that is how it is.
-
-    An entry may be stored in several parts, 1e30 and -1e30 for a zero, say. The squares of the
-    parts do not add up to its square, so it would be clipped by a wrong length; and in a sum over
-    rows the first part would swallow what other rows have added before the second takes it off
-    again: one row would undo all of them. Parts are joined and put in order row by row, so other
-    rows keep their bits.
-    """
-    if x.has_canonical_format:
-        return x
-    x = x.copy()
-    x.sum_duplicates()
-    return x
-
-
 def _rows_of(x: Any, part: slice) -> Any:
     """Some rows of a table, without a copy."""
-    if isinstance(x, np.ndarray):
-        return x[part]
-    ends = x.indptr[part.start : part.stop + 1]
-    stored = slice(ends[0], ends[-1])
-    view = type(x)(
-        (x.data[stored], x.indices[stored], ends - ends[0]), shape=(len(ends) - 1, x.shape[1])
-    )
-    # Looked up once for the whole table, not again for each block.
-    view.has_sorted_indices, view.has_canonical_format = (
-        x.has_sorted_indices,
-        x.has_canonical_format,
-    )
-    return view
+    return x[part] if isinstance(x, np.ndarray) else cut_sparse(x, part)
 
 
 def as_float(part: Any) -> Any:
@@ -320,7 +341,7 @@ def as_float(part: Any) -> Any:
             block.flags.writeable = False
         return block
     # Joined as float64: parts of whole numbers may add up to more than their type holds.
-    return _join_parts(part if part.dtype == np.float64 else part.astype(np.float64))
+    return join_parts(part if part.dtype == np.float64 else part.astype(np.float64))
 
 
 def _check_features(x: Any) -> Any:

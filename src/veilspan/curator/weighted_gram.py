@@ -22,7 +22,7 @@ whose blocks go the same way and for those whose blocks do not, and no row count
 one that was exchanged, because the numbers a_ij of all others are the same.
 
 What this rests on: the roots r must not depend on the way. So lengths of sparse rows are measured
-on their stored entries (``rows.sparse_squares``), however many there are.
+on their stored entries (``sparse_rows.sparse_squares``), however many there are.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from veilspan.privacy.events import (
     ObjectiveEvent,
     SampledGaussianEvent,
     merge,
+    scale_noise,
     with_noise,
 )
 from veilspan.privacy.neighbors import RELATIONS, Neighbors, check_neighbors
@@ -109,7 +110,7 @@ def _calibrate(
             "relative noise multipliers must be positive; leave them at 1 for equal noise."
         )
     factor = _common_factor(budget, chosen, neighbors)
-    return tuple(with_noise(event, event.noise_multiplier * factor) for event in chosen)
+    return scale_noise(chosen, factor)
 
 
 def _weigh(
@@ -157,7 +158,7 @@ def _common_factor(budget: Budget, events: tuple[Event, ...], neighbors: Neighbo
             if log_factor > math.log(MOST_NOISE / loudest):
                 raise _NoNoiseFoundError
             factor = math.exp(log_factor)
-            scaled = merge(with_noise(e, e.noise_multiplier * factor) for e in events)
+            scaled = merge(scale_noise(events, factor))
             return math.log(max(_epsilon(scaled, budget.delta, neighbors, cell), 1e-12))
 
         return log_epsilon

@@ -195,6 +195,11 @@ def with_noise(event: Event, noise_multiplier: float) -> Event:
     return replace(event, trials=trials)
 
 
+def scale_noise(events: Iterable[Event], factor: float) -> tuple[Event, ...]:
+    """The same events with all of their noise multiplied by one factor."""
+    return tuple(with_noise(event, event.noise_multiplier * factor) for event in events)
+
+
 @lru_cache(maxsize=256, typed=True)  # every answer asks for it; events are public values
 def with_count(event: Event, count: int) -> Event:
     """Return the same event repeated ``count`` times."""

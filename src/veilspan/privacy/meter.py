@@ -1,18 +1,37 @@
 """Meters: each question is let pass or refused by the plan, and what passed is recorded.
 
 A meter is charged *before* a row is read. What it has let pass is spent, whatever happens next.
+
+Whoever watches (:func:`watch_steps`) is told of each question that passes: how far a fit has come.
+Under a fixed plan the questions and their order are public, so that a step tells nothing. An
+adaptive plan chooses them by noisy answers, which are paid for. When a step comes is running time,
+which no release protects.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 
 from veilspan.privacy.errors import BudgetExceededError
 from veilspan.privacy.events import Event, GaussianEvent, merge, with_count
 from veilspan.privacy.plan import Plan
-from veilspan.privacy.steps import tell_step
+
+_WATCHER: ContextVar[Callable[[str], None] | None] = ContextVar("veilspan_steps", default=None)
+
+
+@contextmanager
+def watch_steps(watcher: Callable[[str], None]) -> Iterator[None]:
+    """Call ``watcher(name of the event)`` at each question of the fits inside the block."""
+    token = _WATCHER.set(watcher)
+    try:
+        yield
+    finally:
+        _WATCHER.reset(token)
 
 
 class Meter(ABC):
@@ -33,7 +52,9 @@ class Meter(ABC):
         """
         event = self._admit(name, noise_multiplier)
         self._spent[event] = self._spent.get(event, 0) + 1
-        tell_step(name)
+        watcher = _WATCHER.get()
+        if watcher is not None:
+            watcher(name)
         return event
 
     @abstractmethod

@@ -10,7 +10,8 @@ import numpy as np
 from veilspan._scales import check_derived_scale
 from veilspan.curator.query import RowQuery
 from veilspan.curator.row_maps import row_map
-from veilspan.curator.rows import Block, row_dots, sparse_squares
+from veilspan.curator.rows import Block, row_dots
+from veilspan.curator.sparse_rows import sparse_squares
 from veilspan.curator.weighted_gram import gram_block_rows, weighted_gram
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, SymmetricSpace, VectorSpace

@@ -169,7 +169,7 @@ def _work(
     folder: Path, places: Mapping[str, Any], teller: Teller, account: list[JobDataset]
 ) -> None:
     from veilspan.ledger import Ledger
-    from veilspan.privacy.steps import watch_steps
+    from veilspan.privacy.meter import watch_steps
     from veilspan.studio.fits import rebuild_estimator
     from veilspan.tables.schema import Schema
     from veilspan.tables.sources.open_table import open_table

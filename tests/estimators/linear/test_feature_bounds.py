@@ -8,7 +8,7 @@ from scipy import sparse
 
 from veilspan.curator.mapped_rows import KEPT_BYTES
 from veilspan.curator.rows import Block, Rows
-from veilspan.estimators.linear.feature_bounds import FeatureBounds, checked_ranges
+from veilspan.estimators.linear.feature_scaling import FeatureBounds, checked_ranges
 
 #: Ends and entries; ranges of a width that float64 cannot divide by are refused, see below.
 numbers = st.floats(-1e6, 1e6).map(lambda value: value if abs(value) > 1e-60 else 0.0)

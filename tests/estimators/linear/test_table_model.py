@@ -8,7 +8,7 @@ from scipy import sparse
 
 from estimators.linear.cases import QUICK
 from veilspan import Budget, LinearRegression, LogisticRegression, load
-from veilspan.curator.memory import MemoryExecutor
+from veilspan.curator.rows import Rows
 from veilspan.datasets import make_ward
 from veilspan.estimators.linear.feature_choice import FeatureChoice, choose_features
 from veilspan.estimators.linear.regression import ElasticNet, HuberRegressor, Lasso, Ridge
@@ -200,13 +200,13 @@ def walks(monkeypatch):
     """Counts how often all rows are read."""
     seen = []
     for name in ("total", "clipped_sum"):
-        real = getattr(MemoryExecutor, name)
+        real = getattr(Rows, name)
 
         def counted(self, *said, real=real, **more):
             seen.append(1)
             return real(self, *said, **more)
 
-        monkeypatch.setattr(MemoryExecutor, name, counted)
+        monkeypatch.setattr(Rows, name, counted)
     return seen
 
 

@@ -248,7 +248,7 @@ def test_a_missing_share_that_is_not_charged_is_caught(monkeypatch):
 
     def leaking(self, curator, problem):
         result = whole(self, curator, problem)
-        for block in curator._executor._rows.blocks(1000):
+        for block in curator._rows.blocks(1000):
             missing = (block.x[:, 0] == problem.layout.columns[0].missing).sum()
         result.counts[problem.layout.columns[0].missing] = missing
         return result

@@ -7,8 +7,7 @@ import pytest
 
 from veilspan import check_query
 from veilspan.curator.check_query import QueryCheckError, adversarial_rows
-from veilspan.curator.memory import clipped_block_sum
-from veilspan.curator.rows import Block
+from veilspan.curator.rows import Block, clipped_block_sum
 from veilspan.losses.linear import Logistic, Multinomial, Squared
 from veilspan.queries.linear.candidate_gains import CandidateGains, gain_bound
 

@@ -11,8 +11,7 @@ from scipy import sparse
 
 from veilspan import check_query
 from veilspan.curator.check_query import QueryCheckError
-from veilspan.curator.memory import clipped_block_sum
-from veilspan.curator.rows import Block
+from veilspan.curator.rows import Block, clipped_block_sum
 from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.solvers.linear.asked.private_ranges import LOG_EDGES
 

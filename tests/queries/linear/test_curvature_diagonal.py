@@ -8,8 +8,7 @@ from scipy import sparse
 
 from veilspan import check_query
 from veilspan.curator.check_query import QueryCheckError, adversarial_rows
-from veilspan.curator.memory import clipped_block_sum
-from veilspan.curator.rows import Block
+from veilspan.curator.rows import Block, clipped_block_sum
 from veilspan.losses.class_weights import ClassWeighted
 from veilspan.losses.linear import Huber, Logistic, SmoothedHinge, Squared
 from veilspan.queries.linear.asked.curvature_diagonal import CurvatureDiagonal

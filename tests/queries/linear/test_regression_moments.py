@@ -9,8 +9,7 @@ from scipy.optimize import minimize_scalar
 
 from veilspan import check_query
 from veilspan.curator.check_query import QueryCheckError, adversarial_rows
-from veilspan.curator.memory import clipped_block_sum
-from veilspan.curator.rows import Block
+from veilspan.curator.rows import Block, clipped_block_sum
 from veilspan.queries.linear.regression_moments import RegressionMoments, best_weight
 
 

@@ -6,8 +6,8 @@ from scipy import sparse
 
 from veilspan import check_query
 from veilspan.curator.check_query import adversarial_rows
-from veilspan.curator.memory import clip_weights, clipped_block_sum
-from veilspan.curator.rows import Block
+from veilspan.curator.clipping import clip_weights
+from veilspan.curator.rows import Block, clipped_block_sum
 from veilspan.losses.linear import (
     Huber,
     Logistic,

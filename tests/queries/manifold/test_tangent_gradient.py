@@ -11,8 +11,7 @@ from privacy.affordable import budget_for
 from veilspan import Budget, FrechetLoss, LeadingSubspace, Loss, check_query, minimize
 from veilspan.audit.replay import replay
 from veilspan.curator.curator import Curator
-from veilspan.curator.memory import MemoryExecutor, clipped_block_sum
-from veilspan.curator.rows import Block, Rows
+from veilspan.curator.rows import Block, Rows, clipped_block_sum
 from veilspan.geometry import SPD, Euclidean, Grassmann, Lorentz, Sphere
 from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.noise import SeededNoise
@@ -202,11 +201,11 @@ def lorentz_overshoot(kind, relation, r=32.0, n=4000):
             changed, gone = np.concatenate([row[None], rows[1:]]), rows[:1]
         else:
             changed, gone = np.concatenate([row[None], rows]), rows[:0]
-        sums = [MemoryExecutor(Rows(x)).clipped_sum(query, center, space) for x in (changed, rows)]
+        sums = [Rows(x).clipped_sum(query, center, space) for x in (changed, rows)]
         clipped = [FrechetLoss(m).coordinates(x, center) for x in (row[None], gone)]
         clipped = [c / np.maximum(1, np.linalg.norm(c, axis=1, keepdims=True)) for c in clipped]
         moved = clipped[0].sum(axis=0) - clipped[1].sum(axis=0)
-        slack = rounding_slack(MemoryExecutor(Rows(rows)), query, center, relation)
+        slack = rounding_slack(Rows(rows), query, center, relation)
         worst = max(worst, np.linalg.norm(sums[0] - sums[1] - moved) / slack)
     return worst
 
@@ -234,12 +233,12 @@ def test_at_a_matrix_of_condition_1e13(kind, fits):
     query = kind(FrechetLoss(m), 1.0)
     changed = rows.copy()
     changed[0] = rows[1]
-    executors = [MemoryExecutor(Rows(x)) for x in (rows, changed)]
-    sums = [e.clipped_sum(query, point, query.space(9, point)) for e in executors]
+    tables = [Rows(x) for x in (rows, changed)]
+    sums = [e.clipped_sum(query, point, query.space(9, point)) for e in tables]
     single = FrechetLoss(m).coordinates(rows[:2].reshape(2, 3, 3), point)
     single /= np.maximum(1, np.linalg.norm(single, axis=1, keepdims=True))
     off = np.linalg.norm(sums[1] - sums[0] - (single[1] - single[0]))
-    assert (off <= rounding_slack(executors[0], query, point, "replace-one")) == fits
+    assert (off <= rounding_slack(tables[0], query, point, "replace-one")) == fits
 
 
 def test_gradients_of_your_own_go_to_coordinates_row_by_row():

@@ -108,7 +108,7 @@ class NoNoiseInTheStop(PrivateNewton):
     """Chooses its clip by the rows."""
 
     def run(self, curator, problem):
-        block = next(curator._executor._rows.blocks(10))
+        block = next(curator._rows.blocks(10))
         clipped = PrivateNewton(self.steps, clip=float(1e-3 + np.abs(block.x).max()))
         return clipped.run(curator, problem)
 

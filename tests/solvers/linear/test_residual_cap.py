@@ -10,8 +10,7 @@ from solvers.linear.cases import BOTH, DELTA, neighbor_pairs
 from veilspan import Budget, GaussianEvent, LinearRegression, Plan, calibrate_noise
 from veilspan.audit.replay import replay
 from veilspan.curator.curator import Answer, Curator
-from veilspan.curator.memory import clipped_block_sum
-from veilspan.curator.rows import Block, Rows
+from veilspan.curator.rows import Block, Rows, clipped_block_sum
 from veilspan.losses.linear import Huber, Squared
 from veilspan.losses.penalties import NoPenalty
 from veilspan.privacy.noise import SeededNoise

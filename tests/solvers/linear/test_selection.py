@@ -91,7 +91,7 @@ class PicksByRows(PrivateSelection):
 
     def run(self, curator, problem):
         result = super().run(curator, problem)
-        block = next(curator._executor._rows.blocks(100))
+        block = next(curator._rows.blocks(100))
         right = np.mean((block.x @ result.theta) * block.y > 0)
         return type(result)(result.theta * (1 if right > 0.5 else -1))
 

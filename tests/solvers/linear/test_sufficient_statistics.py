@@ -107,7 +107,7 @@ class LooksAtRows(SufficientStatistics):
 
     def run(self, curator, problem):
         result = super().run(curator, problem)
-        true = sum(block.n_rows for block in curator._executor._rows.blocks(100))
+        true = sum(block.n_rows for block in curator._rows.blocks(100))
         return replace(result, theta=result.theta * true)
 
 

@@ -24,6 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._threads import threads_for
+from veilspan.curator.clipping import PartSampling, Sampling, find_block_rows
 from veilspan.curator.dask.table import MOST_PARTS, DaskTable, DaskTargets, persist
 from veilspan.curator.dask.tasks import (
     Call,
@@ -37,7 +39,6 @@ from veilspan.curator.dask.tasks import (
     wait_for,
 )
 from veilspan.curator.mapped_rows import KEPT_BYTES, MappedRows
-from veilspan.curator.memory import MemoryExecutor, PartSampling, Sampling, find_block_rows
 from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import Block, Rows
 from veilspan.privacy.neighbors import Neighbors
@@ -50,7 +51,13 @@ CHANGED = (
 
 
 class DaskRows:
-    """A checked table on a cluster, and how its rows are seen: as they are, mapped, in pairs."""
+    """A checked table on a cluster, and how its rows are seen: as they are, mapped, in pairs.
+
+    Clipped sums of parts are computed by tasks where the parts lie.
+    """
+
+    #: Other machines may round differently.
+    rounds_alike = False
 
     def __init__(
         self,
@@ -65,6 +72,11 @@ class DaskRows:
         self._groups = _groups_of_kept(inputs) if self._is_kept else _one_by_one(inputs)
         self._sizes = table.sizes
         self.n_parts = len(table.parts)
+        # Under add-remove, where a row more may be a part more, the most parts that there may be.
+        self.extra_terms: Mapping[Neighbors, int] = {
+            "replace-one": self.n_parts,
+            "add-remove": MOST_PARTS,
+        }
         self.n_rows, self.n_features = table.shape
         self._table_is_sparse = table.is_sparse
         self._look = Look()
@@ -73,10 +85,6 @@ class DaskRows:
     def is_sparse(self) -> bool:
         """Whether blocks are CSR, as on the workers: maps keep the form, differences are dense."""
         return self._table_is_sparse and self._look.pairs is None
-
-    def executor(self) -> DaskExecutor:
-        """Where sums over these rows run."""
-        return DaskExecutor(self)
 
     def mapped(self, row_map: Callable[[Block], Block], n_features: int) -> DaskRows:
         """Return the rows after a public map of each, which is applied where the rows are.
@@ -119,7 +127,28 @@ class DaskRows:
         rows._look, rows.n_rows, rows.n_features = look, n_rows, n_features
         return rows
 
-    def total(self, function: Callable[..., Any], *arguments: Any, of_part: Any = None) -> Any:
+    def clipped_sum(
+        self,
+        query: RowQuery,
+        point: Any,
+        space: AnswerSpace,
+        sampling: Sampling | None = None,
+        rows_per_block: int | None = None,
+    ) -> np.ndarray:
+        """Sum of all clipped contributions, in the coordinates of ``space``."""
+        of_part = None if sampling is None else sampling.of_part
+        stride = rows_per_block or find_block_rows(query, self, point)
+        return np.asarray(
+            self.add_parts(clipped_parts, query, point, space, stride, of_part=of_part)
+        )
+
+    def total(
+        self, part: Callable[[Block], np.ndarray], rows_per_block: int, group: int
+    ) -> np.ndarray:
+        """Sum of ``part`` over blocks."""
+        return np.asarray(self.add_parts(total_parts, part, rows_per_block, group))
+
+    def add_parts(self, function: Callable[..., Any], *arguments: Any, of_part: Any = None) -> Any:
         """The sum over groups of ``function(parts, looks, extras, *arguments)``, one task each.
 
         ``of_part(i)``, if given, is a further argument for part i.
@@ -241,42 +270,6 @@ class OfInputs:
         return self.function([Part(x, y, present)], *self.arguments)
 
 
-class DaskExecutor:
-    """Clipped sums of parts, computed by tasks where the parts lie on the cluster."""
-
-    #: Other machines may round differently.
-    rounds_alike = False
-
-    def __init__(self, rows: DaskRows) -> None:
-        self._rows = rows
-        # Under add-remove, where a row more may be a part more, the most parts that there may be.
-        self.extra_terms: Mapping[Neighbors, int] = {
-            "replace-one": rows.n_parts,
-            "add-remove": MOST_PARTS,
-        }
-
-    def clipped_sum(
-        self,
-        query: RowQuery,
-        point: Any,
-        space: AnswerSpace,
-        sampling: Sampling | None = None,
-        rows_per_block: int | None = None,
-    ) -> np.ndarray:
-        """Sum of all clipped contributions, in the coordinates of ``space``."""
-        of_part = None if sampling is None else sampling.of_part
-        stride = rows_per_block or find_block_rows(query, self._rows, point)
-        return np.asarray(
-            self._rows.total(clipped_parts, query, point, space, stride, of_part=of_part)
-        )
-
-    def total(
-        self, part: Callable[[Block], np.ndarray], rows_per_block: int, group: int
-    ) -> np.ndarray:
-        """Sum of ``part`` over blocks."""
-        return np.asarray(self._rows.total(total_parts, part, rows_per_block, group))
-
-
 def clipped_parts(
     parts: list[Part],
     looks: list[Look],
@@ -290,8 +283,10 @@ def clipped_parts(
     total = np.zeros(space.coordinates)
     for part, look, sampling in zip(parts, looks, samplings):
         rows = part.look_through(look)
-        if rows is not None:
-            total += MemoryExecutor(rows).clipped_sum(query, point, space, sampling, rows_per_block)
+        if rows is None:
+            continue
+        with threads_for(rows.n_features):
+            total += rows.clipped_sum(query, point, space, sampling, rows_per_block)
     return total
 
 
@@ -308,7 +303,7 @@ def total_parts(
     for part, look in zip(parts, looks):
         rows = part.look_through(look)
         if rows is not None:
-            total = total + MemoryExecutor(rows).total(function, rows_per_block, group)
+            total = total + rows.total(function, rows_per_block, group)
     return total
 
 

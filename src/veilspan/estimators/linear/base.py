@@ -1,6 +1,6 @@
 r"""What all private linear models share: bounds, plan, solver, coefficients in the user's units.
 
-Minimised is the mean loss of the scaled rows (:mod:`veilspan.estimators.linear.feature_bounds`)
+Minimised is the mean loss of the scaled rows (:mod:`veilspan.estimators.linear.feature_scaling`)
 plus a penalty, by a solver that sees noisy answers only (:mod:`veilspan.solvers.linear.base`).
 """
 
@@ -19,9 +19,8 @@ from veilspan._scales import check_scale
 from veilspan.curator.dask.table import DaskTable
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.by_person import gather_own
-from veilspan.estimators.linear.feature_bounds import FeatureBounds
 from veilspan.estimators.linear.feature_choice import AS_ASKED
-from veilspan.estimators.linear.feature_scaling import prepare_scaled
+from veilspan.estimators.linear.feature_scaling import FeatureBounds, prepare_scaled
 from veilspan.estimators.linear.parameters import LinearParameters
 from veilspan.estimators.linear.portable import PortableModel
 from veilspan.estimators.linear.released_ranges import ReleasedRanges
@@ -49,7 +48,8 @@ from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.plan import Plan
 from veilspan.queries.linear.learned_features import LearnedFeatures
 from veilspan.queries.linear.row_scaling import RowScaling
-from veilspan.solvers.base import After, Outcome
+from veilspan.solvers.base import Outcome
+from veilspan.solvers.linear.asked.class_shares import AskShares
 from veilspan.solvers.linear.base import (
     LinearPrepared,
     LinearProblem,
@@ -209,8 +209,8 @@ class LinearEstimator(
     def _warn_of_classes(self) -> None:
         """Say what a classifier's released counts tell of rare classes."""
 
-    def _afters(self, budget: Budget) -> tuple[tuple[After, float], ...]:
-        """What is asked once the solver is done, each with its share of mu^2; else nothing."""
+    def _afters(self, budget: Budget) -> tuple[AskShares, ...]:
+        """What is asked once the solver is done; by default nothing."""
         return ()
 
     def _constant(self) -> float:

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from veilspan.privacy.accounting import epsilon_spent, fits_budget
 from veilspan.privacy.budget import LEAST_EPSILON, Budget
-from veilspan.privacy.events import Event, GaussianEvent, with_noise
+from veilspan.privacy.events import Event, GaussianEvent, scale_noise
 from veilspan.privacy.neighbors import Neighbors
-from veilspan.solvers.base import After
+from veilspan.solvers.linear.asked.class_shares import AskShares
 from veilspan.solvers.linear.asked.curvature import AskCurvature
 from veilspan.solvers.linear.base import LinearPrepared
 
@@ -27,12 +27,15 @@ def prepare_rest(
     budget: Budget,
     neighbors: Neighbors,
     prepare: Callable[[Budget], LinearPrepared],
+    afters: tuple[AskShares | AskCurvature, ...] = (),
 ) -> LinearPrepared | None:
-    """A solver prepared for what earlier events leave of a budget; None if nothing is found.
+    """A solver prepared for what other events leave of a budget; None if nothing is found.
 
-    If all releases are Gaussian its part is the share that is left, exactly. Else all events are
-    accounted together, and the solver's noise is scaled by a factor near 1 until they fit: its
-    settings stay those of the share, and the costly calibration is done once.
+    Its settings are those of the share that earlier events leave. What is asked after it takes a
+    percent or less: its settings need not know, and its noise grows by a factor near 1. If all
+    releases are Gaussian that factor is exact, since their mu^2 add up. Else all events are
+    accounted together, and the factor is searched for until they fit: the costly calibration is
+    done once.
 
     Parameters
     ----------
@@ -46,23 +49,39 @@ def prepare_rest(
         The neighbour relation.
     prepare : callable
         The solver, prepared for a part of the budget.
+    afters : tuple of afters
+        What is asked once the solver is done. Bars are asked for only where the solver that is
+        chosen needs it for them.
     """
     if not budget.is_private:
         return prepare(budget)
-    part = budget.part(share)
+    part = budget.part(share) if before else budget
     if part.epsilon < LEAST_EPSILON:
         return None
-    prepared = prepare(part)
-    everything = (*before, *prepared.events)
-    if set(map(type, everything)) <= {GaussianEvent} and fits_budget(everything, budget, neighbors):
+    prepared, left = prepare(part), share
+    fixed, asked = before, []
+    has_bars = getattr(prepared.solver, "needs_diagonal", False)
+    for after in afters:
+        if isinstance(after, AskCurvature) and not has_bars:
+            continue
+        event = GaussianEvent(after.event, 1.0 / (budget.mu * math.sqrt(after.share)))
+        asked.append(replace(after, events=(event,)))
+        fixed, left = (*fixed, event), left - after.share
+    prepared = replace(prepared, afters=tuple(asked))
+    if not fixed:
         return prepared
-    factor, slope = 1.0, FIRST_SLOPE
+    factor, slope = math.sqrt(share / left), FIRST_SLOPE
+    everything = (*fixed, *prepared.events)
+    if set(map(type, everything)) <= {GaussianEvent}:
+        events = scale_noise(prepared.events, factor)
+        if fits_budget((*fixed, *events), budget, neighbors):
+            return replace(prepared, events=events)
     last: tuple[float, float] | None = None
     for _ in range(MOST_ROUNDS):
-        events = tuple(with_noise(e, e.noise_multiplier * factor) for e in prepared.events)
-        spent = epsilon_spent((*before, *events), budget.delta, neighbors=neighbors)
+        events = scale_noise(prepared.events, factor)
+        spent = epsilon_spent((*fixed, *events), budget.delta, neighbors=neighbors)
         if budget.epsilon * (1 - CLOSE) < spent <= budget.epsilon or spent == 0:
-            return prepared if factor == 1.0 else replace(prepared, events=events)
+            return replace(prepared, events=events)
         point = math.log(factor), math.log(spent)
         if last is not None and point[0] != last[0]:
             slope = min(max((point[1] - last[1]) / (point[0] - last[0]), -2.0), -0.2)
@@ -71,35 +90,3 @@ def prepare_rest(
         if not 1 / MOST_FACTOR < factor < MOST_FACTOR:
             return None
     return None
-
-
-def prepare_with_afters(
-    before: tuple[Event, ...],
-    share: float,
-    afters: tuple[tuple[After, float], ...],
-    budget: Budget,
-    neighbors: Neighbors,
-    prepare: Callable[[Budget], LinearPrepared],
-) -> LinearPrepared | None:
-    """The same with what is asked after the solver, each question with its share of mu^2.
-
-    Bars are asked for only where the solver that is chosen needs it for them.
-    """
-    events: tuple[Event, ...] = ()
-    left = share
-    for after, part in afters:
-        events, left = (*events, *after.events), left - part
-    kept: LinearPrepared | None
-    if before or events:
-        kept = prepare_rest((*before, *events), left, budget, neighbors, prepare)
-    else:
-        kept = prepare(budget)
-    if kept is None:
-        return None
-    asked: list[After] = []
-    for after, _ in afters:
-        if isinstance(after, AskCurvature) and not getattr(kept.solver, "needs_diagonal", False):
-            fewer = tuple(pair for pair in afters if pair[0] is not after)
-            return prepare_with_afters(before, share, fewer, budget, neighbors, prepare)
-        asked.append(after)
-    return replace(kept, afters=tuple(asked))

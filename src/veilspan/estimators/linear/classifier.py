@@ -28,16 +28,11 @@ from veilspan.losses.class_weights import ClassWeighted
 from veilspan.losses.linear import LinearLoss
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import PublicLabelsWarning
-from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.plan import Plan
-from veilspan.solvers.base import After, Outcome
-from veilspan.solvers.linear.asked.class_shares import COUNTS_SHARE, AskShares
+from veilspan.solvers.base import Outcome
+from veilspan.solvers.linear.asked.class_shares import AskShares
 from veilspan.solvers.linear.base import LinearSolver
-from veilspan.solvers.linear.rare_classes.around_solver import (
-    SHARES,
-    RareClasses,
-    check_threshold,
-)
+from veilspan.solvers.linear.rare_classes.around_solver import RareClasses, check_threshold
 
 GIVEN_LABELS = "the set of class labels is public, and that no other label occurs"
 SEEN_LABELS = "the set of class labels was read off y: right only if it is public knowledge"
@@ -243,12 +238,11 @@ class LinearClassifier(ReleasedShares, ClassifierParameters, ClassifierMixin, Li
             )
         return RareClasses(solver, balanced, check_threshold(self.threshold))
 
-    def _afters(self, budget: Budget) -> tuple[tuple[After, float], ...]:
+    def _afters(self, budget: Budget) -> tuple[AskShares, ...]:
         """A count of the classes, where nothing is done for a rare one."""
         if self.threshold is not None or self.class_weight is not None or not budget.is_private:
             return ()
-        noise = 1.0 / (budget.mu * math.sqrt(COUNTS_SHARE))
-        return ((AskShares((GaussianEvent(SHARES, noise),)), COUNTS_SHARE),)
+        return (AskShares(),)
 
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         super()._keep(outcome, plan)

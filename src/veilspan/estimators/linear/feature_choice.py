@@ -14,9 +14,9 @@ the noise of a mean gradient of p coefficients (:mod:`veilspan.solvers.linear.au
   of the budget and a longer one. Where nu is 0.08 or more the model stays linear.
 * **Numbers** get a first straight fit, and curves learn what it leaves. Two fits cost more than one
   where noise is large. With nu that of a straight fit to all of the budget: where curves have
-  hardly more coefficients than lines (at most 1.5 times: most columns are categories), one fit of
-  lines and curves together takes the place of both from nu = 0.015 on; else from nu = 0.03 on the
-  model stays linear.
+  hardly more coefficients than lines (at most 1.3 times: most columns are categories), one fit of
+  lines and curves together takes the place of both from nu = 0.015 on, and always from 200 columns
+  on; from nu = 0.2 on, or else from 0.03 on, the model stays linear.
 * Without numbers, or with lines only, a model is linear and has coefficients. Without a number of
   rows that may be used (add-remove, none expected) there are 3 waves and nothing that needs nu.
 
@@ -50,10 +50,13 @@ BINS, BINS_WEIGHT, BINS_NOISE = 16, 0.4, 0.0062
 #: from which curves of classes can be told from noise: then the straight fit counts for more.
 SCORE_WEIGHT, CURVED_STRENGTH, LOUD_SHARE, LOUD_WEIGHT = 0.1, 600.0, 0.20, 0.2
 #: One fit of lines and curves to numbers: length^2 of the lines, coefficients of the curves over
-#: those of lines, and the nu from which it is better than two fits.
-LINE_WEIGHT, HARDLY_MORE, ONE_FIT_NOISE = 0.2, 1.5, 0.015
-#: Where curves are mostly noise: the nu of a straight fit to numbers, of curves of classes.
-LINEAR_NOISE, CLASSES_NOISE = 0.03, 0.08
+#: those of lines, and the nu or the number of lines from which it is better than two fits. (Census
+#: data, 500 lines: ahead by 0.02 at epsilon 0.5, 0.01 at 1, 0.002 at 3. Cover types, whose curves
+#: have 1.35 times the coefficients of lines: behind even one straight fit by 0.1 and more.)
+LINE_WEIGHT, HARDLY_MORE, ONE_FIT_NOISE, MANY_LINES = 0.2, 1.3, 0.015, 200
+#: Where curves are mostly noise: the nu of a straight fit to numbers, of one with few curves beside
+#: it (census data, few rows: behind at 0.22 and 0.9, ahead at 0.1 and 0.18), of curves of classes.
+LINEAR_NOISE, FEW_CURVES_NOISE, CLASSES_NOISE = 0.03, 0.2, 0.08
 #: Random waves of all columns together: how many, their length^2 over that of all others, how far
 #: numbers and categories turn them, and the nu below which they are worth their noise.
 FOURIER, FOURIER_WEIGHT, NUMBER_TURN, FLAG_TURN, FOURIER_NOISE = 200, 0.5, 1.0, 0.5, 0.0047
@@ -174,9 +177,10 @@ def choose_features(
         lines = layout.n_numbers + layout.n_flags + 1
         noise = 2.0 * math.sqrt(lines) / strength
         together = replace(chosen, first_share=0.0, width_share=0.0, line_weight=LINE_WEIGHT)
-        if together.width(layout, 1) + 1 <= HARDLY_MORE * lines:
-            chosen = together if noise >= ONE_FIT_NOISE else chosen
-        elif noise >= LINEAR_NOISE:
+        few = together.width(layout, 1) + 1 <= HARDLY_MORE * lines
+        if few and (noise >= ONE_FIT_NOISE or lines >= MANY_LINES):
+            chosen = together
+        if noise >= (FEW_CURVES_NOISE if few else LINEAR_NOISE):
             reason = f"nu of a straight fit is {noise:.2g}: curves would mostly be noise"
             return FeatureChoice("linear", reason)
     elif (noise := _noise(chosen, layout, n_scores, strength)) >= CLASSES_NOISE:

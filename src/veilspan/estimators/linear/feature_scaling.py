@@ -1,20 +1,43 @@
-"""The stage before a linear model: rows are scaled, by public bounds or by ranges paid for."""
+r"""The stage before a linear model: rows are scaled, by public bounds or by ranges paid for.
+
+A row x of d features is clipped to its ranges and becomes
+
+    v / max(|v|, sqrt(R^2 + b^2)),      v = ((x - c) / s, b),
+
+c and s being the middle and half of the width of each range (``center="midpoint"``), or zero and
+the far end (``center="zero"``, which keeps zeros zero); R the bound on the length of the scaled
+features; b = ``intercept_scaling`` R the constant column of the intercept. So the constant is part
+of a row of at most unit length, and whatever is proven for such rows covers the intercept: it costs
+the features a factor sqrt(1 + intercept_scaling^2) of their length, and no separate release.
+
+**Ranges that were released** (:mod:`veilspan.solvers.linear.asked.private_ranges`) are used
+alike, with two differences. A column in which nothing was found becomes 0 in every row, and its
+coefficient 0. Columns of which most entries are 0 (one-hot codes, amounts that few have) are
+centred at zero, so that rows are as short as they can be; others in the middle of their range.
+
+Every number of the map is public and it looks at one row only, so neighbouring tables stay
+neighbouring (:mod:`veilspan.queries.linear.row_scaling`). A row is rounded alike, bit for bit,
+wherever it stands in the table, so that rounding is part of the map.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
+
+from veilspan._scales import check_location, check_scale, check_width
 from veilspan.curator.curator import Curator
-from veilspan.estimators.linear.budget_parts import prepare_with_afters
-from veilspan.estimators.linear.feature_bounds import FeatureBounds
+from veilspan.estimators.linear.budget_parts import prepare_rest
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.row_scaling import RowScaling
 from veilspan.queries.linear.target_scaling import TargetScaling
-from veilspan.solvers.base import After
+from veilspan.solvers.linear.asked.class_shares import AskShares
 from veilspan.solvers.linear.asked.narrow_columns import (
     LOOKS,
     NARROW,
@@ -26,6 +49,7 @@ from veilspan.solvers.linear.asked.private_ranges import (
     FINER,
     LENGTH,
     RANGES,
+    ColumnRanges,
     private_length,
     private_ranges,
 )
@@ -38,6 +62,108 @@ RANGES_SHARE, FINER_SHARE, LENGTH_SHARE, TARGETS_SHARE = 0.07, 0.02, 0.01, 0.02
 #: The same for columns, or targets, that lie close together far from zero: few, and all of their
 #: rows are in a few bins, so that little noise is not needed.
 NARROW_SHARE, NARROW_TARGETS_SHARE = 0.015, 0.005
+
+
+@dataclass(frozen=True)
+class FeatureBounds:
+    """What an estimator was told about its features, all of it public.
+
+    Attributes
+    ----------
+    feature_range : (low, high) or None
+        Numbers or arrays, one entry per feature.
+    row_norm : float or None
+        Bound on the length of a row after centring and scaling.
+    center : {None, "midpoint", "zero"}
+        ``None`` is the midpoint for dense tables and zero for sparse ones.
+    intercept_scaling : float or None
+        Constant column over ``row_norm``; None without an intercept.
+    bounds : None or "private"
+        Whether ranges come from a release; they do as well where nothing else is said.
+    """
+
+    feature_range: Any
+    row_norm: float | None
+    center: str | None
+    intercept_scaling: float | None
+    bounds: str | None = None
+
+    def check(self, n_features: int) -> RowScaling | None:
+        """Refuse impossible bounds, with the sentence that says what to change.
+
+        Returns the map that public bounds give a dense table (or any, at ``center="zero"``); None
+        where ranges are to be paid for.
+        """
+        if self.bounds not in (None, "private"):
+            raise ValueError(f'bounds must be None or "private"; got {self.bounds!r}.')
+        if self.bounds is not None and self.feature_range is not None:
+            raise ValueError('bounds="private" estimates feature_range: leave one of them out.')
+        if self.center not in (None, "midpoint", "zero"):
+            raise ValueError(f'center must be None, "midpoint" or "zero"; got {self.center!r}.')
+        asked = asks_ranges(self.bounds, self.feature_range, self.row_norm)
+        if self.center == "midpoint" and self.feature_range is None and not asked:
+            raise ValueError('center="midpoint" needs a feature_range to be in the middle of.')
+        # What the parameters make together is refused here, not later; any ranges do for that.
+        told = replace(self, feature_range=(-1.0, 1.0)) if asked else self
+        row_map = told.map_for(n_features, sparse=self.center == "zero")
+        return None if asked else row_map
+
+    def map_of_ranges(self, ranges: ColumnRanges, sparse: bool) -> RowScaling:
+        """The map by released ranges, which shortens no row unless ``row_norm`` says so."""
+        at_zero = np.full(ranges.found.shape, sparse or self.center == "zero")
+        if self.center is None:
+            at_zero |= ranges.mostly_zero
+        low = np.where(at_zero, np.minimum(ranges.low, 0.0), ranges.low)
+        high = np.where(at_zero, np.maximum(ranges.high, 0.0), ranges.high)
+        center = np.where(at_zero, 0.0, low / 2 + high / 2)
+        scale = np.where(at_zero, np.maximum(-low, high), high / 2 - low / 2)
+        length = self.row_norm
+        if length is None:
+            length = math.sqrt(max(1, int(ranges.found.sum())))
+        return self.sized(
+            RowScaling(
+                None if sparse else center,
+                np.where(ranges.found, scale, 1.0),
+                low=np.where(ranges.found, low, 0.0),
+                high=np.where(ranges.found, high, 0.0),
+            ),
+            float(length),
+        )
+
+    def sized(self, row_map: RowScaling, length: float) -> RowScaling:
+        """The same map for rows of another length, longer ones shortened to it."""
+        constant = (self.intercept_scaling or 0.0) * length
+        return replace(row_map, row_norm=math.hypot(length, constant), intercept=constant)
+
+    def refuse_midpoint(self, sparse: bool) -> None:
+        """Refuse a centre that would fill a sparse table."""
+        if self.center == "midpoint" and sparse:
+            raise ValueError(
+                'center="midpoint" would fill the zeros of a sparse table: say center="zero", or '
+                "pass a dense one."
+            )
+
+    def map_for(self, n_features: int, sparse: bool) -> RowScaling:
+        """The map for tables of this many columns."""
+        self.refuse_midpoint(sparse)
+        low = high = center = None
+        scale: Any = 1.0
+        length = 1.0
+        if self.feature_range is not None:
+            low, high = checked_ranges(self.feature_range, n_features)
+            length = math.sqrt(n_features)
+            if sparse or self.center == "zero":
+                low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
+                scale = np.maximum(-low, high)
+            else:
+                center, scale = low / 2 + high / 2, high / 2 - low / 2
+            scale = np.where(scale > 0, scale, 1.0)
+        if self.row_norm is not None:
+            length = check_scale(self.row_norm, "row_norm")
+        constant = 0.0
+        if self.intercept_scaling is not None:
+            constant = check_scale(self.intercept_scaling, "intercept_scaling") * length
+        return RowScaling(center, scale, math.hypot(length, constant), constant, low, high)
 
 
 @dataclass(frozen=True)
@@ -94,7 +220,7 @@ def prepare_scaled(
     neighbors: Neighbors,
     prepare: Callable[[Budget], LinearPrepared],
     targets: bool = False,
-    afters: tuple[tuple[After, float], ...] = (),
+    afters: tuple[AskShares, ...] = (),
 ) -> LinearPrepared:
     """A solver for scaled rows; what nobody knows of them is asked for first.
 
@@ -103,8 +229,8 @@ def prepare_scaled(
     bounds : FeatureBounds
         What is public about the features. Where that is nothing, ranges are asked for with shares
         of 0.07 and 0.02 of mu^2, those far from zero again with 0.015, and the length of rows with
-        0.01. If all releases are Gaussian
-        the solver's part has the rest; else it is searched for, by accounting all parts together.
+        0.01. If all releases are Gaussian the solver's part has the rest; else it is searched for,
+        by accounting all parts together.
     n_features : int
         Columns of the rows as they are.
     budget : Budget
@@ -115,8 +241,8 @@ def prepare_scaled(
         The solver, prepared for a part of the budget.
     targets : bool
         Whether the range of the targets is to be asked for, with shares of 0.02 and 0.005.
-    afters : tuple of (after, share)
-        What is asked once the solver is done, with its share of mu^2.
+    afters : tuple of afters
+        What is asked once the solver is done.
     """
     public_map = bounds.check(n_features)
     parts: list[tuple[str, int, float]] = []  # name, questions, share of mu^2
@@ -135,10 +261,32 @@ def prepare_scaled(
         rest -= share
     columns = n_features + (bounds.intercept_scaling is not None)
     stage = FeatureScaling(bounds, columns, first, public_map)
-    kept = prepare_with_afters(first, rest, afters, budget, neighbors, prepare)
+    kept = prepare_rest(first, rest, budget, neighbors, prepare, afters)
     if kept is None:
         raise ValueError(
             f"epsilon = {budget.epsilon:g} is too small at delta = {budget.delta:g} for private "
             "bounds and a solver together: give public bounds, or a larger epsilon."
         )
     return replace(kept, stages=(stage,))
+
+
+def asks_ranges(bounds: Any, feature_range: Any, row_norm: Any) -> bool:
+    """Whether ranges are to be paid for: somebody says so, or says nothing at all."""
+    return bounds is not None or (feature_range is None and row_norm is None)
+
+
+def checked_ranges(feature_range: Any, n_features: int) -> tuple[np.ndarray, np.ndarray]:
+    """Low and high ends of shape (d,), or a sentence."""
+    try:
+        low, high = (np.asarray(end, dtype=np.float64) for end in feature_range)
+        low, high = (np.broadcast_to(end, (n_features,)).copy() for end in (low, high))
+    except (TypeError, ValueError):
+        raise ValueError(
+            "feature_range must be (lo, hi), each a number or an array with one entry for each "
+            f"of the {n_features} features."
+        ) from None
+    check_location([low, high], "feature_range")
+    if not (low <= high).all():
+        raise ValueError("feature_range must not have a low end above its high end.")
+    check_width(low, high, "feature_range")
+    return low, high

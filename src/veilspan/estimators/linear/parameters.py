@@ -18,7 +18,7 @@ class LinearParameters(TableParameters):
         Whether to append a constant column to the scaled rows.
     intercept_scaling : float
         Its size over the bound on a row's length
-        (:mod:`veilspan.estimators.linear.feature_bounds`). Larger shortens the features, smaller
+        (:mod:`veilspan.estimators.linear.feature_scaling`). Larger shortens the features, smaller
         makes the intercept slow to learn; between 0.15 and 0.5 accuracy hardly moves.
     solver : str or solver
         ``"auto"`` chooses by the public noise of a gradient. ``"gd"``, ``"sgd"``, ``"objective"``,

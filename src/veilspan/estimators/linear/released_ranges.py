@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from veilspan.estimators.linear.feature_bounds import asks_ranges
+from veilspan.estimators.linear.feature_scaling import asks_ranges
 from veilspan.privacy.errors import LoudNoiseWarning
 from veilspan.privacy.plan import Plan
 from veilspan.queries.linear.row_scaling import RowScaling

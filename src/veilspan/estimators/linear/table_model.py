@@ -10,14 +10,14 @@ import numpy as np
 
 from veilspan._scales import check_scale
 from veilspan.curator.dask.table import DaskTable
-from veilspan.estimators.linear.budget_parts import prepare_with_afters
-from veilspan.estimators.linear.feature_bounds import checked_ranges
+from veilspan.estimators.linear.budget_parts import prepare_rest
 from veilspan.estimators.linear.feature_choice import (
     AS_ASKED,
     FeatureChoice,
     check_kind,
     choose_features,
 )
+from veilspan.estimators.linear.feature_scaling import checked_ranges
 from veilspan.estimators.linear.feature_stage import (
     CELLS,
     WIDTH,
@@ -31,12 +31,7 @@ from veilspan.privacy.events import Event
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.learned_features import LearnedFeatures
 from veilspan.queries.linear.table_layout import TableLayout, layout_of_ranges, layout_of_schema
-from veilspan.solvers.linear.asked.curvature import (
-    CURVATURE,
-    CURVATURE_SHARE,
-    ROOM,
-    AskCurvature,
-)
+from veilspan.solvers.linear.asked.curvature import ROOM, AskCurvature
 from veilspan.solvers.linear.auto import AutoLinear
 from veilspan.solvers.linear.base import LinearPrepared
 from veilspan.solvers.linear.tables.column_mass import count_cells
@@ -206,12 +201,8 @@ def prepare_features(
         and columns <= MOST_TOLD
         and tells_noise(model._problem(budget, n_rows, 1))
     ):
-        asked = AskCurvature(
-            (single_event(CURVATURE, CURVATURE_SHARE, mu),),
-            min(1.0, ROOM / math.sqrt(layout.groups)),
-        )
-        afters = (*afters, (asked, CURVATURE_SHARE))
-    prepared = prepare_with_afters(events, choice.rest_share, afters, budget, neighbors, prepare)
+        afters = (*afters, AskCurvature(min(1.0, ROOM / math.sqrt(layout.groups))))
+    prepared = prepare_rest(events, choice.rest_share, budget, neighbors, prepare, afters)
     if prepared is None:
         raise ValueError(
             f"epsilon = {budget.epsilon:g} is too small at delta = {budget.delta:g} for curves and "

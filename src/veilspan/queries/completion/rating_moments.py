@@ -29,7 +29,7 @@ from veilspan.queries.completion.rating_rows import (
 NORM_STEPS = 2**10
 #: Rows per block: enough for the matrix product, few enough for the cache.
 ROWS_PER_BLOCK = 4096
-# The executor derives the length of blocks from the numbers kept per row; here rows are sparse, and
+# The curator derives the length of blocks from the numbers kept per row; here rows are sparse, and
 # adding up the answers costs as much per block as many rows do.
 ROW_FLOATS = max(1, BLOCK_BYTES // (8 * ROWS_PER_BLOCK))
 

@@ -20,7 +20,8 @@ import numpy as np
 
 from veilspan._scales import check_derived_scale, check_location
 from veilspan.curator.row_maps import row_map
-from veilspan.curator.rows import Block, row_dots, sparse_squares
+from veilspan.curator.rows import Block, row_dots
+from veilspan.curator.sparse_rows import sparse_squares
 from veilspan.queries.linear.target_scaling import TargetScaling
 
 

@@ -26,7 +26,7 @@ def warning_of(nu: float | None) -> str | None:
 
 def with_warning(prepared: LinearPrepared, neighbors: Neighbors) -> LinearPrepared:
     """What was prepared, with a warning by public numbers where its solver has none of its own."""
-    if prepared.warning is not None:
+    if prepared.warning is not None or prepared.asked == "auto":  # whose rule has looked
         return prepared
     nu = prepared.problem.noise_of_a_gradient(prepared.budget, neighbors)
     warning = warning_of(nu)

@@ -26,8 +26,6 @@ from veilspan.studio.releases import (
 from veilspan.studio.visits import Visit, form_route, page_route
 
 #: Endings of files that are predicted, as the command line reads them.
-#: Numbers of an audit that are shown, and what they are.
-CHECKS = {"epsilon": "promised", "epsilon_lower": "shown at least"}
 ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
 
 
@@ -149,12 +147,11 @@ def _draw_audit(visit: Visit, released: Released) -> Html:
 
 
 def _list_checks(found: dict[str, Any]) -> list[Html]:
-    """The numbers of an audit: what was promised, and the most that an attacker could show."""
-    facts = []
-    for key, words in CHECKS.items():
-        value = found.get(key)
-        if isinstance(value, (int, float)):
-            facts.append(tag("li", f"{words}: epsilon {value:.3g}"))
+    """Every check of an audit: what was promised, and what it found."""
+    facts = [
+        tag("li", f"{check['check']}: promised epsilon {check['claimed']:.3g}; {check['verdict']}")
+        for check in found.get("checks", ())
+    ]
     return [tag("ul", *facts, class_="help")] if facts else []
 
 

@@ -20,7 +20,8 @@ import numpy as np
 
 from veilspan._scales import check_derived_scale
 from veilspan.curator.query import RowQuery
-from veilspan.curator.rows import Block, row_lengths, sparse_squares
+from veilspan.curator.rows import Block, row_lengths
+from veilspan.curator.sparse_rows import sparse_squares
 from veilspan.losses.linear import LinearLoss
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, VectorSpace

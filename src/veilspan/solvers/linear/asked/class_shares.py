@@ -21,10 +21,13 @@ class AskShares:
     Attributes
     ----------
     events : tuple of events
-        The one question that it asks, with its noise.
+        The one question that it asks, with its noise; none before that is set.
     """
 
-    events: tuple[Event, ...]
+    events: tuple[Event, ...] = ()
+
+    event = SHARES
+    share = COUNTS_SHARE
 
     def ask(self, curator: Curator, problem: LinearProblem, result: LinearResult) -> LinearResult:
         """Ask for the counts; they change nothing that was learned."""

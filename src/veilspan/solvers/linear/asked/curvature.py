@@ -25,14 +25,17 @@ class AskCurvature:
 
     Attributes
     ----------
-    events : tuple of events
-        The one question that it asks, with its noise.
     bound : float
         Longest contribution of a row.
+    events : tuple of events
+        The one question that it asks, with its noise; none before that is set.
     """
 
-    events: tuple[Event, ...]
     bound: float
+    events: tuple[Event, ...] = ()
+
+    event = CURVATURE
+    share = CURVATURE_SHARE
 
     def ask(self, curator: Curator, problem: LinearProblem, result: LinearResult) -> LinearResult:
         """Ask at theta, for the loss as it was minimised."""
