@@ -9,6 +9,7 @@ from typing import Any
 from starlette.responses import Response
 
 from veilspan._html import Html, tag
+from veilspan._passwords import without_password
 from veilspan.studio.as_text import account_as_text
 from veilspan.studio.budgets import draw_budget
 from veilspan.studio.errors import Refusal
@@ -86,7 +87,8 @@ def show_dataset(visit: Visit) -> Response:
     left: list[Any] = [_draw_budget_card(visit, name, account, schema)]
     if account is not None:
         left += draw_requests(visit, account)
-    facts = [("Table", Path(table.data).name if "://" not in table.data else table.data)]
+    place = without_password(table.data)
+    facts = [("Table", place if "://" in place else Path(place).name)]
     if schema is not None:
         many = f"{schema.count:,}" if schema.count is not None else "a private number"
         facts += [
