@@ -65,7 +65,7 @@ def test_the_ledgers_password_is_in_no_text(tmp_path):
         *account_as_text(studio.settings, "pg"),
         *schema_as_text(studio, "pg"),
         *schema_as_text(studio, "new"),
-        *fit_as_text(studio, asking, "studio-1", tmp_path / "out"),
+        *fit_as_text(studio, asking, "studio-1"),
         *release_as_text(studio, SimpleNamespace(folder=tmp_path, request=request)),
     ]
     assert not [text for text in texts if SECRET in text]

@@ -6,6 +6,7 @@ them. Whoever runs the texts has their own, in ``PGPASSWORD`` or a ``.pgpass`` f
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from veilspan._passwords import without_password
 from veilspan.studio.questions import find_kind
 from veilspan.studio.releases import audit_words
-from veilspan.studio.schemas import find_schema, keep_schema, schema_path
+from veilspan.studio.schemas import find_schema, keep_schema, name_in_files, schema_path
 from veilspan.studio.settings import Settings, Table
 from veilspan.studio.state import Studio
 
@@ -72,8 +73,18 @@ def plan_as_text(studio: Studio, asking: Asking) -> tuple[str, str]:
     return command, python
 
 
-def fit_as_text(studio: Studio, asking: Asking, key: str, out: Path) -> tuple[str, str]:
-    """Fit, charged under the key of the request: the same key gives the same release."""
+def find_out(studio: Studio, key: str) -> Path:
+    """Where the texts of a request save their release: a folder of its own for every key."""
+    plain = re.fullmatch(r"[A-Za-z0-9-]{1,80}", key)
+    return studio.folder / f"release-{key if plain else name_in_files(key)}"
+
+
+def fit_as_text(studio: Studio, asking: Asking, key: str) -> tuple[str, str]:
+    """Fit, charged under the key of the request: the same key gives the same release.
+
+    Both look at the folder of the release before anything is charged.
+    """
+    out = find_out(studio, key)
     settings, table = studio.settings, studio.table(asking.dataset)
     path = schema_path(studio, asking.schema_digest)
     of = () if table.table is None else ("--table", table.table)
@@ -86,13 +97,17 @@ def fit_as_text(studio: Studio, asking: Asking, key: str, out: Path) -> tuple[st
     )  # fmt: skip
     name = find_kind(asking.estimator).estimator
     python = (
+        "from pathlib import Path\n\n"
         f"from veilspan import Ledger, Schema, {name}, open_table\n\n"
+        f"out = Path({str(out)!r})\n"
+        "if out.exists():\n"
+        "    raise SystemExit(f'{out} is there already: choose another. Nothing was charged.')\n"
         f"schema = Schema.load({str(path)!r})\n"
         f"ledger = Ledger({place!r}, key={str(settings.key)!r})\n"
         f"account = ledger.dataset({asking.dataset!r}).with_key({key!r})\n"
         f"model = {write_model(asking, name, ', ledger=account')}\n"
         f"model.fit({_write_source(table)})\n"
-        f"model.save({str(out)!r}, key={str(settings.key)!r})\n"
+        f"model.save(out, key={str(settings.key)!r})\n"
     )
     return command, python
 

@@ -51,7 +51,6 @@ def show_request(visit: Visit) -> Response:
         charge = weigh(cost_of(asking.plan(studio), state.rules), state)
         parts.append(card(draw_charge(asking, charge, state), title="The exact charge"))
     parts.append(_draw_facts(request))
-    out = studio.folder / "release"
     return visit.page(
         f"{name_method(request.estimator)} of {request.dataset}",
         steps(3 if request.state != "released" else 4, [address("d", request.dataset, "schema")]),
@@ -61,7 +60,7 @@ def show_request(visit: Visit) -> Response:
             under=draw_state(request.state),
         ),
         *parts,
-        as_text(*fit_as_text(studio, asking, request.key, out)),
+        as_text(*fit_as_text(studio, asking, request.key)),
     )
 
 
