@@ -23,8 +23,8 @@ from veilspan.studio.visits import Visit, form_route, page_route
 #: Said of an account that was opened where one person works alone.
 NO_APPROVAL = (
     "This budget was opened without approvals: whoever can read the ledger's key may charge it by "
-    "a command, and no officer is asked. Its terms are sealed and cannot be changed: let nobody but "
-    "the studio's own account on the machine read that key."
+    "a command, and no officer is asked. Its terms are sealed and cannot be changed: let nobody "
+    "but the studio's own account on the machine read that key."
 )
 
 
