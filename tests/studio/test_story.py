@@ -238,3 +238,34 @@ def test_what_the_python_of_a_draft_charged_is_no_dead_end(own_running):
     request = send(visitor, again.replace("/sign", "/submit"), fields)
     assert "Open the release" in wait_for_job(visitor, request).text
     assert own_running.studio.account("ward").spent().charges == 2
+
+
+def test_a_withdrawn_release_is_marked_wherever_it_is_read(told):
+    visitor, number = told.visitor_inside, told.released
+    folder = next(job for job in told.studio.queue.jobs()).release_folder
+    before, file = go(visitor, f"/x/{number}/report").text, (folder / "report.html").read_bytes()
+    assert "Withdrawn by" not in before
+    told.studio.records.withdraw(number, "Demo", "Wrong <b>table</b>.")
+    try:
+        marked = go(visitor, f"/x/{number}/report").text
+        assert "Withdrawn by Demo" in marked
+        assert "Wrong &lt;b&gt;table" in marked
+        assert re.sub(r'<div class="alarm bad".*?</div>', "", marked, count=1) == before
+        assert "Withdrawn by Demo" in words_of(go(visitor, f"/x/{number}"))
+        assert (folder / "report.html").read_bytes() == file
+    finally:
+        (told.studio.folder / "records" / f"{number}.withdrawn.json").unlink()
+
+
+def test_links_in_the_folder_of_a_release_are_not_served(told, tmp_path):
+    (tmp_path / "secret.txt").write_text("somebody's row")
+    visitor, number = told.visitor_inside, told.released
+    folder = next(job for job in told.studio.queue.jobs()).release_folder
+    link = folder / "more.txt"
+    link.symlink_to(tmp_path / "secret.txt")
+    try:
+        assert "more.txt" not in go(visitor, f"/x/{number}").text
+        digest = hashlib.sha256(b"somebody's row").hexdigest()
+        go(visitor, f"/x/{number}/file/{digest}", expect=404)
+    finally:
+        link.unlink()
