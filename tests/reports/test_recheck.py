@@ -4,6 +4,7 @@ import json
 import shutil
 import sqlite3
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,10 +15,12 @@ from reports.covers import META
 from reports.releases import KINDS, REGRESSION, ROWS, X, Y, fitted
 from veilspan import PCA, Ledger, LogisticRegression, Ridge
 from veilspan.datasets import make_ward
-from veilspan.releases import save
+from veilspan.releases import load, save
 from veilspan.reports import report_html, verify_release, write_report
+from veilspan.reports.draw import draw_page
 from veilspan.reports.recheck.checks import FITS, UNCHECKED, WRONG
-from veilspan.reports.subject import plain_repr
+from veilspan.reports.record import PageRecord
+from veilspan.reports.subject import plain_repr, subject_of
 from veilspan.solvers.subspace.geodesic_gradient import GeodesicGradientDescent
 
 WARD = make_ward(500)
@@ -172,7 +175,6 @@ PAGE = {
     "the policy": ("default-src ", "default-src *; x-src "),
     "the record": ("&quot;own_rows&quot;: false", "&quot;own_rows&quot;: true"),
     "the record's end": ("&quot;written_by&quot;", "&quot;written_by_me&quot;"),
-    "the record's account": ("&quot;this&quot;: 0.", "&quot;this&quot;: 1."),
     "the writer": (
         "&quot;veilspan&quot;: &quot;", "&quot;veilspan&quot;: &quot;9"
     ),
@@ -218,6 +220,20 @@ def test_a_foreign_record_is_refused(place, text):
 def test_the_report_of_another_release_is_found(place):
     write_report(place / "release" / "report.html", fitted("PCA"))
     assert outcomes(check(place))["report"] == WRONG
+
+
+def test_a_forged_account_on_a_report_is_found(place):
+    path = place / "release" / "report.html"
+    record = PageRecord.from_page(path.read_text())
+    told = {"others": 0.0, "this": 0.001, "left": 0.999, "told": ("0 %", "0.1 %", "99.9 %")}
+    forged = replace(record, account=replace(record.account, **told))
+    path.write_text(draw_page(subject_of(load(place / "release")), forged))
+    found = check(place)
+    assert outcomes(found)["report"] == FITS
+    assert outcomes(found)["ledger"] == WRONG
+    assert "not what the ledger says" in words(found, "ledger")
+    Ledger(str(place / "budget.db"), key=place / "ledger.key").dataset("another", 1.0, 1e-6)
+    assert "were NOT checked" in words(check(place), "ledger")
 
 
 def test_a_link_that_leads_nowhere_is_found(place):

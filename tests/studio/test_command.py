@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -100,3 +101,28 @@ def test_an_approval_binds_a_path_that_is_the_same_from_everywhere(tmp_path, mon
     assert found[0].tables["pg"].data == server
     places = (found[0].folder, found[0].key, found[0].ledger)
     assert all(os.path.isabs(place) for place in places)
+
+
+def test_commands_have_one_spelling():
+    shown = run("studio", "--help").out
+    for name in ("people", "backup", "restore"):
+        assert len(re.findall(rf"^\W*{name}\b", shown, re.MULTILINE)) == 1, shown
+    assert "No such command" in run("studio", "person", "list", expect=2).err
+
+
+def test_no_link_is_printed_where_the_port_is_taken(tmp_path):
+    from veilspan.studio.server import open_socket
+    from veilspan.studio.settings import Settings
+
+    settings = Settings(tmp_path / "s", str(tmp_path / "b.db"), tmp_path / "k")
+    with open_socket(settings) as taken:
+        port = taken.getsockname()[1]
+        found = subprocess.run(
+            [sys.executable, "-m", "veilspan", "studio", "--no-browser", "--data", "a=x.csv",
+             "--port", str(port)],
+            capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False,
+        )  # fmt: skip
+    assert found.returncode == 1
+    assert "cannot listen" in found.stderr
+    assert "http://" not in found.stdout + found.stderr
+    assert "runs on this machine" not in found.stdout + found.stderr

@@ -151,3 +151,34 @@ def test_a_table_that_is_gone_is_said_plainly(tmp_path):
         visitor = found.enter()
         go(visitor, "/")
         assert "does not exist" in words_of(go(visitor, "/d/gone/schema", expect=409))
+
+
+def test_a_first_line_is_shown_once_somebody_answers_for_it(tmp_path):
+    """It may be a person's row that looks like names; a word for one line is for no other."""
+    from studio.running import run_studio
+    from veilspan.studio.settings import Settings, Table
+
+    file = tmp_path / "rows.csv"
+    file.write_text("Anna Schmidt,female,diabetes\nBo Li,male,asthma\n")
+    tables = {"rows": Table("rows", str(file))}
+    settings = Settings(tmp_path / "s", str(tmp_path / "b.db"), tmp_path / "k", tables)
+    with run_studio(settings) as found:
+        visitor = found.enter()
+        for path in ("/", "/d/rows", "/d/rows/schema"):
+            assert "Schmidt" not in go(visitor, path).text
+        assert "Does rows begin with names?" in words_of(go(visitor, "/d/rows/schema"))
+        for path in ("schema", "import", "freeze"):
+            toml = make_visits(100).schema_toml
+            answer = visitor.submit(f"/d/rows/{path}", {"toml": toml, "digest": "0"})
+            assert answer.status_code == 409
+            assert "Schmidt" not in answer.text
+        send(visitor, "/d/rows/names", {"names": ""})
+        assert "Schmidt" not in go(visitor, "/d/rows/schema").text
+        file.write_text("name,sex,illness\nAnna Schmidt,female,diabetes\n")
+        send(visitor, "/d/rows/names", {"names": "yes"})
+        assert "illness" in go(visitor, "/d/rows/schema").text
+        file.write_text("Anna Schmidt,female,diabetes\n")
+        assert "Schmidt" not in go(visitor, "/d/rows/schema").text
+    with run_studio(settings) as again:
+        file.write_text("name,sex,illness\nAnna Schmidt,female,diabetes\n")
+        assert "illness" in go(again.enter(), "/d/rows/schema").text, "said once, kept"

@@ -204,16 +204,17 @@ def config(tmp_path):
 
 
 def test_people_are_added_by_a_command(config):
-    found = run("studio", "person", "add", "Ada", "--role", "officer", "--config", config, "--json")
+    words = ("studio", "people", "add", "Ada", "--role", "officer", "--config", config)
+    found = run(*words, "--link", "--json")
     assert found.json["link"].startswith("https://studio.example/password?token=")
-    listed = run("studio", "person", "list", "--config", config).out
-    assert "officer   Ada  (no password chosen yet)" in listed
-    assert "link" in run("studio", "person", "reset", "Ada", "--config", config).out
+    listed = run("studio", "people", "list", "--config", config).out
+    assert "Ada  officer  (has chosen no password yet)" in listed
+    assert "/password?token=" in run(*words[:2], "reset", "Ada", *words[-2:], "--link").out
     assert "a role is one of" in refused(
-        "studio", "person", "add", "Bo", "--role", "king", "--config", config
+        "studio", "people", "add", "Bo", "--role", "king", "--config", config, "--link"
     )
-    run("studio", "person", "remove", "Ada", "--config", config)
-    assert run("studio", "person", "list", "--config", config, "--json").json == []
+    run("studio", "people", "remove", "Ada", "--config", config)
+    assert run("studio", "people", "list", "--config", config, "--json").json == []
 
 
 def test_a_studio_comes_back_from_its_backup(own_hospital, tmp_path):

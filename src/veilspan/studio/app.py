@@ -16,6 +16,7 @@ from veilspan.studio.pages import (
     entrance,
     files,
     login,
+    names,
     plan,
     question,
     release,
@@ -27,7 +28,7 @@ from veilspan.studio.state import Studio
 
 #: Pages in the order in which one meets them; each lists its addresses.
 MODULES = (
-    entrance, login, files, datasets, declare, question, plan, sign, run, requests, release,
+    entrance, login, files, datasets, declare, names, question, plan, sign, run, requests, release,
     compare,
 )  # fmt: skip
 

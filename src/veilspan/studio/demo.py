@@ -19,7 +19,10 @@ def make_demo(folder: Path, *, team: bool = False) -> Settings:
     """
     from veilspan.datasets import make_visits, make_ward
     from veilspan.ledger import Ledger
+    from veilspan.studio.header_names import confirm_names
+    from veilspan.studio.state import SCHEMAS
     from veilspan.tables.schema import Schema
+    from veilspan.tables.sources.open_table import open_table
 
     folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
@@ -38,6 +41,8 @@ def make_demo(folder: Path, *, team: bool = False) -> Settings:
             "visits": Table("visits", str(visits)),
         },
     )
+    (settings.folder / SCHEMAS).mkdir(parents=True, exist_ok=True, mode=0o700)
+    confirm_names(settings.folder, "visits", open_table(str(visits)).names)  # our own line
     ledger = Ledger(settings.ledger, settings.key)
     if not ledger.journal.exists():
         schema = Schema.load(declared)

@@ -48,6 +48,7 @@ def open_socket(settings: Settings) -> socket.socket:
     try:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         taken.bind((settings.host.strip("[]"), settings.port))
+        taken.listen()  # two may bind a port that nobody listens at; one of them gets it
     except OSError as error:
         taken.close()
         raise ValueError(
@@ -84,10 +85,14 @@ def write_link(studio: Studio) -> str:
     return place if studio.settings.team else f"{place}/enter?token={studio.links.make()}"
 
 
-def run_studio(settings: Settings, *, browser: bool, say: Callable[[str], None]) -> None:
-    """Run until it is stopped; ``say`` prints a line on the terminal."""
+def run_studio(
+    settings: Settings, *, browser: bool, say: Callable[[str], None], greeting: str = ""
+) -> None:
+    """Run until it is stopped; ``say`` prints a line on the terminal, once the port is ours."""
     server, studio, taken = make_server(settings)
     link = write_link(studio)
+    if greeting:
+        say(greeting)
     say(link)
     if browser and not settings.url:
         threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()

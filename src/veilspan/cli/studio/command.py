@@ -9,7 +9,6 @@ import typer
 
 from veilspan._passwords import are_pairs
 from veilspan.cli.console import say
-from veilspan.cli.studio import copies, team
 from veilspan.cli.studio.copies import backup, restore
 from veilspan.cli.studio.people import app as people_app
 
@@ -21,9 +20,6 @@ DEMO = Path("veilspan-demo")
 FOLDER, LEDGER, KEY = Path("studio"), "budget.db", Path("ledger.key")
 
 app = typer.Typer(rich_markup_mode=None, invoke_without_command=True, no_args_is_help=False)
-app.add_typer(team.app, name="person", help="Who may come in: add, list, reset, remove.")
-app.command()(copies.backup)
-app.command()(copies.restore)
 app.add_typer(people_app, name="people")
 app.command()(backup)
 app.command()(restore)
@@ -88,8 +84,8 @@ def studio(
     if json:
         run_studio(settings, browser=browser, say=_say_json)
         return
-    say("Veilspan Studio runs on this machine. Open this link, which works once:")
-    run_studio(settings, browser=browser, say=say)
+    greeting = "Veilspan Studio runs on this machine. Open this link, which works once:"
+    run_studio(settings, browser=browser, say=say, greeting=greeting)
 
 
 def _say_json(link: str) -> None:

@@ -24,18 +24,20 @@ app = typer.Typer(
 )
 
 Name = Annotated[str, typer.Argument(help="Of the person, as the ledger names them.")]
-Folder = Annotated[Path, typer.Option("--folder", help="The studio's folder.")]
+Folder = Annotated[Path, typer.Option("--folder", help="The studio's folder, without --config.")]
+Config = Annotated[Path | None, typer.Option("--config", help="The studio.toml of the studio.")]
 Link = Annotated[
-    bool, typer.Option("--link", help="Print a secret for a page where they choose a password.")
+    bool,
+    typer.Option("--link", help="Print a secret by which they choose it; with --config a link."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only.")]
 _STUDIO = Path("studio")
 
 
 @app.command("list")
-def list_people(folder: Folder = _STUDIO, json: AsJson = False) -> None:
+def list_people(folder: Folder = _STUDIO, config: Config = None, json: AsJson = False) -> None:
     """List all people of a studio and their roles."""
-    found = _open(folder).list()
+    found = _open(folder, config)[0].list()
     if json:
         print_json([{"name": each.name, "role": each.role} for each in found])
         return
@@ -51,53 +53,73 @@ def add(
     name: Name,
     role: Annotated[str, typer.Option(help="steward, analyst or officer.")],
     folder: Folder = _STUDIO,
+    config: Config = None,
     link: Link = False,
     json: AsJson = False,
 ) -> None:
     """Add a person; asks for a password, or prints a secret by which they choose one."""
-    accounts = _open(folder)
+    accounts, place = _open(folder, config)
     if link:
         account = accounts.add(name, role)
-        _tell_secret(accounts, account.name, as_json=json)
+        _tell_secret(accounts, place, account.name, as_json=json)
         return
     account = accounts.add(name, role, _ask_password())
     _tell(account.name, f"{account.name} is {account.role} now.", as_json=json)
 
 
 @app.command()
-def reset(name: Name, folder: Folder = _STUDIO, link: Link = False, json: AsJson = False) -> None:
+def reset(
+    name: Name,
+    folder: Folder = _STUDIO,
+    config: Config = None,
+    link: Link = False,
+    json: AsJson = False,
+) -> None:
     """Replace a forgotten password, and end the person's sessions."""
-    accounts = _open(folder)
+    accounts, place = _open(folder, config)
     if link:
-        _tell_secret(accounts, name, as_json=json)
+        _tell_secret(accounts, place, name, as_json=json)
         return
     account = accounts.set_password(name, _ask_password())
     _tell(account.name, f"{account.name} has a new password.", as_json=json)
 
 
 @app.command()
-def remove(name: Name, folder: Folder = _STUDIO, json: AsJson = False) -> None:
+def remove(
+    name: Name, folder: Folder = _STUDIO, config: Config = None, json: AsJson = False
+) -> None:
     """Remove a person. What they asked and approved stays in the ledger."""
-    _open(folder).remove(name)
+    _open(folder, config)[0].remove(name)
     _tell(name, f"{name} has no account any more.", as_json=json)
 
 
-def _open(folder: Path) -> Accounts:
+def _open(folder: Path, config: Path | None) -> tuple[Accounts, str]:
+    """The accounts of a studio, and the address where people reach it if its settings say that."""
     from veilspan.studio.accounts import FILE, Accounts
 
-    return Accounts(folder / FILE)
+    if config is None:
+        return Accounts(folder / FILE), ""
+    from veilspan.cli.studio.command import collect_settings
+
+    settings = collect_settings([], [], {}, config, demo=False)
+    if not settings.team:
+        raise ValueError("say team = true in studio.toml first: this studio has one person only.")
+    settings.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    place = settings.url.rstrip("/") or f"http://127.0.0.1:{settings.port or 'PORT'}"
+    return Accounts(settings.folder / FILE), place
 
 
 def _ask_password() -> str:
     return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
 
 
-def _tell_secret(accounts: Accounts, name: str, *, as_json: bool) -> None:
+def _tell_secret(accounts: Accounts, place: str, name: str, *, as_json: bool) -> None:
     token = accounts.reset_link(name)
+    link = {"link": f"{place}/password?token={token}"} if place else {}
     if as_json:
-        print_json({"name": name, "secret": token})
+        print_json({"name": name, "secret": token, **link})
         return
-    say(token)
+    say(link.get("link", token))
     say(f"It works once, for a day. Whoever has it can pass for {name}: hand it over safely.")
 
 

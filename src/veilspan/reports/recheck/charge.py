@@ -11,6 +11,7 @@ from veilspan.ledger.dataset import Dataset
 from veilspan.ledger.errors import LedgerError
 from veilspan.ledger.ledger import Ledger
 from veilspan.ledger.records import CHARGE, RELEASE, as_json
+from veilspan.reports.account import read_account
 from veilspan.reports.recheck.checks import FITS, UNCHECKED, WRONG, Check
 from veilspan.reports.recheck.page import MOST_BYTES
 from veilspan.reports.record import PageRecord
@@ -28,10 +29,12 @@ def check_charge(model: Any, ledger: Ledger | None, dataset: Dataset | None, pag
         raise TypeError(f"ledger must be a veilspan.Ledger or None; got {type(ledger).__name__}.")
     if charged is None:
         return Check("ledger", WRONG, "The release was charged to no account of any ledger.")
+    left_out = ""
     problems = _check_ledger(ledger, charged["head"])
     if not problems:
         handle = dataset or ledger.dataset(charged["dataset"])
-        problems = _check_entry(model, handle, charged) + _check_shown(ledger, page)
+        shown, left_out = _check_shown(model, ledger, page)
+        problems = _check_entry(model, handle, charged) + shown
     if problems:
         return Check("ledger", WRONG, " ".join(problems))
     test = " It is recorded as a test, which costs nothing." if charged.get("test") else ""
@@ -40,7 +43,7 @@ def check_charge(model: Any, ledger: Ledger | None, dataset: Dataset | None, pag
         FITS,
         f"All seals of the ledger fit, and entry {charged['entry']} of “{charged['dataset']}” "
         f"is the charge of this release, at the cost that its plan has; the statement is, word for "
-        f"word, the one that was recorded with it.{test}",
+        f"word, the one that was recorded with it.{test}{left_out}",
     )
 
 
@@ -78,15 +81,32 @@ def _check_entry(model: Any, dataset: Dataset, charged: dict[str, Any]) -> list[
     return problems
 
 
-def _check_shown(ledger: Ledger, page: Path) -> list[str]:
-    """Whether the account on the page is of this ledger; the page itself is checked elsewhere."""
+def _check_shown(model: Any, ledger: Ledger, page: Path) -> tuple[list[str], str]:
+    """Whether the account on the page is of this ledger, and what of it was not computed again.
+
+    The page itself is checked elsewhere.
+    """
     try:
         record = PageRecord.from_page(read_regular(page, MOST_BYTES).decode())
     except (OSError, ValueError, TypeError, RecursionError):
-        return []
-    if record.account is None or not _check_ledger(ledger, record.account.head):
-        return []
-    return ["The account that the report shows is not one that this ledger ever had."]
+        return [], ""
+    shown = record.account
+    if shown is None:
+        return [], ""
+    if _check_ledger(ledger, shown.head):
+        return ["The account that the report shows is not one that this ledger ever had."], ""
+    try:
+        now = read_account(model.privacy_, ledger.dataset(shown.name), model.plan_)
+    except (LedgerError, ValueError) as error:
+        return [f"The account that the report shows cannot be read: {error}"], ""
+    if now.head != shown.head:
+        return [], (
+            " The ledger has moved on since the report was written: the figures of the account in "
+            "it were NOT checked."
+        )
+    if now != shown:
+        return ["The account that the report shows is not what the ledger says."], ""
+    return [], ""
 
 
 def _without_decisions(plan: dict[str, Any]) -> str:

@@ -25,7 +25,13 @@ from veilspan.studio.declaring import (
 from veilspan.studio.drafts import latest_version, load_draft, save_draft
 from veilspan.studio.errors import Refusal
 from veilspan.studio.fields import area_field, choice_field, text_field
+from veilspan.studio.header_names import (
+    UnconfirmedNames,
+    open_confirmed,
+    open_header,
+)
 from veilspan.studio.layout import address, as_text, card, form, heading, hidden, steps
+from veilspan.studio.pages.names import ask_for_names
 from veilspan.studio.schemas import find_schema, freeze_schema, keep_schema, name_in_files
 from veilspan.studio.state import Studio
 from veilspan.studio.visits import Visit, form_route, page_route, read_number
@@ -38,7 +44,10 @@ def show_schema(visit: Visit) -> Response:
     """The form with what was saved last, its problems, and what it comes to."""
     studio, name = visit.studio, visit.params["name"]
     studio.table(name)
-    entries, version = find_entries(studio, name)
+    try:
+        entries, version = find_entries(studio, name)
+    except UnconfirmedNames:
+        return ask_for_names(visit, name)
     declared = declare(name, entries)
     frozen = find_schema(studio, name)
     problems = [*declared.problems, *find_header_problems(studio, name, declared)]
@@ -154,24 +163,8 @@ def find_entries(studio: Studio, name: str) -> tuple[Entries, int]:
     if schema is not None:
         keep_schema(studio, schema)
         return entries_of(schema), 0
-    source = open_header(studio, name)
+    source = open_confirmed(studio, name)
     return begin_entries(source.names, source.kinds), 0
-
-
-def open_header(studio: Studio, name: str) -> Any:
-    """The table of a dataset, of which only names and stored types are read."""
-    from veilspan.tables.sources.first_line import may_be_row
-    from veilspan.tables.sources.open_table import open_table
-
-    table = studio.table(name)
-    source = open_table(table.data, table=table.table)
-    untyped = all(kind == "text" for kind in source.kinds.values())
-    if untyped and may_be_row(source.names):
-        raise ValueError(
-            "the first line of this table may be a row and not the names of the columns (numbers, "
-            "dates, empty cells), and names become public: write a line of names above it."
-        )
-    return source
 
 
 def find_header_problems(studio: Studio, name: str, declared: Declared) -> list[Any]:
