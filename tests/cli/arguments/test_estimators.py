@@ -93,7 +93,7 @@ def test_a_line_in_the_catalogue_is_all_that_the_commands_need(tmp_path):
         "elastic-net, huber, profile, twin.",  # the help of fit and of audit
         "fit: pca, robust-pca, twin (-p n_components=2)",
         "Plan for Twin: 60 rows x 3 columns",
-        "largest angle to the true subspace",
+        "the variance of fresh rows along the components",
         "Twin: epsilon = 1",
         "50 rows x 1 columns written to z.npy",
         "Audit of Twin",

@@ -93,7 +93,7 @@ def _say_json(link: str) -> None:
     from json import dumps
 
     if "://" in link:
-        print(dumps({"link": link}), flush=True)
+        say(dumps({"link": link}))
 
 
 def collect_settings(
