@@ -335,6 +335,18 @@ def test_cancelling(ward):
     assert ward.ledger.verify()
 
 
+@pytest.mark.parametrize("place", ["stop_after_commit", "stop_after_commit_unread"])
+def test_cancelling_between_the_charge_and_its_receipt(ward, place):
+    """The ledger says what was spent, not the memory of a process that was interrupted."""
+    asked = ward.ask()
+    ward.fail_at(place)
+    job = ward.finish(ward.queue.start(asked.id))
+    assert ward.account.request(asked.id).state == "charged"
+    assert (job.stage, job.cancel_costs) == ("cancelled", True)
+    assert "stays spent" in job.message
+    assert ward.queue.events(job.id)[-1]["charged"]
+
+
 def test_one_at_a_time_and_the_studio_may_die(ward):
     """Two jobs, started by a queue that is then forgotten: both are done, one after the other."""
     asked = [ward.ask(), ward.ask(n_components=1)]
