@@ -84,7 +84,7 @@ def save_entries(visit: Visit) -> Response:
     studio, name = visit.studio, visit.params["name"]
     studio.table(name)
     mine = read_entries(visit)
-    with studio.lock:
+    with studio.lock_draft(draft_name(name)):
         theirs, latest = find_entries(studio, name)
         began = visit.text("version")
         clashes: list[str] = []
@@ -113,7 +113,7 @@ def take_toml(visit: Visit) -> Response:
     studio, name = visit.studio, visit.params["name"]
     studio.table(name)
     schema = Schema.from_toml(visit.text("toml"))
-    with studio.lock:
+    with studio.lock_draft(draft_name(name)):
         entries, _ = find_entries(studio, name)
         taken = entries_of(schema)
         known = entries["columns"]
