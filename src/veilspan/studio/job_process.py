@@ -155,7 +155,7 @@ def run(folder: Path, places: Mapping[str, Any]) -> None:
     account: list[JobDataset] = []
     try:
         teller.say("wait")
-        with files.taking_turns(folder.parent):
+        with files.taking_turns(folder):
             _work(folder, places, teller, account)
         teller.say("done")
     except BaseException as error:
