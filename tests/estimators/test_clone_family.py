@@ -2,17 +2,32 @@
 
 import copy
 import gc
+import math
 import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from veilspan import PCA, Ledger, LogisticRegression, PrivateSearch, RepeatedFitsWarning, Ridge
+from veilspan import (
+    PCA,
+    GaussianEvent,
+    Ledger,
+    LogisticRegression,
+    PrivateSearch,
+    RepeatedFitsWarning,
+    Ridge,
+    SampledGaussianEvent,
+    Schema,
+    SearchEvent,
+)
 from veilspan.estimators import clone_family
 from veilspan.privacy.accounting import epsilon_spent
+from veilspan.privacy.gdp import epsilon_of
+from veilspan.privacy.renyi import renyi_divergences
 
 ROWS = np.random.default_rng(0).uniform(-1, 1, (400, 2))
 Y = np.clip(ROWS @ [0.5, 0.2], -1, 1)
@@ -116,3 +131,79 @@ def test_estimators_are_left_as_they_are_and_families_are_forgotten():
     del twin, model
     gc.collect()
     assert len(clone_family._FAMILIES) <= count - 2
+
+
+def test_add_remove_counts_for_two_steps_where_relations_are_mixed():
+    first = pca(neighbors="add-remove").fit(ROWS)
+    with pytest.warns(RepeatedFitsWarning, match="under replace-one, where fits under add-remove"):
+        second = clone(first).set_params(neighbors="replace-one").fit(ROWS)
+    mus = [event.mu * 2 for event in first.privacy_.events]
+    mus += [event.mu for event in second.privacy_.events]
+    together = epsilon_of(math.hypot(*mus), 1e-6)
+    assert f"epsilon = {together:.4g} at delta" in note_of(second)
+    third = clone(second).set_params(neighbors="add-remove").fit(ROWS)
+    mus += [event.mu * 2 for event in third.privacy_.events]
+    assert f"epsilon = {epsilon_of(math.hypot(*mus), 1e-6):.4g} at delta" in note_of(third)
+
+
+def test_fits_under_add_remove_alone_stay_under_it():
+    first = pca(neighbors="add-remove").fit(ROWS)
+    with pytest.warns(RepeatedFitsWarning) as caught:
+        second = clone(first).fit(ROWS)
+    events = [*first.privacy_.events, *second.privacy_.events]
+    alone = epsilon_spent(events, 1e-6, neighbors="add-remove")
+    assert f"they spend epsilon = {alone:.4g} at delta" in str(caught[0].message)
+    assert "they spend epsilon" in note_of(second)
+
+
+@pytest.mark.parametrize("q", [0.02, 0.3])
+def test_an_exchange_is_no_cheaper_than_group_privacy_allows_and_no_dearer(q):
+    # The Rényi divergence of two steps, by the weak triangle inequality (p = 2), bounds what the
+    # event costs under replace-one; and one exchange costs at least one addition.
+    event = SampledGaussianEvent("step", q, noise_multiplier=1.5, count=50)
+    orders = np.array([2.0, 4.0, 8.0])
+
+    def divergence(at, neighbors):
+        return renyi_divergences([event], at, neighbors=neighbors)
+
+    exchanged = divergence(orders, "replace-one")
+    two_steps = (orders - 0.5) / (orders - 1) * divergence(2 * orders, "add-remove")
+    two_steps += divergence(2 * orders - 1, "add-remove")
+    assert (exchanged <= two_steps).all()
+    assert (exchanged >= divergence(orders, "add-remove")).all()
+    gaussian = GaussianEvent("sum", 4.0)
+    search = SearchEvent(name="s", trials=((gaussian, event),), eta=1.0, gamma=0.1)
+    counted = clone_family._for_exchange(search)
+    assert counted.trials == ((GaussianEvent("sum", 2.0), event),)
+
+
+def test_other_units_are_named_and_not_added():
+    text = """
+veilspan_schema = 1
+name = "made up"
+[unit]
+protects = "{unit}"
+count = 400
+source = "made up"
+[columns.a]
+type = "number"
+range = [-1, 1]
+source = "made up"
+[columns.b]
+type = "number"
+range = [-1, 1]
+source = "made up"
+"""
+    table = pd.DataFrame(ROWS, columns=["a", "b"])
+    rows, visits = (Schema.from_toml(text.format(unit=unit)) for unit in ("row", "visit"))
+    model = PCA(1, schema=rows).fit(table)
+    with pytest.warns(RepeatedFitsWarning, match="2 fits of PCA") as caught:
+        other = clone(model).set_params(schema=visits).fit(table)
+    said = str(caught[0].message)
+    assert "1 of them for the unit 'visit'" in said
+    assert "other units ('row') are not in it and come on top" in said
+    assert "together" not in said
+    more = clone(other).fit(table)
+    events = [*other.privacy_.events, *more.privacy_.events]
+    assert "2 of them for the unit 'visit'" in note_of(more)
+    assert f"epsilon = {epsilon_spent(events, 1e-6):.4g} at" in note_of(more)

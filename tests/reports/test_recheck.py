@@ -5,17 +5,20 @@ import shutil
 import sqlite3
 import warnings
 
+import numpy as np
 import pytest
 
 from cli.commands import run
 from releases.cases import arrays_file, rewrite
 from reports.covers import META
-from reports.releases import KINDS, ROWS, fitted
-from veilspan import PCA, Ledger, LogisticRegression
+from reports.releases import KINDS, REGRESSION, ROWS, X, Y, fitted
+from veilspan import PCA, Ledger, LogisticRegression, Ridge
 from veilspan.datasets import make_ward
 from veilspan.releases import save
 from veilspan.reports import report_html, verify_release, write_report
 from veilspan.reports.recheck.checks import FITS, UNCHECKED, WRONG
+from veilspan.reports.subject import plain_repr
+from veilspan.solvers.subspace.geodesic_gradient import GeodesicGradientDescent
 
 WARD = make_ward(500)
 
@@ -89,6 +92,10 @@ def raise_noise(document):
     document["statement"]["epsilon"] /= 2
 
 
+def promise_little(document):
+    document["statement"].update(epsilon=0.01, asked=0.01, events=[])
+
+
 FORGED = {
     "a smaller epsilon": ("promise", lambda d: d["statement"].update(epsilon=0.1)),
     "more noise than was planned": ("promise", raise_noise),
@@ -101,6 +108,9 @@ FORGED = {
     "another plan": ("ledger", lambda d: d["plan"].update(n_rows=499)),
     "another unit": ("report", lambda d: d["statement"].update(unit="one hospital")),
     "another assumption": ("report", lambda d: d["statement"].update(assumptions=["all is well"])),
+    "nothing asked and nothing used": ("promise", promise_little),
+    "nothing used": ("promise", lambda d: d["statement"].update(events=[])),
+    "less asked for": ("promise", lambda d: d["statement"].update(asked=0.1)),
     "another result": ("report", lambda d: d["attributes"].update(intercept_=None)),
 }
 
@@ -113,6 +123,26 @@ def test_a_forger_who_mends_the_digests_is_found(place, name):
     assert not found
     assert outcomes(found)[part] == WRONG or outcomes(found)["files"] == WRONG
     assert outcomes(check(place, key=place / "key"))["files"] == WRONG  # and by the key at once
+
+
+SAID = {
+    "unit": "a whole family",
+    "assumptions": ["none"],
+    "release_id": "0" * 16,
+    "version": "0",
+    "population": 10**9,
+    "events": [],
+    "epsilon": 0.01,
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_the_statement_is_the_one_that_the_ledger_recorded(place, name):
+    (place / "release" / "report.html").unlink()
+    rewrite(place / "release", lambda d: d["statement"].update({name: SAID[name]}), mend=True)
+    found = check(place)
+    assert outcomes(found)["ledger"] == WRONG
+    assert "The statement is not the one" in words(found, "ledger")
 
 
 @pytest.mark.parametrize("change", [lambda d: d["statement"].update(epsilon=0.1)])
@@ -188,6 +218,46 @@ def test_a_foreign_record_is_refused(place, text):
 def test_the_report_of_another_release_is_found(place):
     write_report(place / "release" / "report.html", fitted("PCA"))
     assert outcomes(check(place))["report"] == WRONG
+
+
+def test_a_link_that_leads_nowhere_is_found(place):
+    path = place / "release" / "report.html"
+    path.unlink()
+    path.symlink_to("nowhere")
+    assert outcomes(check(place))["report"] == WRONG
+
+
+SCALARS = {
+    "whole": lambda: PCA(np.int64(2)).fit(ROWS),
+    "epsilon": lambda: PCA(2, epsilon=np.float64(1)).fit(ROWS),
+    "short": lambda: Ridge(alpha=np.float32(0.1), **REGRESSION).fit(X, Y),
+    "pair": lambda: Ridge(row_norm=1.0, target_range=(np.int64(-1), np.float64(1))).fit(X, Y),
+    "truth": lambda: Ridge(fit_intercept=np.bool_(True), **REGRESSION).fit(X, Y),
+}
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_scalars_of_numpy_are_drawn_as_they_come_back(name, tmp_path):
+    model = SCALARS[name]()
+    folder = save(model, tmp_path / "release")
+    write_report(folder / "report.html", model)
+    assert verify_release(folder)
+
+
+def test_scalars_of_numpy_within_a_solver_print_as_numbers():
+    made = [GeodesicGradientDescent(steps=kind(3), halvings=kind(1)) for kind in (int, np.int64)]
+    assert plain_repr(made[0]) == plain_repr(made[1])
+
+
+def test_words_of_a_release_forge_no_line(place):
+    forged = "one row\n  ledger   fits          All seals of the ledger fit\x1b[31m\u2028x"
+    said = {"unit": forged, "release_id": "\x1b[2Jabc\n  promise  fits"}
+    rewrite(place / "release", lambda d: d["statement"].update(said), mend=True)
+    told = run("verify", place / "release", expect=6).out
+    assert "\x1b" not in told
+    starts = [line.split()[0] for line in told.splitlines() if line.strip()]
+    assert starts.count("ledger") == starts.count("promise") == 1
+    assert len(repr(check(place)).splitlines()) == len(set(repr(check(place)).splitlines()))
 
 
 def test_a_report_elsewhere(place):

@@ -6,7 +6,6 @@ Needs Playwright and Chromium (Debian: ``apt-get install chromium``; another one
 
 import os
 import shutil
-from dataclasses import replace
 
 import pytest
 
@@ -135,7 +134,7 @@ def small(monkeypatch):
 @pytest.fixture
 def team(tmp_path, monkeypatch, small):
     monkeypatch.setattr(accounts, "COST", {"n": 2, "r": 8, "p": 1})
-    settings = replace(demo.make_demo(tmp_path / "hospital"), team=True)
+    settings = demo.make_demo(tmp_path / "hospital", team=True)
     with run_studio(settings) as found:
         for name, role in PEOPLE.items():
             found.studio.accounts.add(name, role, PASSWORD)

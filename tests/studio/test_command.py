@@ -79,3 +79,24 @@ def test_refusals_say_what_to_do(words, told):
 
 def test_help_names_the_demo():
     assert "--demo" in run("studio", "--help").out
+
+
+def test_an_approval_binds_a_path_that_is_the_same_from_everywhere(tmp_path, monkeypatch):
+    from veilspan.cli.studio.command import collect_settings
+    from veilspan.studio.fits import name_source
+
+    found = []
+    server = "postgresql://reader@db.example/clinic"
+    for place in ("one", "other"):
+        (tmp_path / place).mkdir()
+        monkeypatch.chdir(tmp_path / place)
+        told = ["ward=ward.csv", f"pg={server}"]
+        found.append(collect_settings(told, ["ward=ward.toml"], {}, None, demo=False))
+    monkeypatch.chdir(tmp_path)
+    first, second = (settings.tables["ward"] for settings in found)
+    assert name_source(first) == str(tmp_path / "one" / "ward.csv")
+    assert name_source(first) != name_source(second)
+    assert first.schema == tmp_path / "one" / "ward.toml"
+    assert found[0].tables["pg"].data == server
+    places = (found[0].folder, found[0].key, found[0].ledger)
+    assert all(os.path.isabs(place) for place in places)

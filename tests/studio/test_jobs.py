@@ -445,3 +445,18 @@ def test_a_source_is_named_without_its_password():
     table = Table("ward", "postgresql://me:secret@host/db", "visits")
     assert "secret" not in name_source(table)
     assert name_source(table).endswith("table visits")
+
+
+def test_a_damaged_schema_is_said_and_another_copy_is_taken(ward):
+    asked = ward.ask()
+    kept = ward.queue.folder / "schemas" / f"{ward.schema.digest}.toml"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    for damage in (b"", b"\xff\x00", b"[unit", b'veilspan_schema = "x"\n'):
+        kept.write_bytes(damage)
+        assert ward.queue._find_schema(asked, ward.table) == ward.table.schema
+    without = Table("ward", ward.table.data)
+    with pytest.raises(RequestError, match="is damaged"):
+        ward.queue._find_schema(asked, without)
+    kept.unlink()
+    with pytest.raises(RequestError, match="not at hand any more"):
+        ward.queue._find_schema(asked, without)

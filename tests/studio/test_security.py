@@ -2,14 +2,20 @@
 
 import socket
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from studio.running import run_studio
+from studio.stories import go, send
+from studio.test_declare import form_of
 from veilspan.studio import guard, server
+from veilspan.studio.errors import Refusal
+from veilspan.studio.pages import run
 from veilspan.studio.server import write_link
 from veilspan.studio.settings import Settings, Table, read_settings
 from veilspan.studio.state import Studio
+from veilspan.studio.visits import read_number
 
 FOREIGN = "https://evil.example"
 
@@ -271,3 +277,46 @@ def test_a_configuration_says_all_of_it(tmp_path):
     place.write_text('[datasets."a/b"]\ndata = "x.csv"\n')
     with pytest.raises(ValueError, match="slash"):
         Settings(tmp_path, "b", tmp_path, **read_settings(place))
+
+
+ODD = ["²", "٣", "9" * 5000, "-1", "1_0", "x"]
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_digits_are_refused(odd):
+    with pytest.raises(Refusal) as refused:
+        read_number(odd)
+    assert refused.value.status == 400
+    assert read_number("012") == 12
+
+
+def test_odd_digits_of_forms_and_headers_are_400(own_running, monkeypatch):
+    visitor = own_running.enter()
+    for odd in ODD:
+        assert visitor.submit("/d/ward/schema", {"began": odd}).status_code == 400
+    account = own_running.studio.account("ward")
+    request = SimpleNamespace(id="r", asked_by="Demo")
+    monkeypatch.setattr(run, "find_request", lambda *_: (account, request))
+    monkeypatch.setattr(run, "find_job", lambda *_: SimpleNamespace(id="j"))
+    for form in ("approve", "refuse"):
+        fields = {"version": "²", "reason": "no"}
+        assert visitor.submit(f"/r/r/{form}", fields).status_code == 400
+    for odd in ("²".encode("latin-1"), b"9" * 5000):
+        answer = visitor.get("/r/r/events", headers={"Last-Event-ID": odd})
+        assert answer.status_code == 400
+
+
+def test_the_version_of_a_schema_is_any_text(own_running):
+    visitor = own_running.enter()
+    fields = form_of(go(visitor, "/d/ward/schema")) | {"version": "²"}
+    send(visitor, "/d/ward/schema", fields)
+    assert form_of(go(visitor, "/d/ward/schema"))["version"] == "²"
+
+
+def test_looking_at_the_head_of_a_link_does_not_use_it(running):
+    link = write_link(running.studio).removeprefix(running.origin)
+    visitor = running.visitor()
+    head = check_headers(visitor.head(link))
+    assert head.status_code == 200
+    assert "set-cookie" not in head.headers
+    assert visitor.get(link).status_code == 303

@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -55,7 +56,7 @@ def test_the_same_command_and_python_give_the_same_release(told, tmp_path, monke
     command[place] = str(tmp_path / "again")
     assert "nothing was charged" in run(*command[1:]).err
     second = load(tmp_path / "again", key=told.studio.settings.key)
-    python = text_of(page, "python").replace(str(told.studio.folder / "release"), "third")
+    python = re.sub(r"Path\('.*'\)", "Path('third')", text_of(page, "python"))
     exec(compile(python, "as-python", "exec"), {})
     third = load(tmp_path / "third", key=told.studio.settings.key)
     assert first.privacy_ == second.privacy_ == third.privacy_
@@ -237,3 +238,64 @@ def test_two_releases_side_by_side(own_running):
     assert "Epsilon 0.3 0.6 differs" in page
     assert visitor.get(f"/compare?with={one}").status_code == 303
     go(visitor, f"/compare?with={one}&with=nothing", expect=404)
+
+
+def test_what_the_python_of_a_draft_charged_is_no_dead_end(own_running):
+    """Its folder is its own and looked at before the charge; signing afterwards asks anew."""
+    visitor = own_running.enter()
+    drafts = [ask(visitor), ask(visitor)]
+    for draft in drafts:
+        send(visitor, f"/r/{draft}/epsilon", {"epsilon": "0.5", "go": "on"})
+    python, other = (text_of(go(visitor, f"/r/{d}/sign"), "python") for d in drafts)
+    place = re.search(r"Path\('(.*)'\)", python)[1]
+    assert place != re.search(r"Path\('(.*)'\)", other)[1]
+    command = shlex.split(text_of(go(visitor, f"/r/{drafts[0]}/sign"), "command"))
+    assert command[command.index("--out") + 1] == place
+    Path(place).mkdir()
+    with pytest.raises(SystemExit, match="Nothing was charged"):
+        exec(compile(python, "as-python", "exec"), {})
+    assert own_running.studio.account("ward").spent().charges == 0
+    Path(place).rmdir()
+    exec(compile(python, "as-python", "exec"), {})
+    assert own_running.studio.account("ward").spent().charges == 1
+    fields = {"epsilon": "0.5", "agree": "yes"}
+    again = send(visitor, f"/r/{drafts[0]}/submit", fields)
+    assert again.endswith("/sign")
+    assert drafts[0] not in again
+    page = words_of(go(visitor, again))
+    assert "charged already" in page
+    assert place in page
+    request = send(visitor, again.replace("/sign", "/submit"), fields)
+    assert "Open the release" in wait_for_job(visitor, request).text
+    assert own_running.studio.account("ward").spent().charges == 2
+
+
+def test_a_withdrawn_release_is_marked_wherever_it_is_read(told):
+    visitor, number = told.visitor_inside, told.released
+    folder = next(job for job in told.studio.queue.jobs()).release_folder
+    before, file = go(visitor, f"/x/{number}/report").text, (folder / "report.html").read_bytes()
+    assert "Withdrawn by" not in before
+    told.studio.records.withdraw(number, "Demo", "Wrong <b>table</b>.")
+    try:
+        marked = go(visitor, f"/x/{number}/report").text
+        assert "Withdrawn by Demo" in marked
+        assert "Wrong &lt;b&gt;table" in marked
+        assert re.sub(r'<div class="alarm bad".*?</div>', "", marked, count=1) == before
+        assert "Withdrawn by Demo" in words_of(go(visitor, f"/x/{number}"))
+        assert (folder / "report.html").read_bytes() == file
+    finally:
+        (told.studio.folder / "records" / f"{number}.withdrawn.json").unlink()
+
+
+def test_links_in_the_folder_of_a_release_are_not_served(told, tmp_path):
+    (tmp_path / "secret.txt").write_text("somebody's row")
+    visitor, number = told.visitor_inside, told.released
+    folder = next(job for job in told.studio.queue.jobs()).release_folder
+    link = folder / "more.txt"
+    link.symlink_to(tmp_path / "secret.txt")
+    try:
+        assert "more.txt" not in go(visitor, f"/x/{number}").text
+        digest = hashlib.sha256(b"somebody's row").hexdigest()
+        go(visitor, f"/x/{number}/file/{digest}", expect=404)
+    finally:
+        link.unlink()

@@ -3,13 +3,12 @@
 import socket
 import threading
 from contextlib import ExitStack
-from dataclasses import replace
 
 import pytest
 
 from cli.commands import refused, run
 from studio.running import run_studio
-from studio.stories import ask, go, send, sign, wait_for_job, words_of
+from studio.stories import ask, go, send, sign, text_of, wait_for_job, words_of
 from veilspan.studio import accounts, demo, guard
 
 PASSWORD = "a quiet heron at dawn"
@@ -26,7 +25,7 @@ def cheap(monkeypatch):
 def team(tmp_path, monkeypatch, cheap):
     monkeypatch.setattr(demo, "PATIENTS", 300)
     monkeypatch.setattr(demo, "VISITORS", 100)
-    settings = replace(demo.make_demo(tmp_path / "hospital"), team=True)
+    settings = demo.make_demo(tmp_path / "hospital", team=True)
     with run_studio(settings) as found:
         for name, role in PEOPLE.items():
             found.studio.accounts.add(name, role, PASSWORD)
@@ -250,3 +249,30 @@ def test_a_studio_comes_back_from_its_backup(own_hospital, tmp_path):
     assert "exists" in refused(
         "studio", "restore", tmp_path / "copy.zip", "--into", into, "--key", own_hospital.key
     )
+
+
+def test_budgets_of_a_team_need_approval(team, tmp_path):
+    """Those of the demo and those that are opened here; older ones are warned of."""
+    from veilspan.datasets import make_visits
+    from veilspan.ledger import Ledger
+    from veilspan.ledger.errors import LedgerError
+    from veilspan.studio.schemas import freeze_schema
+    from veilspan.tables.schema import Schema
+
+    toml = make_visits(100).schema_toml.replace('"ward-visits"', '"visits"')
+    schema = Schema.from_toml(toml)
+    freeze_schema(team.studio, "visits", schema)
+    steward = log_in(team, "Stella")
+    send(steward, "/d", {"name": "visits", "epsilon": "2", "delta": "1e-6"})
+    for name in ("ward", "visits"):
+        assert team.studio.account(name).spent().terms.approval
+        assert "without approvals" not in words_of(go(steward, f"/d/{name}"))
+    analyst = log_in(team, "Anton")
+    python = text_of(go(analyst, f"/r/{ask(analyst)}/sign"), "python")
+    with pytest.raises(LedgerError, match="approv"):
+        exec(compile(python, "as-python", "exec"), {})
+    assert team.studio.account("ward").spent().charges == 0
+    old = Ledger(tmp_path / "old.db", tmp_path / "old.key")
+    old.dataset("visits", epsilon=2.0, delta=1e-6, schema=schema)
+    team.studio.__dict__["ledger"] = old
+    assert "without approvals" in words_of(go(steward, "/d/visits"))

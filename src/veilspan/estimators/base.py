@@ -240,7 +240,6 @@ class PrivateEstimator(Summarised, Kept, LedgerParameter, BaseEstimator):
         """Plan, charge, run, record: the one way from a checked table to fitted attributes."""
         if self._searched is not None:
             self._searched(table, targets)
-            self._say(self.__dict__.pop("_unsaid", ()))
             return self
         plan, prepared = self._draft(table.shape[0], table.shape[1])
         if prepared.paired and has_people(self.schema) and getattr(table, "on_cluster", False):

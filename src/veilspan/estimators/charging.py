@@ -11,15 +11,14 @@ from typing import Any
 
 from veilspan._log import log_event
 from veilspan.curator.tape import CURRENT_TAPE
-from veilspan.estimators.clone_family import join_family
+from veilspan.estimators.clone_family import join_family, protected_by
 from veilspan.ledger.dataset import Dataset, Receipt, Request
 from veilspan.ledger.errors import LedgerError
-from veilspan.ledger.records import ROW
 from veilspan.ledger.releases import question_of
 from veilspan.ledger.session import current_dataset, dataset_of
 from veilspan.privacy.noise import NoiseSource
 from veilspan.privacy.plan import Plan
-from veilspan.privacy.schema_record import SchemaRecord, names_rows
+from veilspan.privacy.schema_record import SchemaRecord
 
 #: Parameters that estimators got after requests had been stored, and what of them says nothing.
 CAME_LATER: dict[str, Any] = {
@@ -86,18 +85,11 @@ def open_charge(dataset: Dataset, estimator: Any, plan: Plan, source: NoiseSourc
         question=question_of(type(estimator), asked_parameters(estimator), plan.to_dict()),
         test=" and ".join(text for holds, text in reasons if holds),
         # A tracker is no PrivateEstimator; each of its rows is a person's, within a block.
-        unit=_protected_by(estimator, schema),
+        unit=protected_by(estimator),
         schema=None if schema is None else SchemaRecord.of(schema),
     )
     dataset.check(request)
     return Charge(dataset, request)
-
-
-def _protected_by(estimator: Any, schema: Any) -> str:
-    """What one unit of the fit is called: as the schema says, or as the estimator's kind has it."""
-    if schema is not None and not names_rows(schema):
-        return str(schema.protects)
-    return str(getattr(estimator, "_protects", ROW))
 
 
 def asked_parameters(estimator: Any) -> dict[str, Any]:
@@ -140,6 +132,11 @@ def record(estimator: Any, receipt: Receipt) -> None:
         if name.endswith("_") and not name.startswith("_")
     }
     receipt.release(estimator.privacy_.to_dict(), public)
+    log_release(estimator, receipt)
+
+
+def log_release(estimator: Any, receipt: Receipt) -> None:
+    """Tell the log that what was charged is released."""
     log_event(
         "released",
         dataset=receipt.dataset.name,

@@ -9,6 +9,18 @@ What is missed: fits in other processes (``n_jobs`` with processes hands over pi
 belongs to no family), copies that were not made by ``clone``, and whatever ran before a restart. A
 ledger misses none of it.
 
+**Fits under different relations** are added under replace-one. Exchanging a row is adding one and
+removing another, two steps of add-remove. So a mechanism whose trade-off function is that of mu
+under add-remove has that of 2 mu under replace-one (group privacy: Dong, Roth & Su 2022, Theorem
+2.14), and the noise multiplier of a Gaussian event is halved. The multipliers of sampled and
+objective events are relative to what a single row adds, whatever the relation, so that the
+accountant has their cost under replace-one from the event itself; a search costs what its trials
+do. The other way there is nothing to add: under replace-one the number of rows is public, which
+promises nothing under add-remove.
+
+**Fits for different units** (rows here, patients there) are never added: how many rows a patient
+has is not known here. Those of the last fit's unit are, and the others are named beside them.
+
 Only what a plan says is remembered, nothing of rows. Simulations and fits without noise are not
 counted: they promise nothing.
 """
@@ -22,16 +34,27 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from veilspan.curator.tape import CURRENT_TAPE
+from veilspan.ledger.records import ROW
 from veilspan.privacy.accounting import epsilon_spent, gaussian_only
-from veilspan.privacy.events import Event, GaussianEvent
+from veilspan.privacy.events import Event, GaussianEvent, SearchEvent, with_noise
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.noise import NoiseSource
 from veilspan.privacy.plan import Plan
 from veilspan.privacy.renyi import epsilon_renyi
+from veilspan.privacy.schema_record import names_rows
 from veilspan.privacy.statement import PrivacyStatement
 
 #: Most fits of one family that are added up; beyond, it is only said that there are more.
 MOST_FITS = 1000
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What one fit has spent: its events, under which relation, and for which unit."""
+
+    events: tuple[Event, ...]
+    neighbors: Neighbors
+    unit: str
 
 
 @dataclass(eq=False)
@@ -39,7 +62,7 @@ class Family:
     """What the fits of an estimator and its clones have spent in this process."""
 
     fits: int = 0
-    spent: list[tuple[Event, ...]] = field(default_factory=list)
+    spent: list[Spent] = field(default_factory=list)
     lock: Any = field(default_factory=threading.Lock)
 
 
@@ -90,23 +113,45 @@ def count_fit(estimator: Any, plan: Plan, source: NoiseSource) -> Repeated:
     """Count a fit that no ledger counts, and say what all of its family come to together."""
     if not (plan.budget.is_private and source.secure and CURRENT_TAPE.get() is None):
         return Repeated()
-    family = family_of(estimator)
-    events = _events_of(plan)
+    family, unit = family_of(estimator), protected_by(estimator)
     with family.lock:
         family.fits += 1
         if len(family.spent) < MOST_FITS:
-            family.spent.append(events)
+            family.spent.append(Spent(_events_of(plan), plan.neighbors, unit))
         fits, spent = family.fits, list(family.spent)
     if fits < 2:
         return Repeated()
-    epsilon = _epsilon_of(spent, plan.budget.delta, plan.neighbors)
+    return Repeated(fits, _say_together(type(estimator).__name__, fits, spent, plan, unit))
+
+
+def protected_by(estimator: Any) -> str:
+    """What one unit of the fit is called: as the schema says, or as the estimator's kind has it."""
+    schema = getattr(estimator, "schema", None)
+    if schema is not None and not names_rows(schema):
+        return str(schema.protects)
+    return str(getattr(estimator, "_protects", ROW))
+
+
+def _say_together(name: str, fits: int, spent: Sequence[Spent], plan: Plan, unit: str) -> str:
+    """What all fits of a family come to, for the last one's unit."""
+    told = f"{fits:,} fits of {name} and its clones so far in this process"
+    same = [one for one in spent if one.unit == unit]
+    apart = ""
+    if len(same) < len(spent):
+        others = ", ".join(sorted({repr(one.unit) for one in spent} - {repr(unit)}))
+        told += f", {len(same):,} of them for the unit {unit!r}"
+        apart = f"; fits for other units ({others}) are not in it and come on top"
+    ending = f"{apart} (other processes are not counted; a ledger counts them all)"
+    if len(same) == 1:
+        return f"{told}, this one{ending}"
+    mixed = ""
+    if len({one.neighbors for one in same}) > 1:
+        mixed = " under replace-one, where fits under add-remove count for two steps,"
+    epsilon = _epsilon_of(same, plan.budget.delta)
     more = "more than " if fits > MOST_FITS else ""
-    return Repeated(
-        fits,
-        f"{fits:,} fits of {type(estimator).__name__} and its clones so far in this process; if "
-        f"they read the same people, together they spend {more}epsilon = {epsilon:.4g} at delta = "
-        f"{plan.budget.delta:g}, not {plan.budget.epsilon:g} (other processes are not counted; a "
-        "ledger counts them all)",
+    return (
+        f"{told}; if they read the same people, together they spend{mixed} {more}epsilon = "
+        f"{epsilon:.4g} at delta = {plan.budget.delta:g}, not {plan.budget.epsilon:g}{ending}"
     )
 
 
@@ -117,12 +162,30 @@ def _events_of(plan: Plan) -> tuple[Event, ...]:
     return plan.events
 
 
-def _epsilon_of(spent: Sequence[tuple[Event, ...]], delta: float, neighbors: Neighbors) -> float:
+def _epsilon_of(spent: Sequence[Spent], delta: float) -> float:
     """Epsilon of all fits together: exact for Gaussian ones, else by Rényi orders.
 
     Both stay true where later fits were chosen by what earlier ones released.
     """
-    events = [event for fit in spent for event in fit]
+    relation: Neighbors = "add-remove"
+    if any(one.neighbors == "replace-one" for one in spent):
+        relation = "replace-one"
+    events = [
+        event if one.neighbors == relation else _for_exchange(event)
+        for one in spent
+        for event in one.events
+    ]
     if gaussian_only(events):
-        return epsilon_spent(events, delta, neighbors=neighbors)
-    return epsilon_renyi(events, delta, neighbors=neighbors)
+        return epsilon_spent(events, delta, neighbors=relation)
+    return epsilon_renyi(events, delta, neighbors=relation)
+
+
+def _for_exchange(event: Any) -> Any:
+    """An event of add-remove as it counts under replace-one; the module says why."""
+    if isinstance(event, GaussianEvent):
+        return with_noise(event, event.noise_multiplier / 2)
+    if isinstance(event, SearchEvent):
+        return replace(
+            event, trials=tuple(tuple(_for_exchange(e) for e in trial) for trial in event.trials)
+        )
+    return event

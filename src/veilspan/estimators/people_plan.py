@@ -108,17 +108,17 @@ def prepare_people(
 def _refuse_samples(prepared: Prepared[Any, Any], schema: Any) -> None:
     """Refuse what is proved for one row alone, with the ways out."""
     way = f'combine the rows of a {schema.protects}: combine = "mean" in the schema\'s [unit].'
-    if prepared.stated is not None or prepared.paired:
-        raise ValueError(
-            'with combine = "none", noise_std and center="pairs" are not offered: leave them out, '
-            f"or {way}"
-        )
     if any(not isinstance(event, GaussianEvent) for event in prepared.all_events):
         raise ValueError(
             f'combine = "none" protects all rows of a {schema.protects} by noise on sums over all '
             f"rows; the solver {prepared.solver.name!r} samples rows or perturbs an objective, "
             'which protects single rows. Name another solver (solver="gd", "newton", or '
             f'"statistics" for squared losses), or {way}'
+        )
+    if prepared.stated is not None or prepared.paired:
+        raise ValueError(
+            'with combine = "none", noise_std and center="pairs" are not offered: leave them out, '
+            f"or {way}"
         )
 
 

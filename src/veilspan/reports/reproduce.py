@@ -9,7 +9,7 @@ from typing import Any
 from veilspan.privacy.schema_record import SchemaRecord
 from veilspan.privacy.statement import PrivacyStatement
 from veilspan.reports.html import Html, details, table, tag
-from veilspan.reports.subject import Subject, plain_repr
+from veilspan.reports.subject import Subject, as_saved, plain_repr
 
 #: Parameters that a call says even where they have their defaults.
 _SAID = ("epsilon", "delta", "neighbors")
@@ -54,7 +54,7 @@ def reproduce(subject: Subject) -> Html:
     )
     if subject.plan is not None:
         # Decisions may hold anything printable; what JSON does not know becomes text.
-        plan = json.dumps(subject.plan.to_dict(), indent=2, default=plain_repr)
+        plan = json.dumps(as_saved(subject.plan.to_dict()), indent=2, default=plain_repr)
         parts.append(details("Plan (JSON)", block("plan", plan), class_="record"))
     return tag("section", tag("h2", "Reproduce"), *parts, id="reproduce", class_="card")
 
@@ -88,7 +88,7 @@ def _parameters(source: Any) -> list[tuple[str, Any, bool]]:
     """Name, value, and whether it differs from the default. The ledger is no part of a release."""
     if not hasattr(source, "get_params"):
         return []
-    given = source.get_params(deep=False)
+    given = {name: as_saved(value) for name, value in source.get_params(deep=False).items()}
     signature = inspect.signature(type(source).__init__).parameters
     return [
         (name, given[name], plain_repr(given[name]) != plain_repr(parameter.default))

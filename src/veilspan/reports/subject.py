@@ -96,8 +96,21 @@ def subject_of(source: Any) -> Subject:
 def plain_repr(value: Any) -> str:
     """A value as code, the same on every run: short arrays, no addresses in memory."""
     with np.printoptions(threshold=12, edgeitems=3, precision=6):
-        text = repr(value)
+        text = repr(as_saved(value))
+    # Scalars of NumPy within objects print their type, and come back from the disk without it.
+    text = re.sub(r"\bnp\.\w+\(([^()]*)\)", r"\1", text)
     return re.sub(r" at 0x[0-9a-fA-F]+", "", text)
+
+
+def as_saved(value: Any) -> Any:
+    """The value as it comes back from a saved release: scalars of NumPy are Python's own."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if type(value) in (list, tuple):
+        return type(value)(as_saved(item) for item in value)
+    if type(value) is dict:
+        return {as_saved(key): as_saved(item) for key, item in value.items()}
+    return value
 
 
 def top(sizes: Sequence[float] | np.ndarray, most: int) -> list[int]:

@@ -1,15 +1,21 @@
-"""Every page as a command and as Python, which do the same to the letter."""
+"""Every page as a command and as Python, which do the same to the letter.
+
+Pages are read by people who may not know the passwords of servers: addresses are written without
+them. Whoever runs the texts has their own, in ``PGPASSWORD`` or a ``.pgpass`` file.
+"""
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from veilspan._passwords import without_password
 from veilspan.studio.questions import find_kind
 from veilspan.studio.releases import audit_words
-from veilspan.studio.schemas import find_schema, keep_schema, schema_path
+from veilspan.studio.schemas import find_schema, keep_schema, name_in_files, schema_path
 from veilspan.studio.settings import Settings, Table
 from veilspan.studio.state import Studio
 
@@ -25,8 +31,9 @@ def join_words(*words: object) -> str:
 def account_as_text(settings: Settings, dataset: str | None = None) -> tuple[str, str]:
     """Show the budgets of all datasets, or of one."""
     one = () if dataset is None else (dataset,)
-    command = join_words("veilspan", "ledger", "show", settings.ledger, *one, "--key", settings.key)
-    ledger = f"Ledger({settings.ledger!r}, key={str(settings.key)!r})"
+    place = without_password(settings.ledger)
+    command = join_words("veilspan", "ledger", "show", place, *one, "--key", settings.key)
+    ledger = f"Ledger({place!r}, key={str(settings.key)!r})"
     shown = f"print({ledger}.dataset({dataset!r}).spent())\n"
     if dataset is None:
         shown = f"for state in {ledger}.spent().values():\n    print(state)\n"
@@ -36,13 +43,14 @@ def account_as_text(settings: Settings, dataset: str | None = None) -> tuple[str
 def schema_as_text(studio: Studio, dataset: str) -> tuple[str, str]:
     """Check the schema in force against the header of the table."""
     table, schema = studio.table(dataset), find_schema(studio, dataset)
+    data = without_password(table.data)
     of = () if table.table is None else ("--table", table.table)
     if schema is None:
         file = f"{dataset}.toml"
-        command = join_words("veilspan", "schema", "init", table.data, "--out", file, *of)
+        command = join_words("veilspan", "schema", "init", data, "--out", file, *of)
         return command, f"from veilspan import open_table\n\nprint({_write_source(table)}.names)\n"
     path = keep_schema(studio, schema)
-    command = join_words("veilspan", "schema", "check", path, table.data, *of)
+    command = join_words("veilspan", "schema", "check", path, data, *of)
     python = f"from veilspan import Schema\n\nprint(Schema.load({str(path)!r}).digest)\n"
     return command, python
 
@@ -65,26 +73,41 @@ def plan_as_text(studio: Studio, asking: Asking) -> tuple[str, str]:
     return command, python
 
 
-def fit_as_text(studio: Studio, asking: Asking, key: str, out: Path) -> tuple[str, str]:
-    """Fit, charged under the key of the request: the same key gives the same release."""
+def find_out(studio: Studio, key: str) -> Path:
+    """Where the texts of a request save their release: a folder of its own for every key."""
+    plain = re.fullmatch(r"[A-Za-z0-9-]{1,80}", key)
+    return studio.folder / f"release-{key if plain else name_in_files(key)}"
+
+
+def fit_as_text(studio: Studio, asking: Asking, key: str) -> tuple[str, str]:
+    """Fit, charged under the key of the request: the same key gives the same release.
+
+    Both look at the folder of the release before anything is charged.
+    """
+    out = find_out(studio, key)
     settings, table = studio.settings, studio.table(asking.dataset)
     path = schema_path(studio, asking.schema_digest)
     of = () if table.table is None else ("--table", table.table)
+    data, place = without_password(table.data), without_password(settings.ledger)
     command = join_words(
-        "veilspan", "fit", asking.estimator, table.data, *of, "--schema", path,
+        "veilspan", "fit", asking.estimator, data, *of, "--schema", path,
         "--epsilon", f"{asking.epsilon!r}", "--delta", f"{asking.delta!r}",
-        *_parameter_words(asking.params), "--ledger", settings.ledger, "--dataset", asking.dataset,
+        *_parameter_words(asking.params), "--ledger", place, "--dataset", asking.dataset,
         "--key", settings.key, "--request", key, "--out", out,
     )  # fmt: skip
     name = find_kind(asking.estimator).estimator
     python = (
+        "from pathlib import Path\n\n"
         f"from veilspan import Ledger, Schema, {name}, open_table\n\n"
+        f"out = Path({str(out)!r})\n"
+        "if out.exists():\n"
+        "    raise SystemExit(f'{out} is there already: choose another. Nothing was charged.')\n"
         f"schema = Schema.load({str(path)!r})\n"
-        f"ledger = Ledger({settings.ledger!r}, key={str(settings.key)!r})\n"
+        f"ledger = Ledger({place!r}, key={str(settings.key)!r})\n"
         f"account = ledger.dataset({asking.dataset!r}).with_key({key!r})\n"
         f"model = {write_model(asking, name, ', ledger=account')}\n"
         f"model.fit({_write_source(table)})\n"
-        f"model.save({str(out)!r}, key={str(settings.key)!r})\n"
+        f"model.save(out, key={str(settings.key)!r})\n"
     )
     return command, python
 
@@ -92,12 +115,13 @@ def fit_as_text(studio: Studio, asking: Asking, key: str, out: Path) -> tuple[st
 def release_as_text(studio: Studio, released: Any) -> tuple[str, str]:
     """Write the report of a release again, and audit its method."""
     folder, key, request = released.folder, studio.settings.key, released.request
+    place = without_password(studio.settings.ledger)
     command = "\n".join(
         (
             join_words("veilspan", "inspect", folder, "--key", key),
             join_words(
                 "veilspan", "report", folder, "--key", key, "--out", "report.html",
-                "--ledger", studio.settings.ledger, "--ledger-key", key,
+                "--ledger", place, "--ledger-key", key,
             ),
             join_words(*audit_words(request)),
         )
@@ -106,7 +130,7 @@ def release_as_text(studio: Studio, released: Any) -> tuple[str, str]:
         "from veilspan import Ledger, load\n"
         "from veilspan.reports import write_report\n\n"
         f"model = load({str(folder)!r}, key={str(key)!r})\n"
-        f"ledger = Ledger({studio.settings.ledger!r}, key={str(key)!r})\n"
+        f"ledger = Ledger({place!r}, key={str(key)!r})\n"
         f"write_report('report.html', model, ledger=ledger.dataset({request.dataset!r}))\n"
         "print(model.privacy_)\n"
     )
@@ -124,7 +148,7 @@ def write_model(asking: Asking, name: str, more: str = "") -> str:
 
 def _write_source(table: Table) -> str:
     of = "" if table.table is None else f", table={table.table!r}"
-    return f"open_table({table.data!r}{of})"
+    return f"open_table({without_password(table.data)!r}{of})"
 
 
 def _parameter_words(params: Mapping[str, Any]) -> list[str]:

@@ -12,12 +12,16 @@ PATIENTS, VISITORS = 5000, 2000
 EPSILON, DELTA = 3.0, 1e-6
 
 
-def make_demo(folder: Path) -> Settings:
-    """Fill a folder with a hospital that nobody is in; what is there already is kept."""
+def make_demo(folder: Path, *, team: bool = False) -> Settings:
+    """Fill a folder with a hospital that nobody is in; what is there already is kept.
+
+    Where several people work with it, every charge needs a request that an officer approved.
+    """
     from veilspan.datasets import make_visits, make_ward
     from veilspan.ledger import Ledger
     from veilspan.tables.schema import Schema
 
+    folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
     ward, visits = folder / "ward.csv", folder / "visits.csv"
     declared = folder / "ward.toml"
@@ -36,5 +40,6 @@ def make_demo(folder: Path) -> Settings:
     )
     ledger = Ledger(settings.ledger, settings.key)
     if not ledger.journal.exists():
-        ledger.dataset("ward", epsilon=EPSILON, delta=DELTA, schema=Schema.load(declared))
-    return replace(settings, person="Demo")
+        schema = Schema.load(declared)
+        ledger.dataset("ward", epsilon=EPSILON, delta=DELTA, schema=schema, approval=team)
+    return replace(settings, person="Demo", team=team)

@@ -20,6 +20,7 @@ MOST_BYTES = 4 * 2**20
 #: Versions of a draft that are kept.
 MOST_VERSIONS = 200
 _NAME = re.compile(r"[A-Za-z0-9-]{1,80}")
+_NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 def save_draft(studio: Studio, name: str, content: dict[str, Any]) -> int:
@@ -48,7 +49,7 @@ def latest_version(studio: Studio, name: str) -> int:
     folder = studio.folder / DRAFTS / _checked(name)
     if not folder.is_dir():
         return 0
-    numbers = [int(path.stem) for path in folder.glob("*.json") if path.stem.isdigit()]
+    numbers = [int(path.stem) for path in folder.glob("*.json") if _NUMBER.fullmatch(path.stem)]
     return max(numbers, default=0)
 
 

@@ -230,16 +230,18 @@ class JobQueue:
         from veilspan.tables.schema import Schema
 
         kept = self.folder / "schemas" / f"{request.schema_digest}.toml"
+        damaged = False
         for path in (kept, table.schema):
-            if (
-                path is not None
-                and path.exists()
-                and Schema.load(path).digest == (request.schema_digest)
-            ):
-                return path
+            try:
+                if path is not None and Schema.load(path).digest == request.schema_digest:
+                    return path
+            except FileNotFoundError:
+                continue
+            except (ValueError, OSError):
+                damaged = True
+        told = "cannot be read: its file is damaged" if damaged else "is not at hand any more"
         raise RequestError(
-            "the schema that was approved is not at hand any more. Edit the request, and let it be "
-            "approved again."
+            f"the schema that was approved {told}. Edit the request, and let it be approved again."
         )
 
     def _place(self, job_id: str) -> Path:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from veilspan._files import read_regular, write_whole
+from veilspan._html import tag
 from veilspan.studio.errors import Refusal
 from veilspan.studio.state import Studio
 
@@ -21,6 +22,7 @@ MOST_BYTES = 2**28
 REPORT = "report.html"
 #: A policy as our own reports carry it: sources by their digests alone.
 _POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]{1,600})"')
+_BODY = re.compile(rb"<body[^>]*>")
 _SCRIPT = re.compile(rb"<script>.*?</script>", re.DOTALL)
 _SAFE = re.compile(r"[A-Za-z0-9 ;/+=:'-]+")
 #: Fits of an audit on each of two tables: seconds to a minute.
@@ -46,10 +48,10 @@ class Released(NamedTuple):
 
     @property
     def files(self) -> list[ReleasedFile]:
-        """Its files, those that are hidden left out."""
+        """Its files; what is hidden, or no regular file (a link leads elsewhere), is left out."""
         found = []
         for path in sorted(self.folder.iterdir()):
-            if path.is_file() and not path.name.startswith("."):
+            if path.is_file() and not path.is_symlink() and not path.name.startswith("."):
                 data = read_regular(path, MOST_BYTES)
                 found.append(ReleasedFile(path, hashlib.sha256(data).hexdigest(), len(data)))
         return found
@@ -86,6 +88,22 @@ def find_release(studio: Studio, request_id: str) -> Released:
     raise Refusal(404, "There is no such release.", link=True)
 
 
+def say_withdrawn(withdrawn: dict[str, Any]) -> str:
+    """By whom, when and why a release was withdrawn, for its readers."""
+    return (
+        f"Withdrawn by {withdrawn['by']}, {withdrawn['at']}: {withdrawn['reason']} Do not use it "
+        "any more. What it cost stays spent."
+    )
+
+
+def mark_report(data: bytes, words: str) -> bytes:
+    """A report with a banner on top, in the look of its own alarms; its file stays as it is."""
+    banner = str(tag("div", tag("strong", words), class_="alarm bad", role="alert")).encode()
+    begins = _BODY.search(data)
+    at = begins.end() if begins else 0
+    return data[:at] + banner + data[at:]
+
+
 def read_report(released: Released) -> tuple[bytes, str]:
     """The page of a release, and a policy that allows its own style and nothing else.
 
@@ -93,7 +111,7 @@ def read_report(released: Released) -> tuple[bytes, str]:
     that somebody exchanged on the disk could show something, and do nothing.
     """
     path = released.folder / REPORT
-    if not path.exists():
+    if not path.exists() or path.is_symlink():
         raise Refusal(404, "This release has no report: veilspan report writes it.")
     data = read_regular(path, MOST_BYTES)
     found = _POLICY.search(data[:4000].decode("utf-8", "replace"))

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Fields that a form may have; a schema has a dozen a column.
 MOST_FIELDS = 20_000
+#: Versions and events are counted up from one: nobody gets this far.
+MOST_DIGITS = 9
 ROLES = ("steward", "analyst", "officer")
 
 
@@ -62,6 +64,13 @@ class Visit:
         if words:
             self.session.say(words, kind)
         return RedirectResponse(place, 303)
+
+
+def read_number(text: str) -> int:
+    """A whole number that a form or a header brought: few plain digits, else 400."""
+    if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
+        raise Refusal(400, "A number of this form cannot be read. Reload the page.")
+    return int(text)
 
 
 Handler = Callable[[Visit], Response]

@@ -1,5 +1,6 @@
 """PrivateSearch: one promise for all trials, the best one released, nothing else told."""
 
+import copy
 import json
 import logging
 import math
@@ -28,8 +29,10 @@ from veilspan import (
     WithheldError,
 )
 from veilspan.estimators.search import running
+from veilspan.estimators.search.candidates import list_candidates
 from veilspan.ledger.errors import LedgerError
-from veilspan.privacy.errors import WeakGuaranteeError
+from veilspan.privacy.errors import WeakGuaranteeError, WeakGuaranteeWarning
+from veilspan.privacy.noise import SeededNoise
 
 GRID = {"alpha": [1e-3, 1.0, 10.0, 100.0, 1e3, 1e5]}
 
@@ -152,6 +155,19 @@ source = "made up"
     assert search.plan_ == search.plan()
 
 
+def test_people_with_all_their_rows_need_sums_over_all_of_them():
+    column = '[columns.{0}]\ntype="number"\nrange=[-1,1]\nsource="s"\n'
+    text = (
+        'veilspan_schema = 1\nname="x"\n[unit]\nprotects="patient"\nid="p"\nmax_rows=3\n'
+        'combine="none"\ncount=1000\nsource="s"\n[columns.p]\nrole="id"\n'
+    )
+    text += column.format("a") + column.format("t") + 'role="target"\n'
+    for solver in ("sgd", "objective"):
+        model = Ridge(schema=Schema.from_toml(text), solver=solver)
+        with pytest.raises(ValueError, match=f"the solver '{solver}' samples rows or perturbs"):
+            PrivateSearch(model, {"alpha": [1.0, 2.0]}, method="random").plan()
+
+
 def test_few_candidates_are_all_tried_and_many_are_drawn():
     for count, word in ((1, "joint"), (2, "joint"), (3, "joint"), (5, "random"), (30, "random")):
         grid = {"alpha": list(np.geomspace(1e-2, 1e4, count))}
@@ -179,6 +195,59 @@ def test_candidates_are_lists_grids_or_draws():
     assert drawn.plan(3000, 3) == clone(drawn).plan(3000, 3)
     listed = PrivateSearch(ridge(), [{"alpha": 1.0}, {"alpha": 2.0, "fit_intercept": False}])
     assert listed.plan(3000, 3).decisions["candidates"] == 2
+
+
+def test_numbers_of_numpy_become_plain_ones():
+    grid = {"alpha": np.array([1.0, 2.0]), "fit_intercept": [np.True_], "row_norm": [np.int64(9)]}
+    for one in list_candidates(Ridge(), grid, 10):
+        assert [type(one[name]) for name in grid] == [float, bool, int]
+    drawn = list_candidates(Ridge(), {"alpha": stats.loguniform(1, 2)}, 3)
+    assert {type(one["alpha"]) for one in drawn} == {float}
+
+
+@pytest.mark.parametrize(("asked", "shown"), [(0.05, 0.2016), (0.5, 0.5)])
+def test_the_chance_that_is_shown_is_the_true_one(asked, shown):
+    grid = {"alpha": [1.0, 2.0, 3.0, 4.0, 5.0]}
+    search = PrivateSearch(ridge(), grid, tried=asked, method="random", epsilon=math.inf)
+    plan = search._plan(search._lead(), 3000, 3)
+    assert plan.plan.decisions["chance that a candidate is tried"] == pytest.approx(shown, abs=1e-4)
+    source, met = SeededNoise(3), 0
+    for number in range(600):
+        trials = running.draw_trials(plan, running.make_source(source, number))
+        met += any(trial.params["alpha"] == 3.0 for trial in trials)
+    assert met / 600 == pytest.approx(shown, abs=5 * math.sqrt(shown * (1 - shown) / 600))
+
+
+def test_copies_in_a_session_are_fitted_and_charged(tmp_path):
+    ledger = Ledger(tmp_path / "ledger.db", key=tmp_path / "key")
+    people = ledger.dataset("people", epsilon=9.0, delta=1e-4)
+    other = ledger.dataset("other", epsilon=9.0, delta=1e-4)
+    search = PrivateSearch(ridge(), {"alpha": stats.loguniform(0.1, 9)}, draws=2)
+    with ledger.session("people"):
+        copies = clone(search), pickle.loads(pickle.dumps(search)), copy.deepcopy(search)
+        elsewhere = clone(clone(search).set_params(ledger=other))
+        wrong = clone(PrivateSearch(ridge(ledger=other), GRID))
+    for each in copies:
+        assert each.ledger == people
+        assert each.estimator.ledger is None
+        each.fit(X, Y)
+    assert people.spent().charges == 3
+    assert elsewhere.fit(X, Y).privacy_.ledger["dataset"] == "other"
+    with pytest.raises(ValueError, match="the search has ledger"):
+        wrong.fit(X, Y)
+    assert search.ledger is None
+    assert search.estimator.ledger is None
+    asked = [entry.content["question"] for entry in people.history() if "plan" in entry.content]
+    assert len(set(asked)) == 1  # the same candidates are drawn, so the same is asked
+
+
+def test_warnings_point_at_the_line_that_called_fit(tmp_path):
+    people = Ledger(tmp_path / "l.db", key=tmp_path / "key").dataset("people", 90.0, 1e-4)
+    for ledger in (None, people):
+        search = PrivateSearch(ridge(), [{}, {"alpha": 2.0}], epsilon=30.0, ledger=ledger)
+        with pytest.warns(WeakGuaranteeWarning, match="hardly a promise") as caught:
+            search.fit(X, Y)
+        assert {warning.filename for warning in caught} == {__file__}
 
 
 @pytest.mark.parametrize(
@@ -235,6 +304,8 @@ def test_a_ledger_is_charged_once_and_told_nothing_of_trials(tmp_path, caplog):
     *_, charge, release = people.history()
     assert set(charge.content["plan"]) == set(search.plan_.to_dict())
     assert release.content["statement"] == json.loads(search.privacy_.to_json())
+    said = [record.getMessage().split()[0] for record in caplog.records]
+    assert said[-2:] == ["charged", "released"]
     assert not any("trial" in record.getMessage() for record in caplog.records)
     with pytest.raises(LedgerError, match="no idempotency key"):
         PrivateSearch(ridge(), GRID, ledger=people.with_key("figure")).fit(X, Y)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from veilspan._passwords import are_pairs
 from veilspan.cli.console import say
 from veilspan.cli.studio import copies, team
 from veilspan.cli.studio.copies import backup, restore
@@ -123,14 +124,21 @@ def collect_settings(
         known |= read_settings(config)
     files, schemas = read_pairs(data, "--data"), read_pairs(schema, "--schema")
     tables = dict(known["tables"])
-    tables |= {name: Table(name, file) for name, file in files.items()}
+    tables |= {name: Table(name, _make_absolute(file)) for name, file in files.items()}
     for name, file in schemas.items():
         if name not in tables:
             raise ValueError(f"--schema {name}=... is of no table: say --data {name}=FILE as well.")
-        tables[name] = replace(tables[name], schema=Path(file))
+        tables[name] = replace(tables[name], schema=Path(file).absolute())
     if not tables:
         raise ValueError(
             "the studio needs a table: --data ward=visits.csv, --config studio.toml, or --demo to "
             "try it on a made-up hospital."
         )
-    return Settings(**{**known, **said, "tables": tables})
+    found = {**known, **said, "tables": tables}
+    found |= {name: Path(found[name]).absolute() for name in ("folder", "key")}
+    return Settings(**{**found, "ledger": _make_absolute(found["ledger"])})
+
+
+def _make_absolute(place: str) -> str:
+    """A path as seen from everywhere: approvals bind where the data lie. Servers stay as said."""
+    return place if "://" in place or are_pairs(place) else str(Path(place).absolute())

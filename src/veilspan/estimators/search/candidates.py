@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from veilspan.privacy.events import MOST_KINDS
 
 #: Seed of the draws from distributions. Public: candidates are chosen without the rows.
@@ -59,7 +61,7 @@ def list_candidates(estimator: Any, candidates: Any, draws: int) -> tuple[dict[s
             reason = SHARED.get(name) or MEANING.get(name)
             if reason is not None:
                 raise ValueError(f"candidates cannot differ in {name!r}: {reason}.")
-    return tuple(found)
+    return tuple({name: _as_plain(value) for name, value in one.items()} for one in found)
 
 
 def _spread(candidates: Any, draws: int) -> list[dict[str, Any]]:
@@ -84,6 +86,11 @@ def _spread(candidates: Any, draws: int) -> list[dict[str, Any]]:
     if not all(isinstance(one, Mapping) for one in candidates):
         raise TypeError('each candidate is a dict of parameters, {"alpha": 0.1} say.')
     return [dict(one) for one in candidates]
+
+
+def _as_plain(value: Any) -> Any:
+    """A number of NumPy's, as grids and draws give it, as Python's own; all else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_list(values: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +13,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from veilspan.estimators.base import PrivateEstimator
-from veilspan.estimators.cautions import weigh_promise
-from veilspan.estimators.charging import LedgerParameter, open_charge
+from veilspan.estimators.cautions import Caution, weigh_promise
+from veilspan.estimators.charging import LedgerParameter, log_release, open_charge
 from veilspan.estimators.clone_family import count_fit
 from veilspan.estimators.publishing import Kept
 from veilspan.estimators.search.candidates import list_candidates
@@ -33,6 +34,8 @@ SECRET_TRIALS = (
     "how many trials the search ran, what else they found and how they scored was forgotten; the "
     "running time follows the number of trials and is not protected"
 )
+#: In a pickle of a search: whether the estimator within had no ledger of its own.
+BARE_WITHIN = "estimator has no ledger"
 PUBLIC_CANDIDATES = "the candidates were chosen without the rows"
 
 
@@ -72,8 +75,9 @@ class PrivateSearch(Kept, LedgerParameter, BaseEstimator):
     epsilon, delta : float
         The budget of the whole search. ``epsilon=inf`` runs the same code without noise.
     tried : float
-        Chance that a given candidate is tried at all, for the random search. More takes more
-        trials, tried / (1 - tried) for each candidate but one, and leaves each less budget.
+        Chance that a given candidate is tried at all, for the random search; somewhat above 1/k
+        at least, since one of the k is always tried. More takes more trials, tried / (1 - tried)
+        for each candidate but one, and leaves each less budget.
     share : float
         Of a trial's budget (of mu^2), what its score takes.
     method : {"auto", "random", "joint"}
@@ -266,6 +270,24 @@ class PrivateSearch(Kept, LedgerParameter, BaseEstimator):
         check_is_fitted(self)
         return self.best_estimator_.report(path, **options)
 
+    # Copies made inside a ledger's session take its dataset along: the search, not what is within.
+
+    def __sklearn_clone__(self) -> Any:
+        copy = super().__sklearn_clone__()
+        if _has_no_ledger(self.estimator):
+            copy.estimator.ledger = None
+        return copy
+
+    def __getstate__(self) -> Any:
+        return {**super().__getstate__(), BARE_WITHIN: _has_no_ledger(self.estimator)}
+
+    def __setstate__(self, state: Any) -> None:
+        state = dict(state)
+        bare = state.pop(BARE_WITHIN, False)
+        super().__setstate__(state)
+        if bare:
+            self.estimator.ledger = None
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "best_estimator_")
 
@@ -293,24 +315,33 @@ class _Search:
         cautions = weigh_promise(lead, ready.plan, source, loud[0] if all(loud) else None)
         if dataset is None:
             repeated = count_fit(lead, ready.plan, source)
-            lead._say(cautions)
+            self._say(cautions)
             self._run(table, targets, ready, source)
             search.privacy_ = lead.privacy_ = repeated.note_on(search.privacy_)
             if repeated.is_told:
-                lead._say(((RepeatedFitsWarning, repeated.text),))
+                self._say(((RepeatedFitsWarning, repeated.text),))
+            self._say(lead.__dict__.pop("_unsaid", ()))
             return
         if dataset.idempotency_key is not None:
             raise LedgerError(
                 "a search takes no idempotency key: its release is the best estimator, so save "
                 "that. Charge the dataset itself."
             )
-        charge = open_charge(dataset, _asked(search, lead), ready.plan, source)
-        lead._say(cautions)
+        charge = open_charge(dataset, _asked(search, lead, ready), ready.plan, source)
+        self._say(cautions)
         receipt = charge.commit()
         self._run(table, targets, ready, source)
         said = replace(search.privacy_, ledger=receipt.describe())
         search.privacy_ = lead.privacy_ = said
         receipt.release(said.to_dict())
+        log_release(search, receipt)
+        self._say(lead.__dict__.pop("_unsaid", ()))
+
+    def _say(self, cautions: tuple[Caution, ...]) -> None:
+        """Give warnings that point at the line which called the search's ``fit``."""
+        for kind, text in cautions:
+            # Above here: __call__, the estimator's _learn and fit, the search's fit, that line.
+            warnings.warn(text, kind, stacklevel=6)
 
     def _run(self, table: Any, targets: Any, ready: SearchPlan, source: NoiseSource) -> None:
         search, lead = self.search, self.lead
@@ -338,12 +369,20 @@ class _Search:
         search.n_features_in_ = lead.n_features_in_
 
 
-def _asked(search: PrivateSearch, lead: Any) -> Any:
-    """The search as a charge knows it: its schema and unit are the estimator's."""
+def _asked(search: PrivateSearch, lead: Any, ready: SearchPlan) -> Any:
+    """The search as a charge knows it: its schema and unit are the estimator's.
+
+    It asks for the candidates that are listed, whether they were listed or drawn.
+    """
     asked = clone(search)
+    asked.candidates = [trial.params for trial in ready.trials]
     asked.schema = lead.schema
     asked._protects = lead._protects
     return asked
+
+
+def _has_no_ledger(estimator: Any) -> bool:
+    return isinstance(estimator, LedgerParameter) and estimator.ledger is None
 
 
 def _check_share(value: Any, name: str) -> None:

@@ -37,6 +37,8 @@ SEARCH = "search"
 MOST_ROUNDS = 8
 #: A plan that spends this much of epsilon is near enough.
 CLOSE = 0.98
+#: There is always one trial: at this gamma a second one is rare, and no law has fewer.
+MOST_GAMMA = 0.99
 
 #: From a trial's budget to what each candidate's trial is.
 Planner = Callable[[Budget], list[Any]]
@@ -111,7 +113,8 @@ def plan_search(
     """
     gamma = None
     if candidates > 1 and method != "joint":
-        gamma = min(0.99, (1 - tried) / (tried * (candidates - 1)))
+        gamma = min(MOST_GAMMA, (1 - tried) / (tried * (candidates - 1)))
+        tried = _chance_of(gamma, candidates)
     if method == "auto" and gamma is not None and _joint_pays(budget, gamma, candidates, tried):
         gamma = None
     mu = _first_mu(budget, gamma, candidates, neighbors)
@@ -161,6 +164,16 @@ def _with_noise(trial: Trial, factor: float) -> Trial:
     events = tuple(with_noise(e, e.noise_multiplier * factor) for e in trial.plan.events)
     plan = replace(trial.plan, events=events)
     return replace(trial, plan=plan, prepared=trial.prepared.with_events(events))
+
+
+def _chance_of(gamma: float, candidates: int) -> float:
+    """Chance that a given one of k candidates is tried; above 1/k, since there is a first trial.
+
+    It is missed by N trials with chance s^N, s = 1 - 1/k, and for N geometric from 1 on
+    E s^N = gamma s / (1 - (1 - gamma) s).
+    """
+    missed = 1 - 1 / candidates
+    return 1 - gamma * missed / (1 - (1 - gamma) * missed)
 
 
 def _joint_pays(budget: Budget, gamma: float, candidates: int, tried: float) -> bool:

@@ -7,7 +7,9 @@ bounded, so that a cover stays one page.
 from __future__ import annotations
 
 import datetime
+import re
 import tomllib
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +43,11 @@ DATES = ("date", "period_start", "period_end")
 KEYS = (*TEXTS, *DATES, *MORE_TEXTS, "signatures")
 #: Who signs where the file does not say.
 SIGNERS = ("Data owner", "Privacy officer")
+
+#: Of the spellings of a day in ISO 8601 the one that people read.
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+#: Letters by their category that leave no ink: the Hangul fillers, and the empty Braille cell.
+_BLANK = "\u115f\u1160\u3164\uffa0\u2800"
 
 EXAMPLE = """\
 # What only you know of a release, for the cover of its report:
@@ -198,17 +205,22 @@ def _read_text(name: str, value: Any, problems: list[Problem], *, must: bool) ->
     elif len(value) > most:
         what = f"has {len(value):,} letters; the cover has room for {most} of it."
         problems.append(Problem(name, what))
-    elif must and not value.strip():
+    elif must and not _can_be_seen(value):
         problems.append(Problem(name, "is empty: whoever signs needs to know it."))
     else:
         return " ".join(value.split())
     return ""
 
 
+def _can_be_seen(text: str) -> bool:
+    """Whether any letter of it leaves ink; spaces, joiners and lone accents do not."""
+    return any(unicodedata.category(c)[0] not in "CZM" and c not in _BLANK for c in text)
+
+
 def _read_date(name: str, value: Any, problems: list[Problem]) -> datetime.date | None:
     if isinstance(value, str):
         try:
-            value = datetime.date.fromisoformat(value) if len(value) == 10 else None
+            value = datetime.date.fromisoformat(value) if _DAY.fullmatch(value) else None
         except ValueError:
             value = None
     if type(value) is not datetime.date:  # a date with a time is one as well
@@ -228,7 +240,7 @@ def _read_signatures(value: Any, problems: list[Problem]) -> tuple[str, ...]:
     if not isinstance(value, (list, tuple)) or not 1 <= len(value) <= MOST_SIGNATURES:
         problems.append(Problem("signatures", wrong))
         return ()
-    if not all(isinstance(role, str) and role.strip() and len(role) <= 60 for role in value):
+    if not all(isinstance(role, str) and _can_be_seen(role) and len(role) <= 60 for role in value):
         problems.append(Problem("signatures", wrong))
         return ()
     return tuple(" ".join(role.split()) for role in value)

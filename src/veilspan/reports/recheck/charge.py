@@ -39,7 +39,8 @@ def check_charge(model: Any, ledger: Ledger | None, dataset: Dataset | None, pag
         "ledger",
         FITS,
         f"All seals of the ledger fit, and entry {charged['entry']} of “{charged['dataset']}” "
-        f"is the charge of this release, at the cost that its plan has.{test}",
+        f"is the charge of this release, at the cost that its plan has; the statement is, word for "
+        f"word, the one that was recorded with it.{test}",
     )
 
 
@@ -59,7 +60,7 @@ def _check_entry(model: Any, dataset: Dataset, charged: dict[str, Any]) -> list[
         if entry is None or entry.kind != CHARGE or f"{number}:{entry.mac}" != charged["head"]:
             return [f"Entry {number} of “{dataset.name}” is not the charge of this release."]
         content = entry.content
-        released = {e.about for e in dataset.history() if e.kind == RELEASE}
+        released = [e.content for e in dataset.history() if (e.kind, e.about) == (RELEASE, number)]
     except LedgerError as error:
         return [f"The ledger cannot be read: {error}"]
     problems = []
@@ -70,8 +71,10 @@ def _check_entry(model: Any, dataset: Dataset, charged: dict[str, Any]) -> list[
         problems.append("The entry does not cost what the plan of the release costs.")
     if bool(content["test"]) != bool(charged.get("test")):
         problems.append("Whether the charge was a test is not what the release says.")
-    if number not in released:
+    if not released:
         problems.append("The ledger does not know that the charge was released.")
+    elif as_json(model.privacy_.to_dict()) not in [as_json(e["statement"]) for e in released]:
+        problems.append("The statement is not the one that the ledger recorded with the release.")
     return problems
 
 

@@ -7,13 +7,16 @@ from textwrap import wrap
 from typing import Any
 
 from veilspan._notebook import draw_card
+from veilspan._printable import printable
 
 #: How a check ends.
 FITS, WRONG, UNCHECKED = "fits", "DOES NOT FIT", "not checked"
 #: What no check of a release can see.
 LIMITS = (
     "That the noise was really added cannot be seen in a release. Who rewrites a release with all "
-    "of its digests is found by its key (--key) and by the ledger (--ledger), not without them."
+    "of its digests is found by its key (--key). The ledger (--ledger) finds another statement, "
+    "plan or charge; it does not know the learned numbers and the parameters, so that only the key "
+    "vouches for these."
 )
 
 
@@ -98,10 +101,11 @@ class ReleaseCheck:
         }
 
     def __repr__(self) -> str:
-        lines = [f"release {self.release_id or '(cannot be read)'}", f"  {self.promise}".rstrip()]
+        name = _on_one_line(self.release_id) or "(cannot be read)"
+        lines = [f"release {name}", f"  {_on_one_line(self.promise)}".rstrip()]
         for check in self.checks:
             head = f"{check.name:<8} {check.outcome:<13}"
-            first, *rest = wrap(check.told, 76)
+            first, *rest = wrap(_on_one_line(check.told), 76)
             lines.append(f"  {head} {first}")
             lines += [f"  {'':<{len(head)}} {line}" for line in rest]
         return "\n".join([*(line for line in lines if line), "", self.conclusion, LIMITS])
@@ -112,3 +116,8 @@ class ReleaseCheck:
         return draw_card(
             f"Release {self.release_id}", facts, badge=badge, foot=f"{self.conclusion} {LIMITS}"
         )
+
+
+def _on_one_line(text: str) -> str:
+    """Texts of a release are others' words: no end of a line in them may begin one of ours."""
+    return printable(" ".join(text.split()))

@@ -20,6 +20,8 @@ _ANCHOR = re.compile(r'<(?:section|footer|header|nav|div)\b[^>]*\bid="([\w-]+)"'
 
 def check_page(model: Any, path: Path, *, must: bool) -> Check:
     """Whether a page is, byte for byte, what the release and its own record give."""
+    if not must and path.is_symlink() and not path.exists():
+        return Check("report", WRONG, f"{path.name} is a link that leads nowhere.")
     if not must and not path.exists():
         return Check("report", UNCHECKED, f"There is no {path.name} beside the release.")
     try:

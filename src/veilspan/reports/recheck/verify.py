@@ -11,7 +11,7 @@ from veilspan._files import read_regular
 from veilspan.ledger.dataset import Dataset
 from veilspan.privacy.events import Event, with_count
 from veilspan.privacy.schema_record import SchemaRecord
-from veilspan.privacy.statement import PrivacyStatement
+from veilspan.privacy.statement import ROUNDING, PrivacyStatement
 from veilspan.privacy.strength import BADGES, NONE
 from veilspan.releases import load
 from veilspan.releases.documents import DOCUMENT, NewerReleaseError, read_document
@@ -158,6 +158,16 @@ def _check_promise(model: Any) -> Check:
     )
     if not found.ok:
         return Check("promise", WRONG, f"{told}, MORE than the {number(found.claimed)} promised.")
+    least = plan.epsilon
+    if statement.epsilon < least * (1 - ROUNDING):
+        return Check(
+            "promise",
+            WRONG,
+            f"It promises epsilon = {number(statement.epsilon)}, LESS than the {number(least)} "
+            "that its plan costs.",
+        )
+    if statement.asked is not None and statement.asked != plan.budget.epsilon:
+        return Check("promise", WRONG, "The epsilon that was asked for is not that of the plan.")
     if not plan.adaptive and not _were_planned(statement.events, plan.events):
         return Check(
             "promise", WRONG, "The uses of the data that are recorded are not those planned."
@@ -166,9 +176,13 @@ def _check_promise(model: Any) -> Check:
 
 
 def _were_planned(events: Sequence[Event], planned: Sequence[Event]) -> bool:
-    """Whether every event is in the plan, under its name, with its noise, and as often at least."""
+    """Whether every event is in the plan, under its name, with its noise, and as often at least.
+
+    A solver that has arrived stops before its plan ends, so fewer events are no forgery: the
+    promise is that of the whole plan all the same. None at all is what no fit leaves.
+    """
     known = {event.name: event for event in planned}
-    return all(
+    return bool(events) == bool(planned) and all(
         event.name in known
         and event.count <= known[event.name].count
         and with_count(known[event.name], event.count) == event

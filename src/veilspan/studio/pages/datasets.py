@@ -9,6 +9,7 @@ from typing import Any
 from starlette.responses import Response
 
 from veilspan._html import Html, tag
+from veilspan._passwords import without_password
 from veilspan.studio.as_text import account_as_text
 from veilspan.studio.budgets import draw_budget
 from veilspan.studio.errors import Refusal
@@ -18,6 +19,13 @@ from veilspan.studio.pages.requests import draw_requests
 from veilspan.studio.schemas import find_schema, keep_schema
 from veilspan.studio.state import Studio
 from veilspan.studio.visits import Visit, form_route, page_route
+
+#: Said of an account that was opened where one person works alone.
+NO_APPROVAL = (
+    "This budget was opened without approvals: whoever can read the ledger's key may charge it by "
+    "a command, and no officer is asked. Its terms are sealed and cannot be changed: let nobody "
+    "but the studio's own account on the machine read that key."
+)
 
 
 def list_datasets(visit: Visit) -> Response:
@@ -86,7 +94,8 @@ def show_dataset(visit: Visit) -> Response:
     left: list[Any] = [_draw_budget_card(visit, name, account, schema)]
     if account is not None:
         left += draw_requests(visit, account)
-    facts = [("Table", Path(table.data).name if "://" not in table.data else table.data)]
+    place = without_password(table.data)
+    facts = [("Table", place if "://" in place else Path(place).name)]
     if schema is not None:
         many = f"{schema.count:,}" if schema.count is not None else "a private number"
         facts += [
@@ -134,7 +143,10 @@ def _draw_budget_card(visit: Visit, name: str, account: Any, schema: Any) -> Htm
             ("Still fits", "; ".join(list_what_fits(state))),
             ("Ledger", _say_verified(visit.studio)),
         ]
-        return card(*draw_budget(state), draw_facts(facts), title="Budget", class_="first")
+        body = [*draw_budget(state), draw_facts(facts)]
+        if visit.studio.settings.team and not terms.approval:
+            body.insert(0, tag("p", NO_APPROVAL, class_="notice careful"))
+        return card(*body, title="Budget", class_="first")
     if schema is None:
         words = (
             "A budget is opened once its columns are declared: the schema says whom it protects."
@@ -191,7 +203,13 @@ def open_budget(visit: Visit) -> Response:
     except ValueError:
         return visit.go(place, "Epsilon and delta are numbers, 3 and 1e-6 say.", "problem")
     account = studio.ledger.dataset(
-        name, epsilon=epsilon, delta=delta, neighbors=schema.neighbors, schema=schema
+        name,
+        epsilon=epsilon,
+        delta=delta,
+        neighbors=schema.neighbors,
+        schema=schema,
+        # In a team the ledger itself refuses what no officer approved, also from a command.
+        approval=studio.settings.team,
     )
     keep_schema(studio, schema)
     note_schema(account, schema.digest, visit.session.person)

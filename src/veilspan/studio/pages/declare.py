@@ -28,7 +28,7 @@ from veilspan.studio.fields import area_field, choice_field, text_field
 from veilspan.studio.layout import address, as_text, card, form, heading, hidden, steps
 from veilspan.studio.schemas import find_schema, freeze_schema, keep_schema, name_in_files
 from veilspan.studio.state import Studio
-from veilspan.studio.visits import Visit, form_route, page_route
+from veilspan.studio.visits import Visit, form_route, page_route, read_number
 
 #: Lines of TOML that differ and are shown.
 MOST_LINES = 200
@@ -55,7 +55,7 @@ def show_schema(visit: Visit) -> Response:
     own = form(
         place,
         visit.session.csrf,
-        hidden("version", version),
+        hidden("began", version),
         tag("fieldset", *cards, class_="plain", disabled=not may),
         tag("p", save, tag("span", "Saving charges nothing and reads no row.", class_="help"),
             class_="actions stay") if may else None,
@@ -86,10 +86,10 @@ def save_entries(visit: Visit) -> Response:
     mine = read_entries(visit)
     with studio.lock_draft(draft_name(name)):
         theirs, latest = find_entries(studio, name)
-        began = visit.text("version")
+        began = read_number(visit.text("began") or "0")
         clashes: list[str] = []
-        if began.isdigit() and int(began) != latest:
-            base = load_draft(studio, draft_name(name), int(began))
+        if began != latest:
+            base = load_draft(studio, draft_name(name), began)
             if base is not None:
                 mine, clashes = merge(base, mine, theirs)
         unknown = set(mine["columns"]) - set(theirs["columns"])

@@ -15,6 +15,8 @@ from veilspan.studio.visits import Visit, form_route
 async def use_link(request: Request) -> Response:
     """Take a token for a session; what the browser had before is not taken over."""
     studio: Studio = request.app.studio
+    if request.method != "GET":  # previews of a link look at its head: that uses nothing up
+        return Response()
     if studio.settings.team or not studio.links.redeem(request.query_params.get("token", "")):
         raise Refusal(401, studio.how_to_enter)
     return let_in(studio, request, studio.settings.who, SOLO)

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
+from veilspan._files import read_regular
 from veilspan._html import Html, table, tag
 from veilspan.catalogue import COMMANDS
 from veilspan.studio.as_text import release_as_text
@@ -17,11 +18,14 @@ from veilspan.studio.fields import area_field
 from veilspan.studio.layout import address, as_text, card, form, heading, steps, void
 from veilspan.studio.pages.requests import name_method, write_day
 from veilspan.studio.releases import (
+    MOST_BYTES,
     Released,
     find_release,
     list_releases,
+    mark_report,
     read_report,
     run_command,
+    say_withdrawn,
 )
 from veilspan.studio.visits import Visit, form_route, page_route
 
@@ -76,11 +80,7 @@ def show_release(visit: Visit) -> Response:
     place = address("x", request.id)
     banner = None
     if withdrawn:
-        words = (
-            f"Withdrawn by {withdrawn['by']}, {withdrawn['at']}: {withdrawn['reason']} Do not use "
-            "it any more. What it cost stays spent."
-        )
-        banner = tag("p", words, class_="notice problem")
+        banner = tag("p", say_withdrawn(withdrawn), class_="notice problem")
     frame = tag(
         "iframe",
         src=f"{place}/report",
@@ -207,8 +207,12 @@ def _draw_withdraw(visit: Visit, released: Released) -> Html | None:
 
 
 def serve_report(visit: Visit) -> Response:
-    """The report by itself: without scripts, and framed by our own pages only."""
-    data, policy = read_report(find_release(visit.studio, visit.params["id"]))
+    """The report by itself: without scripts, framed by our own pages only, marked if withdrawn."""
+    released = find_release(visit.studio, visit.params["id"])
+    data, policy = read_report(released)
+    withdrawn = visit.studio.records.withdrawal(released.request.id)
+    if withdrawn:
+        data = mark_report(data, say_withdrawn(withdrawn))
     headers = {"content-security-policy": policy, "x-frame-options": "SAMEORIGIN"}
     return Response(data, headers={"content-type": "text/html; charset=utf-8", **headers})
 
@@ -218,7 +222,7 @@ def serve_file(visit: Visit) -> Response:
     released = find_release(visit.studio, visit.params["id"])
     for file in released.files:
         if file.digest == visit.params["digest"]:
-            data = file.path.read_bytes()
+            data = read_regular(file.path, MOST_BYTES)
             name = quote(file.path.name)
             return Response(
                 data,

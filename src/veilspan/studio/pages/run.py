@@ -21,7 +21,7 @@ from veilspan.studio.layout import address, as_text, card, form, heading, hidden
 from veilspan.studio.pages.datasets import draw_facts
 from veilspan.studio.pages.requests import draw_state, name_method, write_day
 from veilspan.studio.pages.sign import draw_charge
-from veilspan.studio.visits import Visit, enter, form_route, page_route
+from veilspan.studio.visits import Visit, enter, form_route, page_route, read_number
 
 #: Stages of a job in their order, as people read them.
 STAGES = {
@@ -51,7 +51,6 @@ def show_request(visit: Visit) -> Response:
         charge = weigh(cost_of(asking.plan(studio), state.rules), state)
         parts.append(card(draw_charge(asking, charge, state), title="The exact charge"))
     parts.append(_draw_facts(request))
-    out = studio.folder / "release"
     return visit.page(
         f"{name_method(request.estimator)} of {request.dataset}",
         steps(3 if request.state != "released" else 4, [address("d", request.dataset, "schema")]),
@@ -61,7 +60,7 @@ def show_request(visit: Visit) -> Response:
             under=draw_state(request.state),
         ),
         *parts,
-        as_text(*fit_as_text(studio, asking, request.key, out)),
+        as_text(*fit_as_text(studio, asking, request.key)),
     )
 
 
@@ -257,7 +256,7 @@ def cancel(visit: Visit) -> Response:
 
 def _version(visit: Visit) -> int | None:
     said = visit.text("version")
-    return int(said) if said.isdigit() else None
+    return read_number(said) if said else None
 
 
 async def tell_progress(request: Request) -> Response:
@@ -267,8 +266,7 @@ async def tell_progress(request: Request) -> Response:
     job = await run_in_threadpool(find_job, studio, request.path_params["id"])
     if job is None:
         raise Refusal(404, "There is no such job.")
-    given = request.headers.get("last-event-id", "0")
-    after = int(given) if given.isdigit() else 0
+    after = read_number(request.headers.get("last-event-id", "") or "0")
 
     async def events(after: int) -> AsyncIterator[str]:
         waited = 0.0

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from starlette.responses import Response
 
 from veilspan._html import Html, tag
-from veilspan.studio.as_text import fit_as_text
-from veilspan.studio.asking import Asking, Charge, find_asking, find_request, refuse_others, weigh
+from veilspan.studio.as_text import find_out, fit_as_text
+from veilspan.studio.asking import (
+    Asking,
+    Charge,
+    find_asking,
+    find_request,
+    new_asking,
+    refuse_others,
+    weigh,
+)
 from veilspan.studio.budgets import budget_strip
 from veilspan.studio.errors import Refusal
 from veilspan.studio.fields import check_field
@@ -51,7 +59,7 @@ def show_charge(visit: Visit) -> Response:
         ),
         card(*body, class_="first"),
         _draw_facts(visit, asking),
-        as_text(*fit_as_text(studio, asking, key_of(asking), studio.folder / "release")),
+        as_text(*fit_as_text(studio, asking, key_of(asking))),
     )
 
 
@@ -162,7 +170,7 @@ def submit(visit: Visit) -> Response:
             except RequestError:  # a crash came between the entry and the draft
                 found = [each for each in account.requests() if each.key == key]
                 if not found:
-                    raise
+                    return _ask_anew(visit, asking)
                 request = found[0]
         asking.save(studio, request=request.id)
     if studio.settings.team:
@@ -171,6 +179,18 @@ def submit(visit: Visit) -> Response:
     account.approve(request.id, by=who, role="solo", solo=True, version=request.version)
     studio.queue.start(request.id)
     return visit.go(address("r", request.id))
+
+
+def _ask_anew(visit: Visit, asking: Asking) -> Response:
+    """A copy of a question whose key was charged outside the studio, under a key of its own."""
+    facts = {f.name: getattr(asking, f.name) for f in fields(asking) if f.name != "id"}
+    again = new_asking(visit.studio, **facts)
+    words = (
+        "This was charged already, by its command or its Python, and its release is where they "
+        f"saved it: {find_out(visit.studio, key_of(asking))}. Nothing was charged now. Below is "
+        "the same question once more: to sign it makes another release, at a charge of its own."
+    )
+    return visit.go(address("r", again.id, "sign"), words, "careful")
 
 
 def count_charge(visit: Visit, asking: Asking, state: Any) -> Charge:
@@ -191,8 +211,6 @@ def edit(visit: Visit) -> Response:
     account, request = find_request(studio, visit.params["id"])
     if request.asked_by != visit.session.person:
         raise Refusal(403, "Only whoever asked edits a request.", link=True)
-    from veilspan.studio.asking import new_asking
-
     begun = new_asking(
         studio,
         dataset=account.name,
