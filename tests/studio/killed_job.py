@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 
 from veilspan.ledger import LedgerError
 from veilspan.ledger.dataset import Dataset
@@ -44,6 +45,38 @@ def before_commit():
         die()
 
     Dataset._record = recorded
+
+
+def stop_after_commit():
+    """The cancel button is pressed when the charge is committed, and nobody was told yet."""
+    from veilspan.ledger.seal.anchor import Anchor
+
+    keep = Anchor.keep
+
+    def kept(*arguments):
+        keep(*arguments)
+        (Path(sys.argv[1]) / "cancelled").touch()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    Anchor.keep = kept
+
+
+def stop_after_commit_unread():
+    """The same, and the ledger cannot be read just then."""
+    stop_after_commit()
+
+    def refused(*_):
+        raise LedgerError("the ledger is held by another writer for more than 60 s.")
+
+    charge = Dataset.charge
+
+    def charged(*arguments):
+        try:
+            return charge(*arguments)
+        finally:
+            Dataset.request = refused
+
+    Dataset.charge = charged
 
 
 def before_release():

@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -335,6 +336,18 @@ def test_cancelling(ward):
     assert ward.ledger.verify()
 
 
+@pytest.mark.parametrize("place", ["stop_after_commit", "stop_after_commit_unread"])
+def test_cancelling_between_the_charge_and_its_receipt(ward, place):
+    """The ledger says what was spent, not the memory of a process that was interrupted."""
+    asked = ward.ask()
+    ward.fail_at(place)
+    job = ward.finish(ward.queue.start(asked.id))
+    assert ward.account.request(asked.id).state == "charged"
+    assert (job.stage, job.cancel_costs) == ("cancelled", True)
+    assert "stays spent" in job.message
+    assert ward.queue.events(job.id)[-1]["charged"]
+
+
 def test_one_at_a_time_and_the_studio_may_die(ward):
     """Two jobs, started by a queue that is then forgotten: both are done, one after the other."""
     asked = [ward.ask(), ward.ask(n_components=1)]
@@ -347,6 +360,32 @@ def test_one_at_a_time_and_the_studio_may_die(ward):
     log = ward.queue.jobs_folder / first.id / job_files.EVENTS
     assert log.stat().st_mtime <= second.ended_at
     assert ward.account.spent().charges == 2
+
+
+def test_first_come_first_served(tmp_path):
+    """Jobs take their turns in the order of their ids, however their processes are scheduled."""
+    served, threads = [], []
+    places = [tmp_path / f"{number:026}" for number in range(4)]
+    handles = {}
+    for place in places:
+        place.mkdir()
+        handles[place] = job_files.hold_alive(place)
+
+    def work(place):
+        with job_files.taking_turns(place):
+            served.append(place)
+            time.sleep(0.3)
+        os.close(handles[place])
+
+    for place in reversed(places[1:]):
+        threads.append(threading.Thread(target=work, args=(place,)))
+        threads[-1].start()
+    time.sleep(0.5)
+    assert served == []
+    os.close(handles[places[0]])  # the first one is killed
+    for thread in threads:
+        thread.join(30)
+    assert served == places[1:]
 
 
 def test_what_is_not_started(ward):

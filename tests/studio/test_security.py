@@ -205,6 +205,38 @@ def test_silent_clients_are_given_up(hospital, monkeypatch):
         assert found.enter().get("/").status_code == 200
 
 
+def test_a_second_head_that_does_not_come_is_given_up(hospital, monkeypatch):
+    """Bytes that drip in keep no connection open, on its second request as on its first."""
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(server, "KEEP_ALIVE", 1)
+    with run_studio(hospital) as found:
+        port = found.studio.port
+        with socket.create_connection(("127.0.0.1", port), 10) as raw:
+            head = f"HEAD /nothing HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n".encode()
+            for _ in range(2):  # two whole requests are answered, by heads alone
+                raw.sendall(head + b"\r\n")
+                assert b" 404 " in raw.recv(65536).split(b"\r\n")[0]
+            raw.sendall(head)
+            raw.settimeout(0.2)
+            start = time.monotonic()
+            assert drip(raw, start + 10), "still open"
+            assert time.monotonic() - start < 8
+
+
+def drip(raw, until):
+    """Send a header now and then; return whether the other side closed before ``until``."""
+    while time.monotonic() < until:
+        try:
+            raw.sendall(b"X-a: b\r\n")
+            if raw.recv(65536) == b"":
+                return True
+        except TimeoutError:
+            continue
+        except OSError:
+            return True
+    return False
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "::", "studio.example"])
 def test_other_machines_need_tls_and_accounts(tmp_path, host):
     place = (tmp_path, "b.db", tmp_path / "k")

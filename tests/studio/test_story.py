@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 import shlex
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from cli.commands import run
 from studio.stories import ask, go, release, send, sign, text_of, wait_for_job, words_of
 from veilspan import load
+from veilspan.ledger.dataset import Dataset
 
 
 @pytest.fixture(scope="module")
@@ -136,6 +138,34 @@ def test_sending_again_changes_nothing(own_running):
     state = own_running.studio.account("ward").spent()
     assert (state.charges, state.released) == (1, 1)
     assert len(own_running.studio.account("ward").requests()) == 1
+
+
+def test_whoever_waits_for_the_ledger_stops_nobody_else(own_running, monkeypatch):
+    """A ledger that others hold keeps the form that writes to it, and no other one."""
+    asked, free = threading.Event(), threading.Event()
+    ask_ledger = Dataset.ask
+
+    def wait(*arguments):
+        asked.set()
+        assert free.wait(60)
+        return ask_ledger(*arguments)
+
+    monkeypatch.setattr(Dataset, "ask", wait)
+    monkeypatch.setattr(own_running.studio.queue, "start", lambda _: None)
+    first, second = own_running.enter(), own_running.enter()
+    places = []
+    draft = ask(first)
+    thread = threading.Thread(target=lambda: places.append(sign(first, draft)))
+    thread.start()
+    try:
+        assert asked.wait(60)
+        other = ask(second)
+        assert send(second, f"/r/{other}/epsilon", {"epsilon": "0.5", "go": "on"}).endswith("/sign")
+        assert not places, "the first one still waits"
+    finally:
+        free.set()
+        thread.join(60)
+    assert len(places) == len(own_running.studio.account("ward").requests()) == 1
 
 
 def test_what_does_not_fit_is_not_signed(own_running):

@@ -1,13 +1,15 @@
 """Several people: logging in, roles, and that nobody approves their own request."""
 
+import socket
 import threading
+from contextlib import ExitStack
 
 import pytest
 
 from cli.commands import refused, run
 from studio.running import run_studio
 from studio.stories import ask, go, send, sign, text_of, wait_for_job, words_of
-from veilspan.studio import accounts, demo
+from veilspan.studio import accounts, demo, guard
 
 PASSWORD = "a quiet heron at dawn"
 PEOPLE = {"Stella": "steward", "Anton": "analyst", "Olga": "officer", "Otto": "officer"}
@@ -56,6 +58,25 @@ def test_logging_in_makes_a_new_session(team):
     assert dict(visitor.cookies) != first
     assert "Anton, analyst" in words_of(go(visitor, "/"))
     assert team.visitor(cookies=first).get("/").status_code == 303, "the old session is over"
+
+
+def test_half_sent_logins_keep_nobody_out(team):
+    """More of them than requests are answered at a time, all waiting with half a form."""
+    port = team.studio.port
+    head = f"POST /login HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: {team.origin}\r\n"
+    head += "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\nname="
+    with ExitStack() as stack:
+        for _ in range(guard.MOST_OPEN + 5):
+            raw = stack.enter_context(socket.create_connection(("127.0.0.1", port), 10))
+            raw.sendall(head.encode())
+        go(team.visitor(), "/login")
+        visitor = log_in(team, "Stella")
+        assert visitor.last.status_code == 303
+        go(visitor, "/")
+
+
+def test_forms_before_login_are_small(team):
+    assert log_in(team, "Stella", "a" * 20_000).last.status_code == 413
 
 
 @pytest.mark.parametrize(

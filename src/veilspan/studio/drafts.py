@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 
 def save_draft(studio: Studio, name: str, content: dict[str, Any]) -> int:
     """Write the next version of a draft; return its number."""
-    with studio.lock:
+    with studio.lock_draft(name):
         version = latest_version(studio, name) + 1
         text = json.dumps(content, ensure_ascii=True).encode()
         write_whole(_path(studio, name, version), lambda stream: stream.write(text), 0o600)

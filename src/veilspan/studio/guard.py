@@ -26,6 +26,12 @@ MOST_FORM = 512 * 1024
 MOST_UPLOAD = 20 * 2**20
 #: Seconds in which a body must have come as a whole.
 BODY_SECONDS = 30.0
+#: Forms that come before somebody is let in, by anybody who finds the address; how many may be
+#: on their way at a time. A form that comes at once needs some milliseconds.
+OPEN_FORMS = ("/login", "/password")
+MOST_ARRIVING = 20
+#: Bytes of such a form: a name, a password twice.
+MOST_OPEN_FORM = 16 * 1024
 #: Requests that are answered at a time; more are asked to come again.
 MOST_OPEN = 200
 POLICY = (
@@ -69,6 +75,7 @@ class Guard:
         self.origins = frozenset(origin.lower() for origin in origins)
         self.find_limit = find_limit or (lambda path: MOST_FORM)
         self._open = 0
+        self._arriving: list[asyncio.Task[bytes]] = []
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer one request; anything but HTTP is closed."""
@@ -89,7 +96,12 @@ class Guard:
                 raise Refusal(503, "Too many people ask at once. Try again in a moment.")
             self.check(scope)
             limit = self.find_limit(scope["path"])
-            await self.app(scope, limit_body(scope, receive, limit), complete)
+            if scope["method"] == "POST" and scope["path"] in OPEN_FORMS:
+                body = limit_body(scope, receive, min(limit, MOST_OPEN_FORM))
+                taken = give_back(await self._wait_for(body), receive)
+            else:
+                taken = limit_body(scope, receive, limit)
+            await self.app(scope, taken, complete)
         except Exception as error:
             if started:  # nothing can be taken back: the answer ends here
                 raise
@@ -100,6 +112,24 @@ class Guard:
             await page(scope, receive, complete)
         finally:
             self._open -= 1
+
+    async def _wait_for(self, receive: Any) -> bytes:
+        """The body of a form from outside; where too many are on their way the oldest is left.
+
+        So clients that send half a form and then wait keep nobody from reading, nor from logging
+        in: those who send theirs at once are faster than any number of those.
+        """
+        arriving = asyncio.ensure_future(read_body(receive))
+        self._arriving.append(arriving)
+        if len(self._arriving) > MOST_ARRIVING:
+            self._arriving.pop(0).cancel()
+        try:
+            return await arriving
+        except asyncio.CancelledError:
+            raise Refusal(503, "Too many people log in at once. Try again in a moment.") from None
+        finally:
+            if arriving in self._arriving:
+                self._arriving.remove(arriving)
 
     def check(self, scope: Any) -> None:
         """Refuse a request that is for somebody else, or that a page of somebody else sent."""
@@ -155,6 +185,30 @@ def limit_body(scope: Any, receive: Any, most: int) -> Any:
         if taken > most:
             raise too_large
         return message
+
+    return take
+
+
+async def read_body(receive: Any) -> bytes:
+    """A body as a whole; what came of one that was broken off."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    return body
+
+
+def give_back(body: bytes, receive: Any) -> Any:
+    """What receives a body that was read already."""
+    given = False
+
+    async def take() -> Any:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
 
     return take
 

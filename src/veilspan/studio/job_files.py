@@ -1,6 +1,6 @@
 """What a job leaves on the disk: its task, what it said, and a lock while it lives.
 
-    jobs/turn                 held by the job that runs; others wait
+    jobs/turn                 held by the job that runs; others wait, first come, first served
     jobs/ID/task.json         which request, which process
     jobs/ID/events.jsonl      what it said, one JSON object a line, only ever added to
     jobs/ID/alive             held by the job's process, from before it starts to its end
@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,8 @@ TASK, EVENTS, ALIVE, CANCELLED = "task.json", "events.jsonl", "alive", "cancelle
 STEWARD, RELEASE, TEMPORARY, TURN = "steward.txt", "release", "temporary", "turn"
 #: Stages after which nothing more happens.
 ENDS = ("done", "failed", "cancelled")
+#: Seconds between two looks whether those that came before have ended.
+_LOOK = 0.2
 #: Largest file of a job that is read: 100,000 steps take some ten megabytes.
 _MOST_BYTES = 2**26
 
@@ -132,8 +135,17 @@ def process_started(pid: int) -> str | None:
 
 
 @contextmanager
-def taking_turns(jobs: Path) -> Iterator[None]:
-    """Wait until no other job of this folder runs; a job that dies gives its turn up."""
+def taking_turns(folder: Path) -> Iterator[None]:
+    """Wait until all jobs that came before have ended and none runs; one that dies is passed over.
+
+    Ids sort by time, and jobs are started one at a time, each alive before the next one gets its
+    id: those of smaller ids are those who came before. Nobody waits for a larger id on their
+    account, so that no two wait for each other, whatever the clock does.
+    """
+    jobs = folder.parent
+    before = [each for each in jobs.iterdir() if each.name < folder.name]
+    while before := [each for each in before if is_alive(each)]:
+        time.sleep(_LOOK)
     handle = os.open(jobs / TURN, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         if _locks is not None:

@@ -34,6 +34,8 @@ RESERVE = 16 * 2**20
 #: Times that a release is offered to a ledger that others hold, a minute each.
 ATTEMPTS = 10
 REPORT = "report.html"
+#: States of a job's request beside "charged" and "released": not charged, and cannot be asked.
+FREE, UNKNOWN = "free", "unknown"
 
 _SPENT = "What was charged stays spent"
 _UNOPENED = (
@@ -124,13 +126,16 @@ class JobReceipt(Receipt):
 class JobDataset(Dataset):
     """An account that tells when it was charged."""
 
+    request_id: str = field(default="", repr=False, compare=False)
     binding: str = field(default="", repr=False, compare=False)
     teller: Teller | None = field(default=None, repr=False, compare=False)
     reserve: Reserve | None = field(default=None, repr=False, compare=False)
+    attempts: list[Request] = field(default_factory=list, repr=False, compare=False)
     receipts: list[Receipt] = field(default_factory=list, repr=False, compare=False)
 
     def charge(self, request: Request) -> Receipt:
         """Charge, or find the stored release; tell which."""
+        self.attempts.append(request)
         # Whatever the request says by now: this job reads what was approved when it began.
         receipt = super().charge(replace(request, binding=self.binding))
         self.receipts.append(receipt)
@@ -150,16 +155,21 @@ def run(folder: Path, places: Mapping[str, Any]) -> None:
     account: list[JobDataset] = []
     try:
         teller.say("wait")
-        with files.taking_turns(folder.parent):
+        with files.taking_turns(folder):
             _work(folder, places, teller, account)
         teller.say("done")
     except BaseException as error:
-        words, steward = _explain(error, account)
+        state = _find_state(account)
+        words, steward = _explain(error, account, state)
         with contextlib.suppress(OSError):
             text = steward.encode("utf-8", "backslashreplace")
             write_whole(folder / files.STEWARD, lambda stream: stream.write(text), 0o600)
         stopped = isinstance(error, KeyboardInterrupt) and (folder / files.CANCELLED).exists()
-        teller.say("cancelled" if stopped else "failed", words, charged=_is_charged(account))
+        if (folder / files.RELEASE).is_dir():  # stopped when all was done
+            teller.say("done")
+        elif state != UNKNOWN:  # else whoever looks next asks the ledger, and says how it ended
+            stage = "cancelled" if stopped else "failed"
+            teller.say(stage, words, charged=state in ("charged", "released"))
     finally:
         (folder / "reserve").unlink(missing_ok=True)
         shutil.rmtree(folder / files.TEMPORARY, ignore_errors=True)
@@ -183,7 +193,8 @@ def _work(
     reserve = Reserve(folder)
     named = handle.with_key(request.key)
     own = {part.name: getattr(named, part.name) for part in fields(Dataset)}
-    account.append(JobDataset(**own, binding=task["binding"], teller=teller, reserve=reserve))
+    told: dict[str, Any] = {"binding": task["binding"], "teller": teller, "reserve": reserve}
+    account.append(JobDataset(**own, request_id=request.id, **told))
     model = rebuild_estimator(request, Schema.load(task["schema"]), account[0])
     try:
         source = open_table(places["data"], table=places["table"])
@@ -213,13 +224,13 @@ def _save(model: Any, folder: Path, key_file: str, account: Dataset) -> None:
     sync_folder(folder)
 
 
-def _explain(error: BaseException, account: list[JobDataset]) -> tuple[str, str]:
+def _explain(error: BaseException, account: list[JobDataset], state: str) -> tuple[str, str]:
     """Words for everybody, which depend on nothing but public facts, and those for the steward."""
     steward = f"{type(error).__name__}: {error}"
     if isinstance(error, Refused):
         return error.words, error.steward or error.words
-    if _is_charged(account):
-        return _STORED if _is_stored(account) else _BROKE_OFF, steward
+    if state in ("charged", "released"):
+        return _STORED if state == "released" else _BROKE_OFF, steward
     if isinstance(error, KeyboardInterrupt):
         return "Stopped before its charge: nothing was spent.", steward
     # What the ledger refuses speaks of accounts, plans and requests; rows were not looked at.
@@ -228,19 +239,24 @@ def _explain(error: BaseException, account: list[JobDataset]) -> tuple[str, str]
     return (_UNOPENED if account else _UNCHARGED), steward
 
 
-def _is_charged(account: list[JobDataset]) -> bool:
-    return any(each.receipts for each in account)
+def _find_state(account: list[JobDataset]) -> str:
+    """What the ledger says of a job that ends early: free, charged, released, or unknown.
 
-
-def _is_stored(account: list[JobDataset]) -> bool:
+    A charge that was begun may be committed although nobody came back to say so: a signal can
+    arrive in between. So the ledger is asked, and not this process's memory.
+    """
+    if not account or not account[0].attempts:
+        return FREE
     try:
-        with account[0].journal.reading() as page:
-            return page.book.release_of(account[0].receipts[-1].entry) is not None
+        state = account[0].request(account[0].request_id).state
     except Exception:  # asked while something else fails, which is what is told
-        return False
+        return "charged" if account[0].receipts else UNKNOWN
+    return state if state in ("charged", "released") else FREE
 
 
 def _stop(*_: Any) -> None:
+    # Once is enough: a second one would break off asking the ledger what the first one left.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 

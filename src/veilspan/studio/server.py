@@ -19,6 +19,8 @@ from veilspan.studio.state import Studio
 
 #: Seconds in which the head of a request must have come: slow clients hold nothing for long.
 HEAD_SECONDS = 10.0
+#: Seconds for which a connection is kept when an answer was given and nothing follows.
+KEEP_ALIVE = 15
 
 
 class PatientForAWhile(H11Protocol):
@@ -27,10 +29,19 @@ class PatientForAWhile(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for the head of the first request, for a while."""
         super().connection_made(transport)
-        self.loop.call_later(HEAD_SECONDS, self._close_if_silent)
+        self._expect_request(HEAD_SECONDS)
 
-    def _close_if_silent(self) -> None:
-        if self.cycle is None and not self.transport.is_closing():
+    def on_response_complete(self) -> None:
+        """Wait for the next request in the same way; its head may begin late, and then come."""
+        self._expect_request(self.timeout_keep_alive + HEAD_SECONDS)
+        super().on_response_complete()
+
+    def _expect_request(self, seconds: float) -> None:
+        # Not cancelled when a request comes: by then this cycle is another one.
+        self.loop.call_later(seconds, self._close_if_silent, self.cycle)
+
+    def _close_if_silent(self, last: Any) -> None:
+        if self.cycle is last and not self.transport.is_closing():
             self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
@@ -71,7 +82,7 @@ def make_server(settings: Settings) -> tuple[uvicorn.Server, Studio, socket.sock
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        timeout_keep_alive=15,
+        timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=2,
     )
     return uvicorn.Server(config), studio, taken

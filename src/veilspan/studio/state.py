@@ -6,10 +6,12 @@ What lasts is the ledger and the folder; sessions end with the process.
 from __future__ import annotations
 
 import threading
+from contextlib import AbstractContextManager
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from veilspan.studio.errors import Refusal
 from veilspan.studio.sessions import Links, Session, Sessions
@@ -43,13 +45,20 @@ class Studio:
         self.settings = settings
         self.port = port
         self.sessions, self.links = Sessions(), Links()
-        self.lock = threading.RLock()
+        self._lock = threading.Lock()
+        self._drafts: WeakValueDictionary[str, Any] = WeakValueDictionary()
         self._verified: tuple[Any, LedgerReport] | None = None
 
     @property
     def cookie_name(self) -> str:
         """Cookies do not know ports, so that each studio of a machine needs its own name."""
         return "__Host-veilspan" if self.settings.url else f"veilspan-{self.port}"
+
+    def lock_draft(self, name: str) -> AbstractContextManager[Any]:
+        """A lock for whoever writes a draft: one waits for the ledger, others write theirs."""
+        with self._lock:
+            # Kept here as long as somebody uses it, and forgotten then.
+            return self._drafts.setdefault(name, threading.RLock())
 
     @property
     def how_to_enter(self) -> str:

@@ -93,7 +93,7 @@ def save_entries(visit: Visit) -> Response:
     studio, name = visit.studio, visit.params["name"]
     studio.table(name)
     mine = read_entries(visit)
-    with studio.lock:
+    with studio.lock_draft(draft_name(name)):
         theirs, latest = find_entries(studio, name)
         began = read_number(visit.text("began") or "0")
         clashes: list[str] = []
@@ -122,7 +122,7 @@ def take_toml(visit: Visit) -> Response:
     studio, name = visit.studio, visit.params["name"]
     studio.table(name)
     schema = Schema.from_toml(visit.text("toml"))
-    with studio.lock:
+    with studio.lock_draft(draft_name(name)):
         entries, _ = find_entries(studio, name)
         taken = entries_of(schema)
         known = entries["columns"]

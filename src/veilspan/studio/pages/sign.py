@@ -136,7 +136,7 @@ def submit(visit: Visit) -> Response:
     from veilspan.studio.fits import draft_fit
 
     studio = visit.studio
-    with studio.lock:
+    with studio.lock_draft(f"request-{visit.params['id']}"):
         asking = find_asking(studio, visit.params["id"])
         refuse_others(asking, visit.session.person)
         place = address("r", asking.id, "sign")
