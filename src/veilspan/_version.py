@@ -1,3 +1,3 @@
 """The version of the package, read by the build and written into every release."""
 
-__version__ = "0.1.0.dev1"
+__version__ = "0.1.0"

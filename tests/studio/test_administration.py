@@ -64,7 +64,7 @@ def test_backup_and_restore(veilspan, tmp_path):
     (tmp_path / "studio" / FILE).write_text("{}")
     assert "Keep a copy of ledger.key" in veilspan("studio", "backup", "--out", "copy.zip")
     told = veilspan("studio", "restore", "copy.zip", "--into", "new", "--key", "ledger.key")
-    assert "2 entries checked" in told
+    assert "has 2 entries and verifies" in told
     assert (tmp_path / "new" / "studio" / FILE).exists()
     words = ("studio", "restore", "copy.zip", "--into", "new", "--key", "ledger.key")
     assert "exists" in veilspan(*words, expect=1)

@@ -241,7 +241,7 @@ def test_people_are_added_by_a_command(config):
 def test_a_studio_comes_back_from_its_backup(own_hospital, tmp_path):
     place = ["--folder", own_hospital.folder, "--ledger", own_hospital.ledger]
     own_hospital.folder.mkdir(exist_ok=True)
-    run("studio", "backup", tmp_path / "copy.zip", *place, "--key", own_hospital.key)
+    run("studio", "backup", "--out", tmp_path / "copy.zip", *place, "--key", own_hospital.key)
     into = tmp_path / "back"
     said = run(
         "studio", "restore", tmp_path / "copy.zip", "--into", into, "--key", own_hospital.key

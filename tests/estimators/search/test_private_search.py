@@ -355,7 +355,8 @@ def test_nothing_kept_depends_on_how_many_trials_there_were(found):
     kept = {name for name in vars(found) if name.endswith("_")}
     assert kept == {"best_estimator_", "best_params_", "plan_", "privacy_", "n_features_in_"}
     alone = ridge().fit(X, Y)
-    assert set(vars(found.best_estimator_)) == set(vars(alone))
+    # No bars: those of one fit would be too short for the best of several.
+    assert set(vars(found.best_estimator_)) == set(vars(alone)) - {"coef_noise_"}
 
 
 def test_a_seed_makes_a_simulation_that_repeats():

@@ -12,7 +12,7 @@ from veilspan.cli.console import print_json, say
 
 
 def backup(
-    out: Annotated[Path, typer.Argument(help="A new .zip file.")],
+    out: Annotated[Path, typer.Option("--out", help="A new .zip file.")],
     config: Annotated[
         Path | None, typer.Option("--config", help="The studio.toml of the studio.")
     ] = None,
@@ -29,22 +29,22 @@ def backup(
     The key is left out: whoever has the ledger and its key can write what they like.
     """
     from veilspan.ledger import Ledger
-    from veilspan.studio.backup import back_up
+    from veilspan.studio.backup import BackupError, back_up
 
     if config is not None:
         from veilspan.cli.studio.command import collect_settings
 
         settings = collect_settings([], [], {}, config, demo=False)
         folder, ledger, key = settings.folder, settings.ledger, settings.key
+    if not folder.is_dir():
+        raise BackupError(f"there is no studio in {folder}: name its --folder, or its --config.")
     written = back_up(folder, Ledger(ledger, key), out, with_key=with_key)
     if json:
         print_json({"backup": str(written), "bytes": written.stat().st_size})
         return
     say(f"{written} ({written.stat().st_size // 1000:,} KB)")
     if not with_key:
-        say(
-            f"The key is not in it: keep a copy of {key} elsewhere, without it nothing is readable."
-        )
+        say(f"Keep a copy of {key} elsewhere: it is not in there, and nothing is readable without.")
 
 
 def restore(
