@@ -29,9 +29,9 @@ KILLED = Path(__file__).with_name("killed_job.py")
 PARAMS = {"n_components": 2, "random_state": 0}
 
 
-def slow(*values):
+def later(*values):
     """A stage that is tried with the long tests; each takes a process or two."""
-    return pytest.param(*values, marks=pytest.mark.slow)
+    return pytest.param(*values, marks=pytest.mark.long)
 
 
 class Ward:
@@ -161,15 +161,15 @@ def test_a_job_is_the_command_and_the_call(ward, tmp_path):
 @pytest.mark.parametrize(
     ("place", "state", "words"),
     [
-        slow("KILL:wait", "approved", "nothing was spent"),
+        later("KILL:wait", "approved", "nothing was spent"),
         ("KILL:read", "approved", "nothing was spent"),
         ("before_commit", "approved", "nothing was spent"),
         ("KILL:charged", "charged", "stays spent"),
-        slow("KILL:fit", "charged", "stays spent"),
-        slow("before_release", "charged", "stays spent"),
+        later("KILL:fit", "charged", "stays spent"),
+        later("before_release", "charged", "stays spent"),
         ("after_release", "released", "costs nothing"),
-        slow("KILL:report", "released", "costs nothing"),
-        slow("before_rename", "released", "costs nothing"),
+        later("KILL:report", "released", "costs nothing"),
+        later("before_rename", "released", "costs nothing"),
     ],
 )
 def test_a_job_that_is_killed(ward, place, state, words):
