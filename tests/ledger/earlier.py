@@ -9,7 +9,7 @@ from veilspan.ledger import Ledger
 from veilspan.ledger.filters import rules_for, rules_to_list
 from veilspan.ledger.records import DATASET
 from veilspan.ledger.stores import postgres, sqlite
-from veilspan.ledger.stores.base import REQUEST_INDICES, list_kinds
+from veilspan.ledger.stores.base import REQUEST_INDICES, WITHDRAWAL_INDICES, list_kinds
 
 KINDS = "'ledger', 'dataset', 'charge', 'release'"
 NAME, EPSILON, DELTA = "trial", 60.0, 1e-6
@@ -23,10 +23,10 @@ def as_format_1():
         postgres: tuple(
             each.replace(list_kinds(), KINDS)
             for each in postgres.TABLES
-            if each not in REQUEST_INDICES
+            if each not in REQUEST_INDICES + WITHDRAWAL_INDICES
         ),
     }
-    for index in REQUEST_INDICES:
+    for index in REQUEST_INDICES + WITHDRAWAL_INDICES:
         tables[sqlite] = tables[sqlite].replace(f"{index};\n", "")
     with ExitStack() as stack:
         for store, statements in tables.items():

@@ -67,6 +67,15 @@ def test_a_damaged_memory_of_the_place_is_tampering(file_ledger, data, tmp_path,
     assert not file_ledger.verify()
 
 
+def test_a_ledger_that_is_gone_is_not_read_as_one_that_never_was(file_ledger, data):
+    """Else a page would say that nobody asked anything yet, and that a budget may be opened."""
+    data.charge(request(0.5))
+    os.rename(file_ledger.url, f"{file_ledger.url}-elsewhere")
+    for look in (file_ledger.journal.exists, file_ledger.spent, file_ledger.verify, data.history):
+        with pytest.raises(TamperError, match="there was a ledger at"):
+            look()
+
+
 def test_a_missing_anchor_is_said_by_verify_and_by_the_next_charge(file_ledger, data, head_file):
     assert file_ledger.verify().notes == ()
     head_file.unlink()

@@ -54,7 +54,7 @@ def test_an_earlier_version_refuses_what_was_migrated(earlier):
     earlier.upgrade()
     with as_format_1():
         for ask in (earlier.datasets, lambda: handle.charge(request()), earlier.verify):
-            with pytest.raises(LedgerError, match=r"later version \(format 3; this one reads 1\)"):
+            with pytest.raises(LedgerError, match=r"later version \(format 4; this one reads 1\)"):
                 ask()
     assert handle.spent().charges == 2
 

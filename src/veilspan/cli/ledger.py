@@ -26,10 +26,11 @@ _COLOURS = ((0.9, "red"), (0.6, "yellow"), (0.0, "green"))
 
 app = typer.Typer(
     help="Privacy budgets that outlive a process: create, show, history, verify, export, upgrade; "
-    "and what people ask of them: requests, request, approve, refuse.",
+    "and what people ask of them: requests, request, approve, refuse, withdraw.",
     no_args_is_help=True,
 )
-for _decide in (commands.requests, commands.request, commands.approve, commands.refuse):
+_DECIDING = (commands.requests, commands.request, commands.approve, commands.refuse)
+for _decide in (*_DECIDING, commands.withdraw):
     app.command()(_decide)
 
 Location = Annotated[str, typer.Argument(help="The ledger's file, or postgresql://...")]

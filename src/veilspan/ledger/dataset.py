@@ -9,19 +9,21 @@ given the stored release again, at no cost, instead of fresh noise.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from veilspan._html import tag
 from veilspan._version import __version__
-from veilspan.ledger.approvals import steps
+from veilspan.ledger.approvals import steps, withdrawals
 from veilspan.ledger.approvals.binding import recorded_plan
 from veilspan.ledger.approvals.drafts import RequestDraft
 from veilspan.ledger.approvals.requests import FitRequest, described_request
+from veilspan.ledger.approvals.withdrawals import Withdrawal
 from veilspan.ledger.claims import claim
 from veilspan.ledger.costs import cost_of
-from veilspan.ledger.errors import LedgerError, TamperError
+from veilspan.ledger.errors import LedgerError, LedgerWarning, TamperError
 from veilspan.ledger.filters import CAP, MOST_RULES, Rule
 from veilspan.ledger.names import check_name
 from veilspan.ledger.receipts import Receipt, Request
@@ -33,6 +35,7 @@ from veilspan.ledger.records import (
     RELEASE,
     REQUEST,
     SCHEMA_NOTED,
+    WITHDRAWAL,
     Account,
     Entry,
     Terms,
@@ -50,7 +53,7 @@ from veilspan.privacy.plan import Plan
 __all__ = ["Dataset", "Receipt", "Request"]
 
 # What the history of a dataset is made of.
-_TOLD = (DATASET, CHARGE, RELEASE, SCHEMA_NOTED, REQUEST, APPROVAL, REFUSAL)
+_TOLD = (DATASET, CHARGE, RELEASE, SCHEMA_NOTED, REQUEST, APPROVAL, REFUSAL, WITHDRAWAL)
 # Entries of datasets that were opened in this process, by ledger, key and name.
 _OPENED: dict[tuple[str, str, str], tuple[Entry, Terms, tuple[Rule, ...]]] = {}
 
@@ -255,6 +258,26 @@ class Dataset:
         with self.journal.writing() as page:
             return steps.note_schema(page, name, schema_digest, by)
 
+    def withdraw(self, charge: int, *, by: str, reason: str) -> Withdrawal:
+        """Tell everybody not to use a release any more; what it cost stays spent.
+
+        Parameters
+        ----------
+        charge : int
+            The number of its charge, as ``privacy_.ledger["entry"]`` and the history say it.
+        by, reason : str
+            Who, and why, for the record. Whoever comes second finds what the first one said.
+        """
+        name = self.stored_name
+        with self.journal.writing() as page:
+            return withdrawals.withdraw(page, name, charge, by, reason)
+
+    def withdrawal(self, charge: int) -> Withdrawal | None:
+        """Who withdrew the release of a charge, when and why; None if nobody did."""
+        with self.journal.reading() as page:
+            name = read_dataset(page, self.name).dataset
+            return withdrawals.find_withdrawal(page, name, charge)
+
     def check(self, request: Request) -> None:
         """Refuse what this dataset never covers, whatever is left. Charges nothing."""
         refuse_uncovered(self.terms(), request)
@@ -359,6 +382,10 @@ class Dataset:
             raise LedgerError(f"the release under the key {key!r} was not stored.")
         if payload is None or digest_of(payload) != told:
             raise TamperError(f"the stored release of entry {released.seq} was changed or lost.")
+        withdrawn = withdrawals.find_withdrawal(page, charge.dataset, charge.seq)
+        if withdrawn is not None:
+            warnings.warn(f"the release under the key {key!r} was withdrawn. "
+                          f"{withdrawn.describe()}", LedgerWarning, stacklevel=2)  # fmt: skip
         head = Head(charge.seq, charge.mac)
         told = charge.content.get("request")
         test = bool(charge.content["test"])

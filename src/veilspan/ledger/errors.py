@@ -9,6 +9,10 @@ class LedgerError(PrivacyError):
     """The ledger refused, or cannot be read or written. Nothing was released."""
 
 
+class MissingLedgerError(LedgerError):
+    """There is no ledger in this place."""
+
+
 class TamperError(LedgerError):
     """Entries, accounts or files beside the key are not what was written; nothing was charged."""
 
@@ -22,4 +26,4 @@ class SelfApproval(RequestError):
 
 
 class LedgerWarning(UserWarning):
-    """The ledger works, with less protection than it should have."""
+    """The ledger works, with less protection than it should have, or gives what was withdrawn."""

@@ -17,6 +17,8 @@ from veilspan.privacy.neighbors import Neighbors, check_neighbors
 OPENED, DATASET, CHARGE, RELEASE = "ledger", "dataset", "charge", "release"
 #: And what people say to each other about charges: by which schema, may I, yes, no.
 SCHEMA_NOTED, REQUEST, APPROVAL, REFUSAL = "schema", "request", "approval", "refusal"
+#: A release that is not to be used any more; what it cost stays spent.
+WITHDRAWAL = "withdrawal"
 #: The unit of a table without a schema: every row is another person.
 ROW = "row"
 
@@ -31,15 +33,16 @@ class Entry:
         1, 2, 3, ...
     dataset : str
         Whose account; empty for the first line.
-    kind : {"ledger", "dataset", "charge", "release", "schema", "request", "approval", "refusal"}
-        What it says.
+    kind : str
+        What it says: ledger, dataset, charge, release, schema, request, approval, refusal or
+        withdrawal.
     time : str
         When, by the clock of the machine that wrote it.
     key : str or None
         The idempotency key of a charge, and of a request for one.
     about : int or None
         For a release, the line of its charge; for an approval or a refusal, that of the request;
-        for an edited request, that of the version before.
+        for an edited request, that of the version before; for a withdrawal, that of the release.
     body : str
         The rest, as JSON with sorted keys.
     mac : str

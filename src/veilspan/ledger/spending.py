@@ -35,6 +35,8 @@ class Spending:
         Places of the rules that had most left after some charge so far.
     last : mapping or None
         The plan that was charged last, as it was recorded; None if there is none.
+    withdrawn : int
+        Releases that are not to be used any more; their charges stay spent.
     """
 
     terms: Terms
@@ -45,6 +47,7 @@ class Spending:
     released: int
     led: tuple[int, ...] = ()
     last: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
+    withdrawn: int = 0
 
     @property
     def epsilon_gdp(self) -> float:
@@ -162,6 +165,7 @@ class Spending:
             "charges": self.charges,
             "tests": self.tests,
             "released": self.released,
+            "withdrawn": self.withdrawn,
             "left_fraction": self.shares.left,
             "counted_by": None if place is None else self.rules[place].name,
             "recounted": bool(set(self.led) - {place}),

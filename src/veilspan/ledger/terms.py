@@ -15,7 +15,12 @@ from veilspan.ledger.records import DATASET, ROW, Entry, Terms
 from veilspan.ledger.seal.journal import Page
 from veilspan.ledger.spending import Spending
 from veilspan.ledger.stores.base import Book
-from veilspan.ledger.totals import charges_so_far, read_account, releases_so_far
+from veilspan.ledger.totals import (
+    charges_so_far,
+    read_account,
+    releases_so_far,
+    withdrawals_so_far,
+)
 from veilspan.privacy.schema_record import SchemaRecord
 
 # The unit of MatrixCompletion, which protects all ratings of a user.
@@ -161,4 +166,5 @@ def spending_on(page: Page, opened: Entry) -> Spending:
         releases_so_far(page, opened.dataset),
         so_far.led,
         so_far.last,
+        withdrawals_so_far(page, opened.dataset),
     )

@@ -2,8 +2,9 @@
 
 Every charge carries the units spent so far under each rule, how many charges and tests there were
 and which rules had most left after one, itself included; every release carries how many releases
-there were. The last one of each kind therefore says all, in constant time, and says it under its
-seal. The account beside the entries is what the database decides by; it must agree.
+there were, every withdrawal how many of those. The last one of each kind therefore says all, in
+constant time, and says it under its seal. The account beside the entries is what the database
+decides by; it must agree.
 
 The totals are exact. Units are whole numbers (:mod:`veilspan.ledger.filters`), added without
 rounding and cut at ``CAP``; since costs are not negative,
@@ -26,7 +27,7 @@ from typing import Any
 
 from veilspan.ledger.errors import TamperError
 from veilspan.ledger.filters import MOST_RULES
-from veilspan.ledger.records import CHARGE, RELEASE, Account, Entry
+from veilspan.ledger.records import CHARGE, RELEASE, WITHDRAWAL, Account, Entry
 from veilspan.ledger.seal.journal import Page
 from veilspan.ledger.words.shares import add_leader
 
@@ -83,6 +84,12 @@ def releases_so_far(page: Page, dataset: str) -> int:
     if "released" in content:
         return int(content["released"])
     return len(page.entries(dataset, (RELEASE,)))
+
+
+def withdrawals_so_far(page: Page, dataset: str) -> int:
+    """Read the number of withdrawals from the last one of a dataset, whose seal is checked."""
+    past = page.book.last_of(WITHDRAWAL, dataset)
+    return 0 if past is None else int(page.genuine(past).content["withdrawn"])
 
 
 def read_account(page: Page, opened: Entry, so_far: Charges) -> Account:

@@ -1,4 +1,4 @@
-"""``veilspan ledger requests``, ``request``, ``approve`` and ``refuse``.
+"""``veilspan ledger requests``, ``request``, ``approve``, ``refuse`` and ``withdraw``.
 
 Who somebody is, is what they say: a name on the command line is not checked by a password. Whoever
 can write to the ledger and read its key may say any name; the record shows what was said.
@@ -31,15 +31,24 @@ Version = Annotated[
 
 
 def requests(
-    location: Location, dataset: MaybeDataset = None, key: KeyFile = None, json: AsJson = False
+    location: Location,
+    dataset: MaybeDataset = None,
+    state: Annotated[
+        str | None, typer.Option(help="Only open, approved, refused, charged or released ones.")
+    ] = None,
+    key: KeyFile = None,
+    json: AsJson = False,
 ) -> None:
     """List what people asked for, newest first, and what became of it."""
     from veilspan.ledger import Ledger
-    from veilspan.ledger.approvals.words import name_state
+    from veilspan.ledger.approvals.words import STATES, name_state
 
+    if state is not None and state not in STATES:
+        raise ValueError(f"--state is one of {', '.join(STATES)}.")
     ledger = Ledger(location, key)
     names = ledger.datasets() if dataset is None else [dataset]
     found = [request for name in names for request in ledger.dataset(name).requests()]
+    found = [request for request in found if state in (None, request.state)]
     if json:
         print_json([request.to_dict() for request in found])
         return
@@ -97,6 +106,25 @@ def refuse(
     handle = _open(location, dataset, key)
     decided = handle.refuse(request_id, by=by, role=role, reason=reason, version=version)
     _show(handle, decided, as_json=json)
+
+
+def withdraw(
+    location: Location,
+    dataset: DatasetName,
+    charge: Annotated[int, typer.Argument(min=1, help="Entry of its charge, as in the history.")],
+    by: By,
+    reason: Annotated[str, typer.Option(help="Why, for whoever holds a copy.")],
+    key: KeyFile = None,
+    json: AsJson = False,
+) -> None:
+    """Tell everybody not to use a release any more. What it cost stays spent."""
+    from dataclasses import asdict
+
+    done = _open(location, dataset, key).withdraw(charge, by=by, reason=reason)
+    if json:
+        print_json(asdict(done))
+    else:
+        say(printable(f"entry {done.entry}  {done.describe()}"))
 
 
 def _open(location: str, dataset: str, key: Path | None) -> Dataset:

@@ -19,7 +19,7 @@ from veilspan.ledger.approvals.binding import bind, digest_plan
 from veilspan.ledger.approvals.drafts import RequestDraft
 from veilspan.ledger.errors import TamperError
 from veilspan.ledger.names import fold_name
-from veilspan.ledger.records import APPROVAL, CHARGE, REFUSAL, RELEASE, REQUEST, Entry
+from veilspan.ledger.records import APPROVAL, CHARGE, REFUSAL, RELEASE, REQUEST, WITHDRAWAL, Entry
 
 #: What can be said of a request.
 OPEN, APPROVED, REFUSED, CHARGED, RELEASED = "open", "approved", "refused", "charged", "released"
@@ -58,6 +58,8 @@ class FitRequest:
         What an approval binds (:mod:`veilspan.ledger.approvals.binding`).
     entry, approval, charge : int or None
         Numbers of the entries that say so.
+    withdrawn_by, withdrawn_at, withdrawn_why : str or None
+        Who withdrew its release, when and why; its state stays "released", and its charge spent.
     """
 
     id: str
@@ -88,6 +90,9 @@ class FitRequest:
     reason: str | None = None
     approval: int | None = None
     charge: int | None = None
+    withdrawn_by: str | None = None
+    withdrawn_at: str | None = None
+    withdrawn_why: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: every field by its name."""
@@ -158,6 +163,7 @@ class Register:
             REFUSAL: self._refuse,
             CHARGE: self._charge,
             RELEASE: self._release,
+            WITHDRAWAL: self._withdraw,
         }
         for entry in entries:
             take = takers.get(entry.kind)
@@ -267,6 +273,15 @@ class Register:
         request = self.found.get(self._by_entry.get(entry.about or 0, ""))
         if request is not None and request.charge == entry.about:
             self._put(replace(request, state=RELEASED))
+            self._by_entry[entry.seq] = request.id
+        return None
+
+    def _withdraw(self, entry: Entry) -> str | None:
+        """What is wrong with a withdrawal is seen where all releases are, asked for or not."""
+        request = self.found.get(self._by_entry.get(entry.about or 0, ""))
+        if request is not None and request.state == RELEASED:
+            said = {"withdrawn_by": entry.content["by"], "withdrawn_why": entry.content["reason"]}
+            self._put(replace(request, withdrawn_at=entry.time, **said))
         return None
 
     def _put(self, request: FitRequest) -> None:

@@ -135,7 +135,7 @@ def refuse(
     _refuse_unseen_version(request, version)
     if role not in APPROVING_ROLES and not same_person(by, request.asked_by):
         raise RequestError(
-            f"a request is refused by an officer, or taken back by who asked; {by} is {role}."
+            f"a request is refused by an officer, or taken back by whoever asked; {by} is {role}."
         )
     if request.state == REFUSED:
         return
@@ -203,7 +203,8 @@ def _charge_and_release(page: Page, dataset: str, key: str) -> list[Entry]:
     if charge is None:
         return []
     release = page.book.release_of(charge.seq)
-    return [page.genuine(each) for each in (charge, release) if each is not None]
+    withdrawn = None if release is None else page.book.withdrawal_of(release.seq)
+    return [page.genuine(each) for each in (charge, release, withdrawn) if each is not None]
 
 
 def _follow(entries: list[Entry]) -> dict[str, FitRequest]:

@@ -14,9 +14,18 @@ from veilspan.ledger.approvals.requests import (
     FitRequest,
 )
 from veilspan.ledger.errors import TamperError
-from veilspan.ledger.records import APPROVAL, REFUSAL, REQUEST, SCHEMA_NOTED, Entry, as_json
+from veilspan.ledger.records import (
+    APPROVAL,
+    REFUSAL,
+    REQUEST,
+    SCHEMA_NOTED,
+    WITHDRAWAL,
+    Entry,
+    as_json,
+)
 
-_STATES = {
+#: What can become of a request, in words.
+STATES = {
     OPEN: "waits for an approval",
     APPROVED: "approved, not charged yet",
     REFUSED: "refused",
@@ -29,7 +38,9 @@ _SHORT = 12
 
 def name_state(request: FitRequest) -> str:
     """What became of a request, in a few words."""
-    return _STATES[request.state]
+    if request.withdrawn_by is not None:
+        return "released, and withdrawn since"
+    return STATES[request.state]
 
 
 def describe_request(request: FitRequest, left: float | None = None) -> list[str]:
@@ -66,6 +77,9 @@ def describe_request(request: FitRequest, left: float | None = None) -> list[str
         lines += [f"             {line}" for line in (request.reason or "").splitlines()]
     if request.charge is not None:
         lines.append(f"  charged    as entry {request.charge}")
+    if request.withdrawn_by is not None:
+        lines.append(f"  withdrawn  by {request.withdrawn_by} on {_day(request.withdrawn_at)}")
+        lines += [f"             {line}" for line in (request.withdrawn_why or "").splitlines()]
     return lines
 
 
@@ -98,6 +112,8 @@ def _describe(entry: Entry, content: dict[str, Any]) -> str:
         return f"of {content['id']} (entry {entry.about}), by {content['by']}{alone}"
     if entry.kind == REFUSAL:
         return f"of {content['id']} (entry {entry.about}), by {content['by']}"
+    if entry.kind == WITHDRAWAL:
+        return f"of the release in entry {entry.about}, by {content['by']}: {content['reason']}"
     return ""
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from veilspan._printable import printable
 from veilspan._version import __version__
-from veilspan.ledger.errors import LedgerError, TamperError
+from veilspan.ledger.errors import LedgerError, MissingLedgerError, TamperError
 from veilspan.ledger.records import OPENED, Entry, as_json, now
 from veilspan.ledger.seal import keys
 from veilspan.ledger.seal.chain import FIRST, Head, is_sealed, seal
@@ -119,31 +119,52 @@ class Journal:
         """A consistent view, under the ledger's own key, of a ledger that is not an old copy."""
         # Before the view: a charge that comes in between makes the ledger longer than the head.
         seen = self.seen()
-        with open_store(self.url).reading() as book:
+        with self.looking() as book:
             key, _ = self._identify(book, keys.known_ledger(self.key_file, self.url))
             last = book.last()
             assert last is not None  # there is a first
             yield self._continue(book, key, last, seen)
 
+    @contextmanager
+    def looking(self) -> Iterator[Book]:
+        """The bare tables, nothing of which is checked; a ledger that is gone is named as such."""
+        with ExitStack() as open_tables:
+            try:
+                book = open_tables.enter_context(open_store(self.url).reading())
+            except MissingLedgerError:
+                self._refuse_lost(keys.known_ledger(self.key_file, self.url))
+                raise
+            yield book
+
     def seen(self) -> Head | None:
         """Return the last head seen from here of the ledger that should be in this place."""
         ledger_id = keys.known_ledger(self.key_file, self.url)
         if ledger_id is None:  # never written to from here; it may have been elsewhere before
-            with open_store(self.url).reading() as book:
+            with self.looking() as book:
                 ledger_id = _id_of(book.entry(1))
         return None if ledger_id is None else keys.anchor_of(self.key_file, ledger_id).read()
 
-    def exists(self) -> bool:
-        """Whether there is a ledger."""
-        return open_store(self.url).exists()
+    def wait_for_writers(self, seconds: float) -> None:
+        """Wait until a write that was on its way is made or given up, whoever sent it."""
+        open_store(self.url).wait_for_writers(seconds)
 
-    def _begin(self, book: Book, known: str | None) -> tuple[Page, str]:
+    def exists(self) -> bool:
+        """Whether there is a ledger; one that was here and is gone is not taken for none."""
+        found = open_store(self.url).exists()
+        if not found:
+            self._refuse_lost(keys.known_ledger(self.key_file, self.url))
+        return found
+
+    def _refuse_lost(self, known: str | None) -> None:
         if known is not None:
             raise TamperError(
                 f"there was a ledger at {self._place} and its entries are gone. Put it back; or, "
                 "if it is to be given up with all that it knows, remove "
                 f"{keys.place_file(self.key_file, self.url)}."
             )
+
+    def _begin(self, book: Book, known: str | None) -> tuple[Page, str]:
+        self._refuse_lost(known)
         ledger_id = secrets.token_hex(keys.ID_BYTES)
         page = Page(book, keys.read_or_make_key(self.key_file), None)
         page.append(OPENED, "", {"id": ledger_id, "version": __version__})

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from veilspan.ledger.approvals.requests import Register
+from veilspan.ledger.approvals.withdrawals import check_withdrawals
 from veilspan.ledger.errors import TamperError
 from veilspan.ledger.filters import CAP, MOST_RULES, rules_from_list
 from veilspan.ledger.records import CHARGE, DATASET, RELEASE, Entry
@@ -14,7 +15,7 @@ from veilspan.ledger.releases import digest_of
 from veilspan.ledger.seal import keys
 from veilspan.ledger.seal.chain import FIRST, Head, is_sealed
 from veilspan.ledger.seal.journal import Journal
-from veilspan.ledger.stores.base import Book, open_store
+from veilspan.ledger.stores.base import Book
 
 # Running counts that entries carry, unless they are older than these.
 _COUNTED = {CHARGE: ("charges", "tests"), RELEASE: ("released",)}
@@ -55,10 +56,11 @@ def verify_ledger(journal: Journal, head: Head | None = None) -> LedgerReport:
     key = keys.read_key(journal.key_file)
     # Read before the entries: a charge that comes in between makes the ledger longer than the head.
     seen, damaged = _seen(journal)
-    with open_store(journal.url).reading() as book:
+    with journal.looking() as book:
         entries = list(book.entries())
         problems = [*_chain(entries, key), *_sums(book, entries), *_payloads(book, entries)]
         problems += [*Register().follow(entries).problems, *_approvals(entries)]
+        problems += check_withdrawals(entries)
     last = Head(entries[-1].seq, entries[-1].mac) if entries else None
     problems += [*damaged, *_anchors(entries, head, seen)]
     notes = () if seen is not None or damaged else (_NO_ANCHOR.format(journal.key_file.parent),)

@@ -23,7 +23,8 @@ from veilspan.ledger.records import CHARGE, RELEASE, Account, Entry
 #: 2. Accounts have a unit and a dataset, which earlier versions would not hold a charge to; more
 #:    kinds of entries.
 #: 3. Requests, which earlier versions would charge without their approval; indices of them.
-SCHEMA = 3
+#: 4. Withdrawals, of which earlier versions would say nothing; an index of them.
+SCHEMA = 4
 #: The oldest format that readers take as it stands, so that a ledger that this user may not write
 #: to can be read, and that looking at one does not shut out who still has an earlier version.
 READABLE = 1
@@ -37,6 +38,7 @@ KINDS = (
     "request",
     "approval",
     "refusal",
+    "withdrawal",
 )
 
 _COLUMNS = "seq, dataset, kind, time, key, about, body, mac"
@@ -130,6 +132,10 @@ class Book(ABC):
         """The release that followed a charge."""
         return self._entry("WHERE about = ? AND kind = ?", charge, RELEASE)
 
+    def withdrawal_of(self, release: int) -> Entry | None:
+        """The withdrawal of a release, by the release's own number."""
+        return self._entry("WHERE about = ? AND kind = 'withdrawal'", release)
+
     def requests_with_key(self, dataset: str, key: str) -> list[Entry]:
         """All versions of the request under an idempotency key, in order."""
         rows = self.execute(
@@ -215,6 +221,10 @@ REQUEST_INDICES = (
     "CREATE UNIQUE INDEX one_approval_a_version ON entries (about) WHERE kind = 'approval'",
     "CREATE UNIQUE INDEX one_refusal_a_version ON entries (about) WHERE kind = 'refusal'",
 )
+#: And of withdrawals: one for each release.
+WITHDRAWAL_INDICES = (
+    "CREATE UNIQUE INDEX one_withdrawal_a_release ON entries (about) WHERE kind = 'withdrawal'",
+)
 
 
 def list_kinds() -> str:
@@ -239,6 +249,14 @@ class Store(ABC):
     @abstractmethod
     def reading(self) -> AbstractContextManager[Book]:
         """A consistent view. Refuses if there is no ledger."""
+
+    @abstractmethod
+    def wait_for_writers(self, seconds: float) -> None:
+        """Wait until whoever writes now has done so or given up; refuse after so many seconds.
+
+        What is read afterwards holds every write whose process was killed before: a commit that
+        was on its way to a server has been made, or never will be.
+        """
 
     @abstractmethod
     def hold(self, what: str) -> Callable[[], None]:

@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any
 
 from veilspan._passwords import without_password
-from veilspan.ledger.errors import LedgerError
+from veilspan.ledger.errors import LedgerError, MissingLedgerError
 from veilspan.ledger.stores.base import READABLE, SCHEMA, Book, Store
 from veilspan.ledger.stores.postgres_tables import MIGRATIONS, SCHEMA_NAME, TABLES
 
@@ -92,7 +92,7 @@ class PostgresStore(Store):
         with self._transaction(_BEGIN_READING) as connection:
             version = _version(connection, self.url)
             if version == 0:
-                raise LedgerError(
+                raise MissingLedgerError(
                     f"there is no ledger at {without_password(self.url)}: it is made with its "
                     "first dataset."
                 )
@@ -101,6 +101,18 @@ class PostgresStore(Store):
                 return
         with self.writing() as book:  # migrates
             yield book
+
+    def wait_for_writers(self, seconds: float) -> None:
+        """Pass through the lock of writers, shared, so that nobody who writes is before us.
+
+        A server may be at work on the commit of a client that is dead by now, and notices only
+        afterwards. The lock is held until that commit is made and seen by all; who did not hold it
+        yet when its client died would need further words of that client to write anything.
+        """
+        with self._transaction(_BEGIN_READING) as connection:
+            patience = f"SET LOCAL lock_timeout = '{max(1, int(1000 * seconds))}ms'"
+            connection.execute(patience.encode())
+            connection.execute(f"SELECT pg_advisory_xact_lock_shared({_ADVISORY})".encode())
 
     def hold(self, what: str) -> Callable[[], None]:
         """An advisory lock of a transaction that stays open, on a connection of its own.

@@ -6,7 +6,7 @@ Triggers refuse whatever would change or remove an entry, whoever asks for it by
 from __future__ import annotations
 
 from veilspan.ledger.filters import MOST_RULES
-from veilspan.ledger.stores.base import REQUEST_INDICES, list_kinds
+from veilspan.ledger.stores.base import REQUEST_INDICES, WITHDRAWAL_INDICES, list_kinds
 
 SCHEMA_NAME = "veilspan_ledger"
 
@@ -42,6 +42,7 @@ TABLES = (
     "CREATE UNIQUE INDEX one_charge_a_key ON entries (dataset, key) WHERE kind = 'charge'",
     "CREATE UNIQUE INDEX one_release_a_charge ON entries (about) WHERE kind = 'release'",
     *REQUEST_INDICES,
+    *WITHDRAWAL_INDICES,
     """CREATE FUNCTION only_added() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN RAISE EXCEPTION '% are only ever added', TG_TABLE_NAME; END $$""",
     *(
@@ -51,12 +52,15 @@ TABLES = (
     ),
 )
 
-#: Statements that lead from a version of the tables to the next. Format 1 had an unnamed check of
-#: kinds, which the server has named by table and column.
+# Format 1 had an unnamed check of kinds, which the server has named by table and column.
+_MORE_KINDS = (
+    "ALTER TABLE entries DROP CONSTRAINT entries_kind_check, "
+    f"ADD CONSTRAINT entries_kind_check CHECK (kind IN ({list_kinds()}))"
+)
+
+#: Statements that lead from a version of the tables to the next.
 MIGRATIONS: dict[int, tuple[str, ...]] = {
-    1: (
-        "ALTER TABLE entries DROP CONSTRAINT entries_kind_check, "
-        f"ADD CONSTRAINT entries_kind_check CHECK (kind IN ({list_kinds()}))",
-    ),
+    1: (_MORE_KINDS,),
     2: REQUEST_INDICES,
+    3: (_MORE_KINDS, *WITHDRAWAL_INDICES),
 }

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from veilspan.ledger.errors import LedgerError
+from veilspan.ledger.errors import LedgerError, MissingLedgerError
 from veilspan.ledger.stores.base import READABLE, SCHEMA, Book, Store
 from veilspan.ledger.stores.byte_locks import hold_byte
 from veilspan.ledger.stores.one_path import Identity, is_unchanged, locate
@@ -94,17 +94,23 @@ class SQLiteStore(Store):
     def reading(self) -> Iterator[Book]:
         """A snapshot of one moment; tables that are too old to be read are migrated first."""
         if not _holds_something(self.path):
-            raise LedgerError(
+            raise MissingLedgerError(
                 f"there is no ledger at {self.path}: it is made with its first dataset."
             )
         with self._transaction("BEGIN") as (connection, version):
             if version == 0:
-                raise LedgerError(f"there is no ledger at {self.path}, which is a database.")
+                raise MissingLedgerError(f"there is no ledger at {self.path}, which is a database.")
             if version >= READABLE:
                 yield SQLiteBook(connection)
                 return
         with self.writing() as book:  # migrates
             yield book
+
+    def wait_for_writers(self, seconds: float) -> None:
+        """Nothing to wait for: a commit is made by the process that asks for it, or dies with it.
+
+        Others who write just now are not killed, and tell themselves how it ended.
+        """
 
     def hold(self, what: str) -> Callable[[], None]:
         """A lock on one byte of a file beside the ledger, which the system ends with the process.

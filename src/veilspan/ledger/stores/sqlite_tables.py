@@ -6,7 +6,7 @@ Triggers refuse whatever would change or remove an entry, whoever asks for it by
 from __future__ import annotations
 
 from veilspan.ledger.filters import MOST_RULES
-from veilspan.ledger.stores.base import REQUEST_INDICES, list_kinds
+from veilspan.ledger.stores.base import REQUEST_INDICES, WITHDRAWAL_INDICES, list_kinds
 
 _UNITS = ",\n".join(
     f"allowed{j} INTEGER NOT NULL, spent{j} INTEGER NOT NULL CHECK (spent{j} >= 0)"
@@ -49,6 +49,7 @@ CREATE UNIQUE INDEX one_charge_a_key ON entries (dataset, key) WHERE kind = 'cha
 CREATE UNIQUE INDEX one_release_a_charge ON entries (about) WHERE kind = 'release';
 """
 _OF_REQUESTS = "".join(f"{statement};\n" for statement in REQUEST_INDICES)
+_OF_WITHDRAWALS = "".join(f"{statement};\n" for statement in WITHDRAWAL_INDICES)
 _APPEND_ONLY = {
     table: "".join(
         f"CREATE TRIGGER {table}_{verb} BEFORE {verb} ON {table} BEGIN "
@@ -63,22 +64,38 @@ _APPEND_ONLY = {
 }
 
 #: Statements that make the tables, each ending a line by a semicolon.
-TABLES = _entries("entries") + _OTHERS + _INDICES + _OF_REQUESTS + "".join(_APPEND_ONLY.values())
+TABLES = "".join(
+    (
+        _entries("entries"),
+        _OTHERS,
+        _INDICES,
+        _OF_REQUESTS,
+        _OF_WITHDRAWALS,
+        *_APPEND_ONLY.values(),
+    )
+)
+
 
 # SQLite cannot change a check: the table is made anew and its rows are copied as they are, seals
 # included (https://www.sqlite.org/lang_altertable.html, "Making Other Kinds Of Table Schema
 # Changes"). Indices and triggers go with the old table. Releases, which may be large, refer to the
 # entries by name and stay where they are.
-_MORE_KINDS = f"""
-{_entries("entries_of_format_2")}
-INSERT INTO entries_of_format_2 (seq, dataset, kind, time, key, about, body, mac)
+def _with_more_kinds(name: str, indices: str) -> str:
+    return f"""
+{_entries(name)}
+INSERT INTO {name} (seq, dataset, kind, time, key, about, body, mac)
     SELECT seq, dataset, kind, time, key, about, body, mac FROM entries ORDER BY seq;
 DROP TABLE entries;
-ALTER TABLE entries_of_format_2 RENAME TO entries;
-{_INDICES}
+ALTER TABLE {name} RENAME TO entries;
+{indices}
 {_APPEND_ONLY["entries"]}
 """
 
+
 #: From each earlier format to the next: statements, each ending a line by a semicolon. They run
 #: while foreign keys are not enforced.
-MIGRATIONS: dict[int, str] = {1: _MORE_KINDS, 2: _OF_REQUESTS}
+MIGRATIONS: dict[int, str] = {
+    1: _with_more_kinds("entries_of_format_2", _INDICES),
+    2: _OF_REQUESTS,
+    3: _with_more_kinds("entries_of_format_4", _INDICES + _OF_REQUESTS + _OF_WITHDRAWALS),
+}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from veilspan.ledger.spending import Spending
 
 #: The page that explains all of it, by a worked example.
-PAGE = "docs/how_a_ledger_counts.md"
+PAGE = "docs/explanation/how_a_ledger_counts.md"
 #: Why the one number is a share and not an epsilon.
 WHY = (
     "Shares add up, epsilons do not: two releases at epsilon 1 are less than one at 2 (How a "
@@ -92,12 +92,15 @@ def say_how_counted(state: Spending) -> str:
 def describe_spending(state: Spending) -> tuple[str, list[tuple[str, list[str]]]]:
     """An account: its first line, and labelled lines below it."""
     terms = state.terms
+    released = f"{state.charges}, {state.released} released, {state.tests} tests"
+    if state.withdrawn:
+        released += f", {state.withdrawn} withdrawn"
     facts = [
         ("budget", [terms.describe()]),
         ("protects", [write_unit(terms)]),
         ("still fits", list_what_fits(state)),
         ("counted", [say_how_counted(state)]),
-        ("charges", [f"{state.charges}, {state.released} released, {state.tests} tests"]),
+        ("charges", [released]),
     ]
     return f"{terms.name}: {say_used_and_left(state)}", facts
 
