@@ -8,6 +8,7 @@ pytest.importorskip("starlette", reason="needs the extra `studio`")
 pytest.importorskip("uvicorn", reason="needs the extra `studio`")
 pytest.importorskip("httpx", reason="needs httpx (the extra `test`)")
 
+from ledger.server import fresh_database, running_server, why_no_server
 from studio.running import run_studio
 from veilspan.studio import demo
 
@@ -27,6 +28,22 @@ def own_hospital(tmp_path, monkeypatch):
     monkeypatch.setattr(demo, "PATIENTS", 300)
     monkeypatch.setattr(demo, "VISITORS", 100)
     return demo.make_demo(tmp_path / "hospital")
+
+
+@pytest.fixture(scope="session")
+def postgres_server():
+    reason = why_no_server()
+    if reason:
+        pytest.skip(reason)
+    with running_server() as url:
+        yield url
+
+
+@pytest.fixture
+def postgres_url(postgres_server):
+    """An empty database on a server, for a ledger."""
+    with fresh_database(postgres_server) as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

@@ -79,6 +79,28 @@ def stop_after_commit_unread():
     Dataset.charge = charged
 
 
+def in_commit():
+    """Killed when the commit of the charge was sent, and the server is at work on it."""
+    from veilspan.ledger.stores import postgres
+
+    commit, recorded = postgres._commit, []
+    record = Dataset._record
+
+    def note(*arguments):
+        recorded.append(1)
+        return record(*arguments)
+
+    def sent(connection, url):
+        if not recorded:
+            return commit(connection, url)
+        connection.pgconn.send_query(b"COMMIT")
+        while connection.pgconn.flush():
+            time.sleep(0.01)
+        return die()
+
+    Dataset._record, postgres._commit = note, sent
+
+
 def before_release():
     Receipt.release = die
 

@@ -1,13 +1,19 @@
 """Declare: entries are never lost, problems stand where they belong, freezing is deliberate."""
 
+import html
+import json
 import re
+import shlex
+from pathlib import Path
 
 import pytest
 
-from studio.stories import go, send, words_of
+from cli.commands import run
+from studio.stories import go, send, text_of, words_of
 from veilspan import Schema
 from veilspan.datasets import make_visits, make_ward
 from veilspan.studio.declaring import declare, entries_of, merge
+from veilspan.studio.pages.importing import read_pasted
 from veilspan.studio.schemas import find_schema
 
 
@@ -55,6 +61,97 @@ def form_of(page):
 
 def number_of(fields, column):
     return next(k.split("-")[0] for k, v in fields.items() if k.endswith("-name") and v == column)
+
+
+SMARTNOISE = """
+clinic:
+  public:
+    visits:
+      patient:
+        type: string
+        private_id: True
+      age:
+        type: int
+        lower: 0
+        upper: 110
+      shoe_size:
+        type: int
+        lower: 20
+        upper: 60
+"""
+FRICTIONLESS = {"fields": [
+    {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 110}},
+    {"name": "shoe_size", "type": "integer", "constraints": {"minimum": 20, "maximum": 60}},
+]}  # fmt: skip
+CSVW = {"@context": "http://www.w3.org/ns/csvw", "url": "visits.csv", "tableSchema": {"columns": [
+    {"name": "age", "datatype": {"base": "integer", "minimum": 0, "maximum": 110}},
+    {"name": "shoe_size", "datatype": {"base": "integer", "minimum": 20, "maximum": 60}},
+]}}  # fmt: skip
+DESCRIPTIONS = {
+    "smartnoise": SMARTNOISE,
+    "frictionless": json.dumps(FRICTIONLESS),
+    "csvw": json.dumps(CSVW),
+}
+
+
+@pytest.mark.parametrize("form", DESCRIPTIONS)
+@pytest.mark.parametrize("said", [True, False])
+def test_a_description_of_another_tool_is_unconfirmed(own_running, form, said):
+    if form == "smartnoise":
+        pytest.importorskip("yaml")
+    visitor, studio = own_running.enter(), own_running.studio
+    before = form_of(go(visitor, "/d/visits/schema"))
+    place = number_of(before, "age")
+    fields = {"toml": DESCRIPTIONS[form], "form": form if said else ""}
+    assert send(visitor, "/d/visits/import", fields).endswith("/schema")
+    page = go(visitor, "/d/visits/schema")
+    words = words_of(page)
+    assert "imported and unconfirmed" in words
+    assert "“shoe_size”: left out" in words
+    assert "The description says nothing of" in words
+    entries = form_of(page)
+    assert [k for k in entries if k.endswith("-name")] == [k for k in before if k.endswith("-name")]
+    age = [entries[f"{place}-{key}"] for key in ("low", "high", "source")]
+    assert age == ["0", "110", "imported, unconfirmed"]
+    assert "was imported and is not confirmed" in words
+    assert 'name="digest"' not in page.text, "nothing can be frozen"
+    # A person says where they know it from, and ignores the rest.
+    known = {k: "the admission form" for k, v in entries.items() if v == "imported, unconfirmed"}
+    assert f"{place}-source" in known
+    send(visitor, "/d/visits/schema", {**entries, **known})
+    assert "was imported and is not confirmed" not in words_of(go(visitor, "/d/visits/schema"))
+    assert find_schema(studio, "visits") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "There is nothing to read"),
+        ("{", "it is not JSON"),
+        ('{"fields": []}', "This was not taken"),
+        ("veilspan_schema = 99", "This was not taken"),
+        ("<script>alert(1)</script>: [", "This was not taken"),
+    ],
+)
+def test_what_cannot_be_read_stays_in_the_form(running, text, words):
+    visitor = running.enter()
+    answer = visitor.submit("/d/visits/import", {"toml": text})
+    assert answer.status_code == 422
+    assert words in words_of(answer)
+    assert "<script>alert" not in answer.text
+    kept = html.unescape(re.search(r"<textarea[^>]*>\n(.*?)</textarea>", answer.text, re.DOTALL)[1])
+    assert kept == text
+
+
+def test_a_description_by_text_is_what_the_page_takes(running, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("description.json").write_text(DESCRIPTIONS["frictionless"])
+    page = go(running.enter(), "/d/visits/import")
+    words = shlex.split(text_of(page, "command"))
+    run(*words[1:])
+    made = Schema.load(words[words.index("--out") + 1])
+    assert made == read_pasted(DESCRIPTIONS["frictionless"])
+    exec(compile(text_of(page, "python"), "as-python", "exec"), {})
 
 
 def test_from_names_to_a_frozen_schema(own_running):

@@ -37,13 +37,13 @@ def later(*values):
 class Ward:
     """A small ward with an approved request and a queue."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, ledger=None):
         self.folder = folder
         folder.mkdir(exist_ok=True)
         make_ward(120).save(folder / "ward.csv", folder / "ward.toml")
         self.schema = Schema.load(folder / "ward.toml")
         self.table = Table("ward", str(folder / "ward.csv"), schema=folder / "ward.toml")
-        self.ledger = Ledger(folder / "budget.db", folder / "ledger.key")
+        self.ledger = Ledger(ledger or folder / "budget.db", folder / "ledger.key")
         self.account = self.ledger.dataset("ward", 3, 1e-6, schema=self.schema, test=True)
         self.queue = JobQueue(
             folder / "studio", self.ledger.url, self.ledger.key_file, {"ward": self.table}
@@ -85,6 +85,9 @@ def test_a_job_from_its_request_to_its_release(ward):
     job = ward.finish(first)
     assert (job.stage, job.message, job.steward_message) == ("done", "", "")
     assert job.cancel_costs
+    # What the fit warned of is kept for the pages: here that a seed is a simulation.
+    assert any("random_state" in words for words in job.warnings)
+    assert len(set(job.warnings)) == len(job.warnings)
     events = ward.queue.events(job.id)
     stages = list(dict.fromkeys(event["stage"] for event in events))
     assert stages == ["wait", "read", "charged", "fit", "report", "done"]

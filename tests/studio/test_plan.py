@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from studio.stories import ask, go, words_of
+from studio.stories import ask, go, release, send, text_of, words_of
 from veilspan.ledger.costs import cost_of
 from veilspan.studio.asking import find_asking, weigh
 from veilspan.studio.foresee import GRID, foresee
@@ -88,3 +88,34 @@ def test_lines_are_drawn_over_the_logarithm():
     assert interpolate([1.0, 100.0], [0.0, 1.0], 0.1) == 0.0
     assert interpolate([1.0, 100.0], [0.0, 1.0], 1e9) == 1.0
     assert list_epsilons() == sorted(set(list_epsilons()))
+
+
+@pytest.mark.slow
+def test_rows_like_those_of_a_released_profile_are_offered(own_running):
+    """Offered once there is one; simulated under a key of its own; withdrawn, it is gone."""
+    studio, visitor = own_running.studio, own_running.enter()
+    draft = ask(visitor, method="pca")
+    assert "like the released profile" not in words_of(go(visitor, f"/r/{draft}/plan"))
+    request = release(visitor, method="profile", epsilon="1")
+    assert "Draw them like the released profile of ward" in words_of(
+        go(visitor, f"/r/{draft}/plan")
+    )
+    state, plain = studio.account("ward").spent(), find_asking(studio, draft)
+    before = studio.foresight._describe(plain, state)
+    send(visitor, f"/r/{draft}/rows", {"like": "profile"})
+    page = go(visitor, f"/r/{draft}/plan")
+    assert "It is public and costs nothing." in words_of(page)
+    asking = find_asking(studio, draft)
+    described = studio.foresight._describe(asking, state)
+    folder = described["profile"]["folder"]
+    assert f"--profile {folder}" in text_of(page, "command")
+    assert described != before
+    assert len(described["profile"]["digest"]) == 64
+    foresee({**described, "rules": None}, studio.folder / "curve.json")
+    curve = json.loads((studio.folder / "curve.json").read_text())["curve"]
+    assert curve["conclusion"].startswith("On rows like those of profile ward (released at epsilon")
+    exchanged = {**described, "profile": {"folder": folder, "digest": "0" * 64}}
+    with pytest.raises(ValueError, match="exchanged"):
+        foresee({**exchanged, "rules": None}, studio.folder / "other.json")
+    send(visitor, f"/x/{request}/withdraw", {"reason": "It was wrong."})
+    assert studio.foresight._describe(asking, state) == before

@@ -82,6 +82,15 @@ def test_forms_come_from_our_own_pages(running, origin):
     assert visitor.get("/").status_code == 200, "still in"
 
 
+def test_a_form_that_names_two_origins_is_not_taken(running):
+    """Another program on the way might believe the first of them, and we the second."""
+    visitor = running.enter()
+    headers = [("Origin", FOREIGN), ("Origin", running.origin)]
+    answer = check_headers(visitor.post("/leave", data={"csrf": visitor.csrf()}, headers=headers))
+    assert answer.status_code == 400
+    assert visitor.get("/").status_code == 200, "still in"
+
+
 @pytest.mark.parametrize("token", ["", "guessed", "é"])
 def test_forms_carry_the_token_of_their_session(running, token):
     visitor, other = running.enter(), running.enter()

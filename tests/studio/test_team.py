@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from contextlib import ExitStack
 
 import pytest
@@ -75,6 +76,34 @@ def test_half_sent_logins_keep_nobody_out(team):
         go(visitor, "/")
 
 
+def half_sent(team, visitor, path="/d"):
+    """A form of somebody who is let in, half of it; the rest never comes."""
+    port = team.studio.port
+    cookie = "; ".join(f"{name}={value}" for name, value in visitor.cookies.items())
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: {team.origin}\r\n"
+    head += f"Cookie: {cookie}\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    raw = socket.create_connection(("127.0.0.1", port), 10)
+    raw.sendall(f"{head}Content-Length: 100\r\n\r\nname=".encode())
+    return raw
+
+
+def test_half_sent_forms_of_one_person_keep_nobody_else_out(team):
+    """From as many sessions as they like: what they hold is counted by person."""
+    greedy, other = [log_in(team, "Anton") for _ in range(3)], log_in(team, "Stella")
+    with ExitStack() as stack:
+        for number in range(guard.MOST_OPEN + 5):
+            stack.enter_context(half_sent(team, greedy[number % 3]))
+        go(other, "/")
+        assert log_in(team, "Olga").last.status_code == 303
+        page = go(greedy[0], "/", expect=503)
+        assert "too many pages or forms" in words_of(page)
+    for _ in range(100):  # let go, they are let in again
+        if greedy[0].get("/").status_code == 200:
+            break
+        time.sleep(0.05)
+    go(greedy[0], "/")
+
+
 def test_forms_before_login_are_small(team):
     assert log_in(team, "Stella", "a" * 20_000).last.status_code == 413
 
@@ -108,6 +137,26 @@ def test_a_removed_person_and_a_new_password_end_sessions(team):
     assert visitor.get("/").status_code == 303
     team.studio.accounts.set_password("Olga", "another quiet heron")
     assert other.get("/").status_code == 303
+
+
+def test_a_link_for_a_new_password_ends_the_old_one_at_once(team):
+    """Whoever lost a laptop must not wait until they chose another password."""
+    visitor = log_in(team, "Anton")
+    team.studio.accounts.reset_link("Anton")
+    assert visitor.get("/").status_code == 303
+    assert log_in(team, "Anton").last.status_code == 401
+
+
+def test_a_login_that_was_broken_off_checks_no_password(team, monkeypatch):
+    asked = []
+    monkeypatch.setattr(team.studio.accounts, "verify", lambda *given: asked.append(given))
+    head = f"POST /login HTTP/1.1\r\nHost: 127.0.0.1:{team.studio.port}\r\n"
+    head += f"Origin: {team.origin}\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    with socket.create_connection(("127.0.0.1", team.studio.port), 10) as raw:
+        raw.sendall(f"{head}Content-Length: 100\r\n\r\nname=Olga&password=gues".encode())
+    go(team.visitor(), "/login")
+    team.visitor().post("/login", data={"name": "Olga"}, headers={"Origin": team.origin})
+    assert asked == [("Olga", "")], "only the form that came as a whole"
 
 
 def test_a_link_lets_somebody_choose_a_password_once(team):

@@ -136,11 +136,15 @@ class Accounts:
     def reset_link(self, name: str) -> str:
         """A text that lets a person choose a password once, within a day; earlier ones are void.
 
-        Whoever has it can pass for the person: hand it over in a way that reaches nobody else.
+        The password until now and all sessions are over at once: it may be in wrong hands. Whoever
+        has the text can pass for the person: hand it over in a way that reaches nobody else.
         """
         token = secrets.token_urlsafe(32)
         with self._changing() as people:
             person = _find(people, name)
+            for kept in ("salt", *COST, "digest"):
+                person.pop(kept, None)
+            person["stamp"] = secrets.token_hex(8)
             person["reset"] = {"digest": _digest(token), "until": self._clock() + RESET_LASTS}
         return token
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
 from starlette.routing import Router
 
 from veilspan.studio.guard import MOST_FORM, MOST_UPLOAD, Guard
@@ -15,6 +17,7 @@ from veilspan.studio.pages import (
     declare,
     entrance,
     files,
+    importing,
     login,
     names,
     plan,
@@ -28,8 +31,8 @@ from veilspan.studio.state import Studio
 
 #: Pages in the order in which one meets them; each lists its addresses.
 MODULES = (
-    entrance, login, files, datasets, declare, names, question, plan, sign, run, requests, release,
-    compare,
+    entrance, login, files, datasets, declare, importing, names, question, plan, sign, run,
+    requests, release, compare,
 )  # fmt: skip
 
 
@@ -61,7 +64,15 @@ def make_app(studio: Studio) -> Guard:
     else:
         hosts = [f"{name}:{studio.port}" for name in ("127.0.0.1", "localhost", "[::1]")]
         origins = [f"http://{host}" for host in hosts]
-    return Guard(Pages(studio), hosts, origins, _find_limit)
+    return Guard(Pages(studio), hosts, origins, _find_limit, partial(_find_person, studio))
+
+
+def _find_person(studio: Studio, scope: Any) -> str | None:
+    """Whose requests are counted; whoever is alone keeps nobody out."""
+    if not studio.settings.team:
+        return None
+    session = studio.sessions.find(HTTPConnection(scope).cookies.get(studio.cookie_name))
+    return None if session is None else session.person
 
 
 def _find_limit(path: str) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,13 +55,27 @@ def schema_as_text(studio: Studio, dataset: str) -> tuple[str, str]:
     return command, python
 
 
+def import_as_text(studio: Studio, dataset: str) -> tuple[str, str]:
+    """Make a schema file of another tool's description, which lies in the folder one is in."""
+    file, out = "description.json", f"{_plain(dataset)}.toml"
+    command = join_words("veilspan", "schema", "import", file, "--out", out)
+    python = (
+        "from veilspan.tables.importers import import_schema\n\n"
+        f"print(import_schema({file!r}).to_toml())\n"
+    )
+    return command, python
+
+
 def plan_as_text(studio: Studio, asking: Asking) -> tuple[str, str]:
     """Make the plan of a question."""
-    path = schema_path(studio, asking.schema_digest)
+    from veilspan.studio.profiles import describe_profile
+
+    path, profile = schema_path(studio, asking.schema_digest), describe_profile(studio, asking)
     command = join_words(
         "veilspan", "plan", asking.estimator, "--schema", path,
         "--epsilon", f"{asking.epsilon!r}", "--delta", f"{asking.delta!r}",
         *_parameter_words(asking.params),
+        *(() if profile is None else ("--profile", profile["folder"])),
     )  # fmt: skip
     name = find_kind(asking.estimator).estimator
     python = (
@@ -75,8 +89,12 @@ def plan_as_text(studio: Studio, asking: Asking) -> tuple[str, str]:
 
 def find_out(studio: Studio, key: str) -> Path:
     """Where the texts of a request save their release: a folder of its own for every key."""
-    plain = re.fullmatch(r"[A-Za-z0-9-]{1,80}", key)
-    return studio.folder / f"release-{key if plain else name_in_files(key)}"
+    return studio.folder / f"release-{_plain(key)}"
+
+
+def _plain(name: str) -> str:
+    """A name as it is where its letters are fit for a file, else letters that stand for it."""
+    return name if re.fullmatch(r"[A-Za-z0-9-]{1,80}", name) else name_in_files(name)
 
 
 def fit_as_text(studio: Studio, asking: Asking, key: str) -> tuple[str, str]:
@@ -135,6 +153,57 @@ def release_as_text(studio: Studio, released: Any) -> tuple[str, str]:
         "print(model.privacy_)\n"
     )
     return command, python
+
+
+def requests_as_text(studio: Studio, state: str | None = None) -> tuple[str, str]:
+    """List what was asked of the studio's datasets, or what came to a state such as released."""
+    key, place = studio.settings.key, without_password(studio.settings.ledger)
+    names = [name for name in studio.settings.tables if studio.account(name) is not None]
+    of = () if state is None else ("--state", state)
+    command = "\n".join(
+        join_words("veilspan", "ledger", "requests", place, name, *of, "--key", key)
+        for name in names
+    )
+    chosen = "" if state is None else f"        if request.state == {state!r}:\n    "
+    python = (
+        "from veilspan import Ledger\n\n"
+        f"ledger = Ledger({place!r}, key={str(key)!r})\n"
+        f"for name in {names!r}:\n"
+        "    for request in ledger.dataset(name).requests():\n"
+        f"{chosen}        print(request.id, request.estimator, request.epsilon, request.asked_by, "
+        "request.state)\n"
+    )
+    return command, python
+
+
+def compare_as_text(studio: Studio, pair: Sequence[Any]) -> tuple[str, str]:
+    """Say what two releases are, and in what they differ."""
+    key, place = studio.settings.key, without_password(studio.settings.ledger)
+    asked = [released.request for released in pair]
+    lines = [
+        join_words("veilspan", "ledger", "request", place, one.dataset, one.id, "--key", key)
+        for one in asked
+    ]
+    lines += [join_words("veilspan", "inspect", each.folder, "--key", key) for each in pair]
+    found = ",\n    ".join(f"ledger.dataset({one.dataset!r}).request({one.id!r})" for one in asked)
+    python = (
+        "from veilspan import Ledger\n\n"
+        f"ledger = Ledger({place!r}, key={str(key)!r})\n"
+        f"first, second = (\n    {found},\n)\n"
+        "for name, value in first.to_dict().items():\n"
+        "    if value != getattr(second, name):\n"
+        '        print(f"{name}: {value} | {getattr(second, name)}")\n'
+    )
+    return "\n".join(lines), python
+
+
+def withdraw_as_text(studio: Studio, request: Any, person: str) -> str:
+    """Withdraw a release: the command alone, which nobody should run by copying a page."""
+    place = without_password(studio.settings.ledger)
+    return join_words(
+        "veilspan", "ledger", "withdraw", place, request.dataset, request.charge,
+        "--by", person, "--reason", "...", "--key", studio.settings.key,
+    )  # fmt: skip
 
 
 def write_model(asking: Asking, name: str, more: str = "") -> str:

@@ -37,6 +37,8 @@ class Asking:
         Id of the request in the ledger; empty until it was submitted.
     edits : str
         Id of the request of which this is to be the next version; empty for a new one.
+    like_profile : bool
+        Whether simulated rows are like those of the dataset's released profile.
     """
 
     id: str
@@ -50,6 +52,7 @@ class Asking:
     note: str = ""
     request: str = ""
     edits: str = ""
+    like_profile: bool = False
 
     def save(self, studio: Studio, **changes: Any) -> Asking:
         """Keep the draft with some changes."""

@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from veilspan.tables.problems import Problem, SchemaError, is_bare
+from veilspan.tables.columns import UNCONFIRMED
+from veilspan.tables.problems import Problem, SchemaError, is_bare, not_confirmed, place_of
 from veilspan.tables.schema import Schema
 from veilspan.tables.toml_writer import write_value
 
@@ -113,8 +114,21 @@ def declare(name: str, entries: Entries) -> Declared:
         schema.check_confirmed()
         schema.check_people()
     except SchemaError as error:
-        return Declared(text, None, error.problems)
+        # What is imported is asked for beside all else, not when all else is done.
+        more = [each for each in _find_unconfirmed(entries) if each not in error.problems]
+        return Declared(text, None, (*error.problems, *more))
     return Declared(schema.to_toml(), schema, ())
+
+
+def _find_unconfirmed(entries: Entries) -> list[Problem]:
+    """Imported facts of columns that are used, and whose source nobody has named yet."""
+    places = ["unit"] if entries.get("unit_source") == UNCONFIRMED else []
+    places += [
+        place_of("columns", column)
+        for column, facts in entries["columns"].items()
+        if facts.get("source") == UNCONFIRMED
+    ]
+    return [not_confirmed(place) for place in places]
 
 
 def write_entries(name: str, entries: Entries) -> str:

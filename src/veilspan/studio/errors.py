@@ -8,8 +8,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 
 from veilspan._errors import raised_by_us
-from veilspan._html import Html, tag
-from veilspan.studio.layout import document
+from veilspan._html import tag
+from veilspan.studio.layout import bare_bar, document
 
 _TITLES = {
     401: "Please come in by a link",
@@ -28,9 +28,9 @@ _TITLES = {
 class Refusal(Exception):
     """A request that is refused, with a status and what to do next in the reader's words."""
 
-    def __init__(self, status: int, words: str, *, link: bool = False) -> None:
+    def __init__(self, status: int, words: str, *, link: bool = False, title: str = "") -> None:
         super().__init__(words)
-        self.status, self.words, self.link = status, words, link
+        self.status, self.words, self.link, self.title = status, words, link, title
 
 
 def describe(error: BaseException) -> tuple[int, str, bool]:
@@ -51,9 +51,11 @@ def describe(error: BaseException) -> tuple[int, str, bool]:
     return 500, "Nothing was changed by this page. The first page shows what is recorded.", True
 
 
-def error_page(status: int, words: str, link: bool, *, head: bool = False) -> Response:
+def error_page(
+    status: int, words: str, link: bool, *, title: str = "", head: bool = False
+) -> Response:
     """A whole page for an error, in the style of the others."""
-    title = _TITLES.get(status, "Not answered")
+    title = title or _TITLES.get(status, "Not answered")
     body: list[Any] = [
         tag("p", f"{status}", class_="kicker"),
         tag("h1", title),
@@ -61,5 +63,5 @@ def error_page(status: int, words: str, link: bool, *, head: bool = False) -> Re
     ]
     if link:
         body.append(tag("p", tag("a", "To the first page", href="/", class_="button")))
-    text = document(title, [tag("div", *body, class_="card narrow")], header=Html(""))
+    text = document(title, [tag("div", *body, class_="card narrow")], header=bare_bar())
     return HTMLResponse("" if head else text, status)

@@ -1,8 +1,8 @@
 """A process of its own that foretells: what each epsilon costs, and what its noise would take.
 
-It reads a public question from the standard input, fits made-up rows of the schema's shape, and
-writes what it found to a file. Nobody's row is read. A line of JSON for every step goes to the
-standard output.
+It reads a public question from the standard input, fits made-up rows of the schema's shape (or like
+those of a released profile), and writes what it found to a file. Nobody's row is read. A line of
+JSON for every step goes to the standard output.
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ def foresee(asked: dict[str, Any], out: Path) -> None:
     try:
         from veilspan.planning import NotSimulatedError, simulate_utility
 
-        people = schema.count or schema.expected or asked["people"]
-        curve = simulate_utility(at(asked["epsilon"]), n=people, progress=tell)
+        profile = load_profile(asked.get("profile"))
+        guess = asked["people"] if profile is None else max(2, round(profile.people.value))
+        people = schema.count or schema.expected or guess
+        curve = simulate_utility(at(asked["epsilon"]), n=people, profile=profile, progress=tell)
         found["curve"] = curve.to_dict()
     except ModuleNotFoundError:
         found["why"] = "Nothing was simulated."
@@ -44,6 +46,19 @@ def foresee(asked: dict[str, Any], out: Path) -> None:
         found["why"] = str(error)
     text = json.dumps(found, allow_nan=False).encode()
     write_whole(out, lambda stream: stream.write(text), 0o600)
+
+
+def load_profile(described: dict[str, str] | None) -> Any:
+    """The released profile that rows are to be like; it must be the one that was asked about."""
+    if described is None:
+        return None
+    from veilspan.releases import load
+    from veilspan.releases.documents import read_document
+
+    folder = Path(described["folder"])
+    if read_document(folder, None)["digest"] != described["digest"]:
+        raise ValueError("the profile was exchanged meanwhile.")
+    return load(folder)
 
 
 def count_costs(plans: Any, recorded: Any) -> Any:

@@ -1,8 +1,8 @@
 """What a question would cost and teach, foretold in the background and kept.
 
 One process at a time, at a low priority, so that pages and fits go first. What it finds is kept
-under a digest of all that it depends on: schema, method, delta, rules of the account, and the
-version. Moving a slider asks for nothing.
+under a digest of all that it depends on: schema, method, delta, rules of the account, the released
+profile that rows are like, and the version. Moving a slider asks for nothing.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ class Foresight:
 
     def _describe(self, asking: Asking, state: Any) -> dict[str, Any]:
         from veilspan.ledger.filters import rules_to_list
+        from veilspan.studio.profiles import describe_profile
 
         return {
             "version": __version__,
@@ -73,6 +74,7 @@ class Foresight:
             "delta": asking.delta,
             "epsilon": 1.0,
             "people": 10_000,
+            "profile": describe_profile(self._studio, asking),
             "rules": None if state is None else rules_to_list(state.rules),
         }
 

@@ -42,16 +42,18 @@ def utility_card(asking: Asking, seen: Foreseen) -> Html:
         tag("li", tag("span", "", class_=f"swatch c{k}"), f"{name} structure")
         for k, name in enumerate(STRENGTHS)
     ]
+    like = f"like those of {curve['profile']}" if curve["profile"] else "of this schema's shape"
+    taught = "such rows" if curve["released"] else "structure of medium strength"
     meaning = [tag("li", tag("b", f"{n}: "), words) for n, words in curve["planted"].items()]
     return card(
         tag("p", tag("b", write_kept(kept), id="kept", class_="big-number"),
-            " of what structure of medium strength would teach without noise is kept.",
+            f" of what {taught} would teach without noise is kept.",
             class_="figure-words"),
         chart,
         tag("ul", *keys, class_="legend"),
         tag("p", seen.conclusion, class_="help"),
         tag("details", tag("summary", "What was simulated"),
-            tag("p", f"Made-up rows of this schema's shape, {curve['rows_simulated']:,} in each "
+            tag("p", f"Made-up rows {like}, {curve['rows_simulated']:,} in each "
                 "table, nobody's. Compared is " + str(curve["measure"]) + ". It tells what the "
                 "noise does at this size, never how well your data suit the method.",
                 class_="help"),

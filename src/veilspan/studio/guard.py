@@ -13,6 +13,7 @@ Every answer, errors too, forbids scripts and styles that are not our files, fra
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -34,6 +35,9 @@ MOST_ARRIVING = 20
 MOST_OPEN_FORM = 16 * 1024
 #: Requests that are answered at a time; more are asked to come again.
 MOST_OPEN = 200
+#: How many of them may be one person's, half-sent forms and open pages that follow a job included:
+#: nobody who is let in can keep the others out. A browser has six connections to a site at a time.
+MOST_OF_ONE = 40
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -61,6 +65,10 @@ class Guard:
         The pages.
     hosts, origins : iterable of str
         What ``Host`` and ``Origin`` may say.
+    find_limit : callable, optional
+        Most bytes of a form at a path.
+    find_person : callable, optional
+        Who sends a request, by its session; None for somebody who was not let in.
     """
 
     def __init__(
@@ -69,12 +77,15 @@ class Guard:
         hosts: Iterable[str],
         origins: Iterable[str],
         find_limit: Callable[[str], int] | None = None,
+        find_person: Callable[[Any], str | None] | None = None,
     ) -> None:
         self.app = app
         self.hosts = frozenset(host.lower() for host in hosts)
         self.origins = frozenset(origin.lower() for origin in origins)
         self.find_limit = find_limit or (lambda path: MOST_FORM)
+        self.find_person = find_person or (lambda scope: None)
         self._open = 0
+        self._open_of: Counter[str] = Counter()
         self._arriving: list[asyncio.Task[bytes]] = []
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -91,10 +102,17 @@ class Guard:
             await send(message)
 
         self._open += 1
+        person: str | None = None
         try:
             if self._open > MOST_OPEN:
                 raise Refusal(503, "Too many people ask at once. Try again in a moment.")
             self.check(scope)
+            person = self.find_person(scope)
+            if person is not None:
+                self._open_of[person] += 1
+                if self._open_of[person] > MOST_OF_ONE:
+                    words = "You have too many pages or forms open at once. Close some of them."
+                    raise Refusal(503, words)
             limit = self.find_limit(scope["path"])
             if scope["method"] == "POST" and scope["path"] in OPEN_FORMS:
                 body = limit_body(scope, receive, min(limit, MOST_OPEN_FORM))
@@ -103,15 +121,20 @@ class Guard:
                 taken = limit_body(scope, receive, limit)
             await self.app(scope, taken, complete)
         except Exception as error:
+            if not isinstance(error, (Refusal, HTTPException)):
+                _log(error)
             if started:  # nothing can be taken back: the answer ends here
                 raise
             status, words, more = describe(error)
-            if not isinstance(error, (Refusal, HTTPException)):
-                _log(error)
-            page = error_page(status, words, more, head=scope["method"] == "HEAD")
+            title = error.title if isinstance(error, Refusal) else ""
+            page = error_page(status, words, more, title=title, head=scope["method"] == "HEAD")
             await page(scope, receive, complete)
         finally:
             self._open -= 1
+            if person is not None:
+                self._open_of[person] -= 1
+                if not self._open_of[person]:
+                    del self._open_of[person]
 
     async def _wait_for(self, receive: Any) -> bytes:
         """The body of a form from outside; where too many are on their way the oldest is left.
@@ -133,11 +156,13 @@ class Guard:
 
     def check(self, scope: Any) -> None:
         """Refuse a request that is for somebody else, or that a page of somebody else sent."""
-        headers = {name.lower(): value for name, value in scope["headers"]}
+        headers = [(name.lower(), value) for name, value in scope["headers"]]
 
         def said(name: bytes) -> str | None:
-            value = headers.get(name)
-            return None if value is None else value.decode("latin-1").strip().lower()
+            values = [value for key, value in headers if key == name]
+            if len(values) > 1:  # which of them another program would believe, nobody knows
+                raise Refusal(400, "A header that says where this comes from stands there twice.")
+            return values[0].decode("latin-1").strip().lower() if values else None
 
         method = scope["method"]
         if said(b"host") not in self.hosts:
@@ -190,10 +215,12 @@ def limit_body(scope: Any, receive: Any, most: int) -> Any:
 
 
 async def read_body(receive: Any) -> bytes:
-    """A body as a whole; what came of one that was broken off."""
+    """A body as a whole; one that was broken off is nobody's form."""
     body, more = b"", True
     while more:
         message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Refusal(400, "The form was broken off, and was not read.")
         body += message.get("body", b"")
         more = message.get("more_body", False)
     return body

@@ -35,6 +35,9 @@ TASK, EVENTS, ALIVE, CANCELLED = "task.json", "events.jsonl", "alive", "cancelle
 STEWARD, RELEASE, TEMPORARY, TURN = "steward.txt", "release", "temporary", "turn"
 #: Stages after which nothing more happens.
 ENDS = ("done", "failed", "cancelled")
+#: Seconds for a commit that a killed job left on its way to a server. After these nothing is said
+#: of its end, and the ledger is asked again at the next look.
+COMMIT_PATIENCE = 5.0
 #: Seconds between two looks whether those that came before have ended.
 _LOOK = 0.2
 #: Largest file of a job that is read: 100,000 steps take some ten megabytes.

@@ -15,6 +15,7 @@ import shutil
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -43,6 +44,7 @@ _UNOPENED = (
     "charged; the steward can see why."
 )
 _BROKE_OFF = f"The fit broke off after its charge. {_SPENT}; the steward can see why."
+_STOPPED = f"Stopped after its charge. {_SPENT}."
 _STORED = (
     "The release is paid for and kept in the ledger, and could not be written to its folder: start "
     "the job again, which costs nothing."
@@ -200,11 +202,18 @@ def _work(
         source = open_table(places["data"], table=places["table"])
     except Exception as error:
         raise Refused(_UNOPENED, f"{type(error).__name__}: {error}") from None
-    with watch_steps(teller.count):
+    with watch_steps(teller.count), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         model.fit(source)
-    teller.say("report")
+    teller.say("report", warnings=_tell_warnings(caught))
     reserve.free()
     _save(model, folder, task["key_file"], account[0])
+
+
+def _tell_warnings(caught: list[warnings.WarningMessage]) -> list[str]:
+    """What a fit warned of, once each: veilspan's own words, which quote no data, and no others."""
+    ours = [one for one in caught if one.category.__module__.startswith("veilspan.")]
+    return list(dict.fromkeys(str(one.message) for one in ours))
 
 
 def _save(model: Any, folder: Path, key_file: str, account: Dataset) -> None:
@@ -229,8 +238,10 @@ def _explain(error: BaseException, account: list[JobDataset], state: str) -> tup
     steward = f"{type(error).__name__}: {error}"
     if isinstance(error, Refused):
         return error.words, error.steward or error.words
-    if state in ("charged", "released"):
-        return _STORED if state == "released" else _BROKE_OFF, steward
+    if state == "released":
+        return _STORED, steward
+    if state == "charged":
+        return _STOPPED if isinstance(error, KeyboardInterrupt) else _BROKE_OFF, steward
     if isinstance(error, KeyboardInterrupt):
         return "Stopped before its charge: nothing was spent.", steward
     # What the ledger refuses speaks of accounts, plans and requests; rows were not looked at.
@@ -243,11 +254,13 @@ def _find_state(account: list[JobDataset]) -> str:
     """What the ledger says of a job that ends early: free, charged, released, or unknown.
 
     A charge that was begun may be committed although nobody came back to say so: a signal can
-    arrive in between. So the ledger is asked, and not this process's memory.
+    arrive in between. So the ledger is asked, and not this process's memory; a commit that is
+    still on its way to a server is waited for.
     """
     if not account or not account[0].attempts:
         return FREE
     try:
+        account[0].journal.wait_for_writers(files.COMMIT_PATIENCE)
         state = account[0].request(account[0].request_id).state
     except Exception:  # asked while something else fails, which is what is told
         return "charged" if account[0].receipts else UNKNOWN

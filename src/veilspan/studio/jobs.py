@@ -11,27 +11,24 @@ import contextlib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from veilspan._files import IrregularFileError, only_writer, read_regular
 from veilspan.ledger.errors import LedgerError, RequestError
 from veilspan.studio import job_files as files
+from veilspan.studio.job import Job
+from veilspan.studio.job_stop import stop_process
 from veilspan.studio.settings import Table
 
 if TYPE_CHECKING:
     from veilspan.ledger import FitRequest, Ledger
 
-#: Seconds that a job has to end by itself, tidying up, before it is killed.
-PATIENCE = 5.0
-_LOOK = 0.05
 _LETTERS = frozenset("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 
 _LOST_FREE = "The job was stopped before its charge: nothing was spent. It can be started again."
@@ -47,49 +44,6 @@ _UNKNOWN = (
     "The job was stopped, and the ledger cannot be read now to see whether it was charged. Try "
     "again when it can."
 )
-
-
-@dataclass(frozen=True)
-class Job:
-    """What is known of a job now.
-
-    Attributes
-    ----------
-    id, request_id, dataset : str
-        Which job, for which request of which account.
-    stage : {"wait", "read", "charged", "fit", "report", "done", "failed", "cancelled"}
-        How far it is.
-    step, of : int
-        Questions of the plan that were asked, and how many there are; 0 if that is not fixed.
-    cancel_costs : bool
-        Whether it was charged: to cancel it is then no saving.
-    release_folder : Path or None
-        The release, once it is whole.
-    message : str
-        Plain words about its end, for everybody.
-    steward_message : str
-        More words, which may depend on a cell: for the steward alone.
-    started_at, ended_at : float or None
-        By the clock, in seconds since 1970.
-    """
-
-    id: str
-    request_id: str
-    dataset: str
-    stage: str
-    step: int = 0
-    of: int = 0
-    cancel_costs: bool = False
-    release_folder: Path | None = None
-    message: str = ""
-    steward_message: str = ""
-    started_at: float | None = None
-    ended_at: float | None = None
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing more happens to it."""
-        return self.stage in files.ENDS
 
 
 class JobQueue:
@@ -165,7 +119,7 @@ class JobQueue:
         if not self._look(place).ended:
             with contextlib.suppress(OSError):
                 (place / files.CANCELLED).touch(mode=0o600)
-            _stop_process(place)
+            stop_process(place)
         return self._look(place)
 
     def _spawn(self, folder: Path, request: FitRequest, table: Table) -> None:
@@ -274,6 +228,7 @@ class JobQueue:
             release_folder=release if release.is_dir() else None,
             message=last.get("text", "") if ended else "",
             steward_message=_read_text(place / files.STEWARD),
+            warnings=_collect_warnings(events),
             started_at=task.get("started_at"),
             ended_at=last.get("at") if "at" in last else _modified(place) if ended else None,
         )
@@ -286,7 +241,7 @@ class JobQueue:
                 return events[-1]
             shutil.rmtree(place / files.TEMPORARY, ignore_errors=True)
             (place / "reserve").unlink(missing_ok=True)
-            state = self._state(task)
+            state = self._state(task, killed=True)
             if (place / files.RELEASE).is_dir():
                 stage, text = "done", ""
             else:
@@ -302,10 +257,17 @@ class JobQueue:
                     files.add_event(place, event)
             return event
 
-    def _state(self, task: dict[str, Any]) -> str | None:
-        """The state of a job's request in the ledger; None if it cannot be read now."""
+    def _state(self, task: dict[str, Any], *, killed: bool = False) -> str | None:
+        """The state of a job's request in the ledger; None if it cannot be read now.
+
+        What a job that was killed had sent to a server may be written after its death: that is
+        waited for, so that what is told of its end stays true.
+        """
         try:
-            return self.ledger.dataset(task["dataset"]).request(task["request"]).state
+            account = self.ledger.dataset(task["dataset"])
+            if killed:
+                account.journal.wait_for_writers(files.COMMIT_PATIENCE)
+            return account.request(task["request"]).state
         except (LedgerError, OSError, KeyError):
             return None
 
@@ -314,22 +276,8 @@ def _is_id(name: str) -> bool:
     return len(name) == 26 and set(name) <= _LETTERS
 
 
-def _stop_process(place: Path) -> None:
-    """Ask the process of a job to end, with all that it started; kill what does not."""
-    until = time.monotonic() + PATIENCE
-    sent = None
-    while files.is_alive(place):
-        known = files.read_json(place / "process.json")
-        pid = known.get("pid", 0)
-        ours = pid > 0 and files.process_started(pid) == known.get("started")
-        wanted = signal.SIGTERM if time.monotonic() < until else signal.SIGKILL
-        if ours and wanted != sent:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(pid, wanted)
-            sent = wanted
-        if time.monotonic() > until + PATIENCE:
-            return  # the system keeps it, in a call that does not end: what is known is told
-        time.sleep(_LOOK)
+def _collect_warnings(events: list[dict[str, Any]]) -> tuple[str, ...]:
+    return tuple(str(text) for event in events for text in event.get("warnings", ()))
 
 
 def _read_text(path: Path) -> str:

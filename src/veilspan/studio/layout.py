@@ -72,6 +72,12 @@ def top_bar(person: str, role: str, csrf: str, *, team: bool) -> Html:
     )
 
 
+def bare_bar() -> Html:
+    """The bar of a page for somebody who is not let in: whose page it is, and no way on."""
+    brand = tag("span", _LOGO, tag("span", "Veilspan", tag("b", " Studio")), class_="brand")
+    return tag("header", tag("div", brand), class_="bar")
+
+
 def form(action: str, csrf: str, *children: Any, **attributes: Any) -> Html:
     """A form that is sent by POST with the token of its session."""
     token = void("input", type="hidden", name="csrf", value=csrf)
@@ -114,6 +120,14 @@ def notices(said: Sequence[tuple[str, str]]) -> Html | None:
         tag("p", words, class_=f"notice {kind}", role="alert" if kind == "problem" else "status")
         for kind, words in said
     )
+
+
+def draw_warnings(warnings: Sequence[str]) -> Html | None:
+    """What a fit warned of, for whoever would use its release."""
+    if not warnings:
+        return None
+    told = [tag("li", words) for words in warnings]
+    return tag("div", tag("b", "The fit warns:"), tag("ul", *told), class_="notice careful warned")
 
 
 def card(*children: Any, title: Any = None, class_: str = "", **attributes: Any) -> Html:

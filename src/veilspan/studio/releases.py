@@ -9,12 +9,12 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from veilspan._files import read_regular, write_whole
 from veilspan._html import tag
+from veilspan.ledger.approvals.withdrawals import say_withdrawn
 from veilspan.studio.errors import Refusal
 from veilspan.studio.state import Studio
 
@@ -88,14 +88,6 @@ def find_release(studio: Studio, request_id: str) -> Released:
     raise Refusal(404, "There is no such release.", link=True)
 
 
-def say_withdrawn(withdrawn: dict[str, Any]) -> str:
-    """By whom, when and why a release was withdrawn, for its readers."""
-    return (
-        f"Withdrawn by {withdrawn['by']}, {withdrawn['at']}: {withdrawn['reason']} Do not use it "
-        "any more. What it cost stays spent."
-    )
-
-
 def mark_report(data: bytes, words: str) -> bytes:
     """A report with a banner on top, in the look of its own alarms; its file stays as it is."""
     banner = str(tag("div", tag("strong", words), class_="alarm bad", role="alert")).encode()
@@ -130,7 +122,10 @@ def read_report(released: Released) -> tuple[bytes, str]:
 
 
 class Records:
-    """What people did with releases: audits that ran, and what was withdrawn."""
+    """What people did with releases: audits that ran, and what was withdrawn by earlier versions.
+
+    A withdrawal is an entry of the ledger. It was a file of the studio's once, which still counts.
+    """
 
     def __init__(self, studio: Studio) -> None:
         self._folder = studio.folder / "records"
@@ -138,15 +133,12 @@ class Records:
         self._running: dict[str, threading.Thread] = {}
         self._lock = threading.Lock()
 
-    def withdrawal(self, request_id: str) -> dict[str, Any] | None:
-        """Who withdrew a release, when and why; None if nobody did."""
-        return self._read(f"{request_id}.withdrawn.json")
-
-    def withdraw(self, request_id: str, by: str, reason: str) -> None:
-        """Note that a release is not to be used any more; what it cost stays spent."""
-        if self.withdrawal(request_id) is None:
-            day = time.strftime("%Y-%m-%d", time.gmtime())
-            self._write(f"{request_id}.withdrawn.json", {"by": by, "reason": reason, "at": day})
+    def say_withdrawn(self, request: Any) -> str:
+        """Who withdrew the release of a request, when and why; empty if nobody did."""
+        if request.withdrawn_by is not None:
+            return say_withdrawn(request.withdrawn_by, request.withdrawn_at, request.withdrawn_why)
+        found = self._read(f"{request.id}.withdrawn.json")
+        return "" if found is None else say_withdrawn(found["by"], found["at"], found["reason"])
 
     def audit(self, request_id: str) -> dict[str, Any] | None:
         """The audit of a release's method: None, ``{"running": True}``, or what it found."""

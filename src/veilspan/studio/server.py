@@ -79,6 +79,7 @@ def make_server(settings: Settings) -> tuple[uvicorn.Server, Studio, socket.sock
         ws="none",
         lifespan="off",
         log_config=None,
+        log_level="critical",  # the guard logs errors, without their text, which may quote a row
         access_log=False,
         server_header=False,
         proxy_headers=False,
@@ -97,9 +98,18 @@ def write_link(studio: Studio) -> str:
 
 
 def run_studio(
-    settings: Settings, *, browser: bool, say: Callable[[str], None], greeting: str = ""
+    settings: Settings,
+    *,
+    browser: bool,
+    say: Callable[[str], None],
+    greeting: str = "",
+    prepare: Callable[[Settings], None] | None = None,
 ) -> None:
-    """Run until it is stopped; ``say`` prints a line on the terminal, once the port is ours."""
+    """Run until it is stopped; ``say`` prints a line on the terminal, once the port is ours.
+
+    What ``prepare`` does is done when the link is told: the first page waits for it, which needs
+    the same slow modules anyway.
+    """
     server, studio, taken = make_server(settings)
     link = write_link(studio)
     if greeting:
@@ -110,8 +120,10 @@ def run_studio(
     if sys.stdin is not None and sys.stdin.isatty() and not settings.team:
         say("Press Enter for another link, Ctrl-C to stop.")
         threading.Thread(target=_give_links, args=(studio, say), daemon=True).start()
-    studio.warm_up()
     with taken:
+        if prepare is not None:
+            prepare(settings)
+        studio.warming.start()
         server.run(sockets=[taken])
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 from contextlib import AbstractContextManager
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -16,6 +15,7 @@ from weakref import WeakValueDictionary
 from veilspan.studio.errors import Refusal
 from veilspan.studio.sessions import Links, Session, Sessions
 from veilspan.studio.settings import Settings, Table
+from veilspan.studio.warming import Warming
 
 if TYPE_CHECKING:
     from veilspan.ledger.dataset import Dataset
@@ -44,7 +44,7 @@ class Studio:
     def __init__(self, settings: Settings, port: int = 0) -> None:
         self.settings = settings
         self.port = port
-        self.sessions, self.links = Sessions(), Links()
+        self.sessions, self.links, self.warming = Sessions(), Links(), Warming()
         self._lock = threading.Lock()
         self._drafts: WeakValueDictionary[str, Any] = WeakValueDictionary()
         self._verified: tuple[Any, LedgerReport] | None = None
@@ -149,12 +149,3 @@ class Studio:
         if self._verified is None or self._verified[0] != head:
             self._verified = (head, self.ledger.verify())
         return self._verified[1]
-
-    def warm_up(self) -> None:
-        """Import what pages need, so that the first one does not wait for it."""
-
-        def load() -> None:
-            for name in ("ledger", "reports.charts", "tables.schema"):
-                import_module(f"veilspan.{name}")
-
-        threading.Thread(target=load, daemon=True).start()

@@ -112,7 +112,8 @@ def _answer(handler: Handler, roles: Sequence[str], *, sends: bool = False) -> A
 def _checked(handler: Handler, visit: Visit, roles: Sequence[str]) -> Response:
     if not visit.session.may(*roles):
         raise Refusal(403, f"This is for people with the role {' or '.join(roles)}.", link=True)
-    return handler(visit)
+    with visit.studio.warming.turn():
+        return handler(visit)
 
 
 def enter(request: Request) -> Visit:

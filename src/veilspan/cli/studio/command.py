@@ -76,16 +76,19 @@ def studio(
     given = {"ledger": ledger, "key": key, "folder": folder, "host": host, "port": port}
     settings = collect_settings(data or [], schema or [], given, config, demo=demo)
     try:
+        from veilspan.studio.demo import open_hospital
         from veilspan.studio.server import run_studio
     except ModuleNotFoundError as error:
         raise ValueError(
             f"the studio needs {error.name}: pip install 'veilspan[studio]' brings it."
         ) from None
+    prepare = open_hospital if demo else None
     if json:
-        run_studio(settings, browser=browser, say=_say_json)
+        run_studio(settings, browser=browser, say=_say_json, prepare=prepare)
         return
-    greeting = "Veilspan Studio runs on this machine. Open this link, which works once:"
-    run_studio(settings, browser=browser, say=say, greeting=greeting)
+    asked = "People log in at:" if settings.team else "Open this link, which works once:"
+    greeting = f"Veilspan Studio runs on this machine. {asked}"
+    run_studio(settings, browser=browser, say=say, greeting=greeting, prepare=prepare)
 
 
 def _say_json(link: str) -> None:
@@ -111,9 +114,9 @@ def collect_settings(
                 "--demo brings tables, schema and ledger along: leave --data, --schema, --ledger, "
                 "--key and --config out."
             )
-        from veilspan.studio.demo import make_demo
+        from veilspan.studio.demo import make_hospital
 
-        made = make_demo(said.pop("folder", DEMO))
+        made = make_hospital(said.pop("folder", DEMO))
         return replace(made, **said)
     known: dict[str, Any] = {"folder": FOLDER, "ledger": LEDGER, "key": KEY, "tables": {}}
     if config is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ NO_APPROVAL = (
     "a command, and no officer is asked. Its terms are sealed and cannot be changed: let nobody "
     "but the studio's own account on the machine read that key."
 )
+#: A number whose sign a browser would take for a hyphen, with what closes it.
+_SMALL = re.compile(r"(\d[\d.]*e-\d+[),;.]*)")
 
 
 def list_datasets(visit: Visit) -> Response:
@@ -105,7 +108,10 @@ def show_dataset(visit: Visit) -> Response:
             ("Owner", schema.owner or "nobody named"),
             ("Schema", tag("code", schema.digest[:16])),
         ]
-    schema_words = "Look at the schema" if schema is not None else "Declare its columns"
+    may = visit.session.may("steward")
+    schema_words = "Look at the schema"
+    if schema is None:
+        schema_words = "Declare its columns" if may else "Look at its columns"
     ask = None
     if schema is not None and account is not None:
         ask = tag("a", "Ask a question", href=address("d", name, "ask"), class_="button")
@@ -113,7 +119,7 @@ def show_dataset(visit: Visit) -> Response:
         "a",
         schema_words,
         href=address("d", name, "schema"),
-        class_="button second" if ask else "button",
+        class_="button second" if ask or not may else "button",
     )
     body = [
         heading(name, over="Dataset", under=schema.about if schema is not None else None),
@@ -139,7 +145,7 @@ def _draw_budget_card(visit: Visit, name: str, account: Any, schema: Any) -> Htm
         terms = state.terms
         facts = [
             ("In all", f"epsilon {terms.epsilon:g}, delta {terms.delta:g}"),
-            ("Charges", f"{state.charges}, {state.released} released"),
+            ("Charges", _say_charges(state)),
             ("Still fits", "; ".join(list_what_fits(state))),
             ("Ledger", _say_verified(visit.studio)),
         ]
@@ -179,6 +185,12 @@ def _draw_budget_card(visit: Visit, name: str, account: Any, schema: Any) -> Htm
         f"{schema.protects}, for ever? It cannot be changed later, and nothing is refunded."
     )
     return card(tag("p", words), own, title="Open its budget", class_="first")
+
+
+def _say_charges(state: Any) -> str:
+    if not state.charges:
+        return "none yet"
+    return f"{state.charges}, of which {state.released} released"
 
 
 def _say_verified(studio: Studio) -> str:
@@ -224,8 +236,20 @@ def note_schema(account: Any, digest: str, by: str) -> None:
 
 def draw_facts(facts: Sequence[tuple[str, Any]]) -> Html:
     """A list of names and what they are."""
-    pairs = [part for name, value in facts for part in (tag("dt", name), tag("dd", value))]
+    pairs = [
+        part
+        for name, value in facts
+        for part in (tag("dt", name), tag("dd", *_keep_numbers_whole(value)))
+    ]
     return tag("dl", *pairs, class_="facts-list")
+
+
+def _keep_numbers_whole(value: Any) -> list[Any]:
+    """A text in parts, so that no line ends within 1e-06."""
+    if isinstance(value, Html) or not isinstance(value, str):
+        return [value]
+    parts = _SMALL.split(value)
+    return [tag("span", part, class_="whole") if k % 2 else part for k, part in enumerate(parts)]
 
 
 ROUTES = [

@@ -48,7 +48,7 @@ def leave(visit: Visit) -> Response:
 
 async def say_left(request: Request) -> Response:
     """What somebody sees who has left."""
-    raise Refusal(401, f"You have left. {request.app.studio.how_to_enter}")
+    raise Refusal(401, request.app.studio.how_to_enter, title="You have logged out")
 
 
 ROUTES = [

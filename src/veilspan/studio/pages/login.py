@@ -10,11 +10,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from veilspan._html import Html, tag
+from veilspan._html import tag
 from veilspan.studio.accounts import AccountsError
 from veilspan.studio.errors import Refusal
 from veilspan.studio.fields import text_field
-from veilspan.studio.layout import document, hidden
+from veilspan.studio.layout import bare_bar, document, hidden
 from veilspan.studio.pages.entrance import let_in
 from veilspan.studio.state import Studio
 
@@ -22,8 +22,8 @@ from veilspan.studio.state import Studio
 AT_A_TIME = 2
 _turns: dict[Any, asyncio.Semaphore] = {}
 WRONG = (
-    "That name and password do not go together, or the account waits after several wrong ones. "
-    "Try again in a while; the steward can make a new link."
+    "That name and password do not go together, or the account is paused after several wrong "
+    "tries. Try again in a while, or ask the steward for a new link."
 )
 
 
@@ -55,7 +55,7 @@ async def log_in(request: Request) -> Response:
 def _draw_login(wrong: str = "", name: str = "") -> Response:
     body = tag(
         "div",
-        tag("h1", "Veilspan Studio"),
+        tag("h1", "Log in"),
         tag("p", wrong, class_="notice problem", role="alert") if wrong else None,
         tag(
             "form",
@@ -68,7 +68,7 @@ def _draw_login(wrong: str = "", name: str = "") -> Response:
         ),
         class_="card narrow",
     )  # fmt: skip
-    page = document("Log in", [body], header=Html(""))
+    page = document("Log in", [body], header=bare_bar())
     return HTMLResponse(page, 401 if wrong else 200)
 
 
@@ -79,7 +79,8 @@ async def show_password(request: Request) -> Response:
     try:
         name = await run_in_threadpool(studio.accounts.whose_link, token)
     except AccountsError as error:
-        raise Refusal(401, f"The link does not work: {error}") from None
+        words = f"It does not work: {error} Ask the steward for a new one."
+        raise Refusal(401, words, title="This link has ended") from None
     return _draw_password(token, name)
 
 
@@ -120,7 +121,7 @@ def _draw_password(token: str, name: str, wrong: str = "") -> Response:
         ),
         class_="card narrow",
     )  # fmt: skip
-    page = document("Choose a password", [body], header=Html(""))
+    page = document("Choose a password", [body], header=bare_bar())
     return HTMLResponse(page, 400 if wrong else 200)
 
 

@@ -18,6 +18,7 @@ from veilspan.studio.as_text import plan_as_text
 from veilspan.studio.asking import Asking, find_asking, refuse_others
 from veilspan.studio.foreseen import Foreseen, foresee_points
 from veilspan.studio.layout import address, as_text, card, form, heading, steps, void
+from veilspan.studio.profiles import find_profile
 from veilspan.studio.questions import METHODS
 from veilspan.studio.visits import Visit, enter, form_route, page_route
 
@@ -62,6 +63,7 @@ def show_plan(visit: Visit) -> Response:
         ),
         card(controls, class_="first slider-card"),
         tag("div", draw_foresight(asking, seen, state), id="foresight"),
+        _offer_profile(visit, asking) if may else None,
         _draw_plan(visit, asking),
         as_text(*plan_as_text(studio, asking)),
     )
@@ -124,6 +126,30 @@ def _draw_plan(visit: Visit, asking: Asking) -> Html:
         tag("pre", "\n".join(lines), tabindex="0", aria_label="The plan"),
         class_="card",
     )
+
+
+def _offer_profile(visit: Visit, asking: Asking) -> Html | None:
+    """The choice of simulated rows, where the dataset has a released profile."""
+    found = find_profile(visit.studio, asking)
+    if found is None:
+        return None
+    profile = f"the released profile of {asking.dataset} (epsilon {found.request.epsilon:g})"
+    now = "Simulated rows are drawn over the whole range of each column."
+    offer, value = f"Draw them like {profile}", "profile"
+    if asking.like_profile:
+        now = f"Simulated rows are drawn like {profile}. It is public and costs nothing."
+        offer, value = "Draw them over whole ranges", ""
+    button = tag("button", offer, name="like", value=value, class_="quiet")
+    fields = tag("p", tag("span", now, class_="help"), button, class_="actions")
+    return card(form(address("r", asking.id, "rows"), visit.session.csrf, fields))
+
+
+def set_rows(visit: Visit) -> Response:
+    """Keep in the draft which rows are simulated."""
+    asking = find_asking(visit.studio, visit.params["id"])
+    refuse_others(asking, visit.session.person)
+    asking.save(visit.studio, like_profile=visit.text("like") == "profile")
+    return visit.go(address("r", asking.id, "plan"))
 
 
 def set_epsilon(visit: Visit) -> Response:
@@ -191,5 +217,6 @@ ROUTES = [
     page_route("/r/{id}/plan", show_plan),
     page_route("/r/{id}/curves", show_curves),
     form_route("/r/{id}/epsilon", set_epsilon, roles=("analyst",)),
+    form_route("/r/{id}/rows", set_rows, roles=("analyst",)),
     Route("/r/{id}/simulation", tell_simulation, methods=["GET"]),
 ]

@@ -52,7 +52,7 @@ def show_questions(visit: Visit) -> Response:
         tag(
             "details",
             tag("summary", "Settings of the method"),
-            area_field("params", "One a line, name = value", more, rows=3, class_="mono short",
+            area_field("params", "One per line: name = value", more, rows=3, class_="mono short",
                        help="Most people leave this empty."),
             class_="card",
             open=bool(more) and more != write_parameters(METHODS[chosen].params),
@@ -90,9 +90,17 @@ def _draw_question(question: Question, reason: str, chosen: str) -> Html:
         )
         for method in question.methods
     ]  # fmt: skip
-    body: list[Any] = [tag("h2", question.title), tag("p", question.about, class_="muted")]
+    body: list[Any] = [_draw_title(question.title), tag("p", question.about, class_="muted")]
     body += [tag("p", f"Not here: {reason}", class_="reason")] if reason else methods
     return tag("section", *body, class_="card question" + (" off" if reason else ""))
+
+
+def _draw_title(title: str) -> Html:
+    """What is asked, then what is done: where it takes two lines, each has its own."""
+    asked, mark, done = title.partition("? ")
+    if not done:
+        return tag("h2", title)
+    return tag("h2", tag("span", asked + mark.strip()), " ", tag("span", done))
 
 
 def choose(visit: Visit) -> Response:
@@ -120,8 +128,9 @@ def choose(visit: Visit) -> Response:
         where = f"{place}?draft={begun.id}" if begun is not None else place
         return visit.go(where, f"These settings do not go: {error}", "problem")
     keep_schema(studio, schema)
+    note = visit.text("note").replace("\r\n", "\n").strip()[:2000]
     said = {"estimator": method.command, "params": params, "schema_digest": schema.digest,
-            "delta": delta, "note": visit.text("note").strip()[:2000]}  # fmt: skip
+            "delta": delta, "note": note}  # fmt: skip
     if begun is None:
         begun = new_asking(studio, dataset=name, asked_by=visit.session.person, **said)
     else:

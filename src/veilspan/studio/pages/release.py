@@ -12,10 +12,19 @@ from starlette.responses import Response
 from veilspan._files import read_regular
 from veilspan._html import Html, table, tag
 from veilspan.catalogue import COMMANDS
-from veilspan.studio.as_text import release_as_text
+from veilspan.studio.as_text import release_as_text, requests_as_text, withdraw_as_text
 from veilspan.studio.errors import Refusal
 from veilspan.studio.fields import area_field
-from veilspan.studio.layout import address, as_text, card, form, heading, steps, void
+from veilspan.studio.layout import (
+    address,
+    as_text,
+    card,
+    draw_warnings,
+    form,
+    heading,
+    steps,
+    void,
+)
 from veilspan.studio.pages.requests import name_method, write_day
 from veilspan.studio.releases import (
     MOST_BYTES,
@@ -25,21 +34,25 @@ from veilspan.studio.releases import (
     mark_report,
     read_report,
     run_command,
-    say_withdrawn,
 )
 from veilspan.studio.visits import Visit, form_route, page_route
 
 #: Endings of files that are predicted, as the command line reads them.
 ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
+#: Stands in the place of the report where the page is printed.
+ON_PAPER = "The report is a document of its own: open it by itself to print it."
 
 
 def list_all(visit: Visit) -> Response:
     """All releases, with boxes to choose two for a comparison."""
     found = list_releases(visit.studio)
+    several = len(found) > 1  # one alone has nothing to be compared with
     rows = []
     for released in found:
         request = released.request
-        withdrawn = visit.studio.records.withdrawal(request.id)
+        withdrawn = visit.studio.records.say_withdrawn(request)
+        box = void("input", type="checkbox", name="with", value=request.id,
+                   aria_label=f"compare {request.id}")  # fmt: skip
         rows.append(
             (
                 tag("a", f"{name_method(request.estimator)} of {request.dataset}",
@@ -49,18 +62,17 @@ def list_all(visit: Visit) -> Response:
                 write_day(request.approved_at),
                 tag("span", "withdrawn", class_="chip bad") if withdrawn else
                 tag("span", "in use", class_="chip good"),
-                void("input", type="checkbox", name="with", value=request.id,
-                     aria_label=f"compare {request.id}"),
+                *([box] if several else []),
             )
         )  # fmt: skip
-    head = ("release", "epsilon", "asked by", "on", "state", "compare")
+    head = ["release", "epsilon", "asked by", "on", "state", *(["compare"] if several else [])]
     shown: Any = tag("p", "There is no release yet.", class_="muted")
     if rows:
         shown = tag(
             "form",
-            table(head, rows, caption="Releases", numeric=(1,)),
-            tag("p", tag("button", "Compare the two that are ticked", class_="second"),
-                class_="actions") if len(rows) > 1 else None,
+            table(head, rows, caption="Releases", numeric=(1,), class_="asked"),
+            tag("p", tag("button", "Compare the two ticked", class_="second"),
+                class_="actions") if several else None,
             method="get",
             action="/compare",
         )  # fmt: skip
@@ -68,6 +80,7 @@ def list_all(visit: Visit) -> Response:
         "Releases",
         heading("Releases", under="What was learned, and may be shown to anybody."),
         card(shown),
+        as_text(*requests_as_text(visit.studio, "released")) if rows else None,
     )
 
 
@@ -76,11 +89,9 @@ def show_release(visit: Visit) -> Response:
     studio = visit.studio
     released = find_release(studio, visit.params["id"])
     request = released.request
-    withdrawn = studio.records.withdrawal(request.id)
+    withdrawn = studio.records.say_withdrawn(request)
     place = address("x", request.id)
-    banner = None
-    if withdrawn:
-        banner = tag("p", say_withdrawn(withdrawn), class_="notice problem")
+    banner = tag("p", withdrawn, class_="notice problem") if withdrawn else None
     frame = tag(
         "iframe",
         src=f"{place}/report",
@@ -102,10 +113,11 @@ def show_release(visit: Visit) -> Response:
         steps(4, [address("d", request.dataset, "schema")]),
         heading(title, over="Release", under=request.note or None),
         banner,
+        draw_warnings(released.job.warnings),
         actions,
         tag(
             "div",
-            tag("div", frame),
+            tag("div", frame, tag("p", ON_PAPER, class_="on-paper")),
             tag(
                 "aside",
                 _draw_audit(visit, released),
@@ -202,17 +214,25 @@ def _draw_withdraw(visit: Visit, released: Released) -> Html | None:
         "copies that people hold are theirs."
     )
     return card(
-        tag("details", tag("summary", "Withdraw this release"), tag("p", words), inside),
-    )
+        tag(
+            "details",
+            tag("summary", "Withdraw this release"),
+            tag("p", words),
+            inside,
+            tag("p", "As command:", class_="help"),
+            tag("pre", tag("code", withdraw_as_text(visit.studio, request, visit.session.person)),
+                tabindex="0", aria_label="As command"),
+        ),
+    )  # fmt: skip
 
 
 def serve_report(visit: Visit) -> Response:
     """The report by itself: without scripts, framed by our own pages only, marked if withdrawn."""
     released = find_release(visit.studio, visit.params["id"])
     data, policy = read_report(released)
-    withdrawn = visit.studio.records.withdrawal(released.request.id)
+    withdrawn = visit.studio.records.say_withdrawn(released.request)
     if withdrawn:
-        data = mark_report(data, say_withdrawn(withdrawn))
+        data = mark_report(data, withdrawn)
     headers = {"content-security-policy": policy, "x-frame-options": "SAMEORIGIN"}
     return Response(data, headers={"content-type": "text/html; charset=utf-8", **headers})
 
@@ -242,16 +262,20 @@ def start_audit(visit: Visit) -> Response:
 
 
 def withdraw(visit: Visit) -> Response:
-    """Mark a release as withdrawn, once."""
+    """Write into the ledger that a release is not to be used any more, once."""
     released = find_release(visit.studio, visit.params["id"])
     request, session = released.request, visit.session
     if not session.may("officer", "steward") and session.person != request.asked_by:
         raise Refusal(403, "Whoever asked, a steward or an officer withdraws it.", link=True)
     place = address("x", request.id)
-    reason = visit.text("reason").strip()[:500]
+    reason = visit.text("reason").replace("\r\n", "\n").strip()[:500]
     if not reason:
         return visit.go(place, "Say why.", "problem")
-    visit.studio.records.withdraw(request.id, session.person, reason)
+    account = visit.studio.account(request.dataset)
+    if account is None or request.charge is None:
+        raise Refusal(404, "The ledger knows no charge of this release.", link=True)
+    if not visit.studio.records.say_withdrawn(request):
+        account.withdraw(request.charge, by=session.person, reason=reason)
     return visit.go(place, "Withdrawn. What it cost stays spent.", "careful")
 
 
@@ -272,7 +296,10 @@ def predict(visit: Visit) -> Response:
         done = run_command(["predict", str(released.folder), str(table), "--out", str(out)])
         if done.returncode or not out.exists():
             said = done.stderr.strip().splitlines()[-1:] or ["veilspan: it could not be predicted."]
-            return visit.go(place, said[0].removeprefix("veilspan: "), "problem")
+            words = said[0].removeprefix("veilspan: ")
+            for path, shown in ((table, name), (released.folder, "RELEASE")):  # where they lie here
+                words = words.replace(str(path), shown)
+            return visit.go(place, words, "problem")
         data = out.read_bytes()
     return Response(
         data,

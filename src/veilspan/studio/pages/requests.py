@@ -7,9 +7,10 @@ from typing import Any
 from starlette.responses import Response
 
 from veilspan._html import Html, table, tag
+from veilspan.studio.as_text import requests_as_text
 from veilspan.studio.asking import Asking
 from veilspan.studio.drafts import list_drafts, load_draft
-from veilspan.studio.layout import address, card, heading
+from veilspan.studio.layout import address, as_text, card, heading
 from veilspan.studio.questions import METHODS
 from veilspan.studio.visits import Visit, page_route
 
@@ -19,6 +20,7 @@ STATES = {
     "refused": ("refused", "bad"),
     "charged": ("charged, no release", "warn"),
     "released": ("released", "good"),
+    "withdrawn": ("withdrawn", "bad"),
 }
 #: Requests that a list shows.
 MOST = 200
@@ -35,12 +37,17 @@ def draw_requests(visit: Visit, account: Any) -> list[Html]:
                 f"{request.epsilon:g}",
                 request.asked_by,
                 write_day(request.asked_at),
-                draw_state(request.state),
+                draw_state_of(request),
             )
             for request in found
         ]
         head = ("question", "epsilon", "asked by", "on", "state")
-        parts.append(card(table(head, rows, caption="Requests", numeric=(1,)), title="Requests"))
+        parts.append(
+            card(
+                table(head, rows, caption="Requests", numeric=(1,), class_="asked"),
+                title="Requests",
+            )
+        )
     own = [
         asking
         for asking in find_drafts(visit)
@@ -73,16 +80,17 @@ def list_requests(visit: Visit) -> Response:
             f"{request.epsilon:g}",
             request.asked_by,
             write_day(request.asked_at),
-            draw_state(request.state),
+            draw_state_of(request),
         )
         for request in found[:MOST]
     ]  # fmt: skip
     head = ("request", "epsilon", "asked by", "on", "state")
-    shown = table(head, rows, caption="Requests", numeric=(1,)) if rows else None
+    shown = table(head, rows, caption="Requests", numeric=(1,), class_="asked") if rows else None
     return visit.page(
         "Requests",
         heading("Requests", under="Everything that was asked, sealed in the ledger."),
         card(shown or tag("p", "Nobody has asked anything yet.", class_="muted")),
+        as_text(*requests_as_text(studio)) if rows else None,
     )
 
 
@@ -102,8 +110,13 @@ def name_method(command: str) -> str:
     return METHODS[command].title if command in METHODS else command
 
 
+def draw_state_of(request: Any) -> Html:
+    """The state of a request as a small label; of a release that was withdrawn, that it was."""
+    return draw_state("withdrawn" if request.withdrawn_by is not None else request.state)
+
+
 def draw_state(state: str) -> Html:
-    """The state of a request as a small label."""
+    """The same of a state."""
     words, kind = STATES.get(state, (state, ""))
     return tag("span", words, class_=f"chip {kind}")
 

@@ -17,9 +17,18 @@ from veilspan.studio.as_text import fit_as_text
 from veilspan.studio.asking import asking_of, find_request, weigh
 from veilspan.studio.errors import Refusal
 from veilspan.studio.fields import area_field
-from veilspan.studio.layout import address, as_text, card, form, heading, hidden, steps
+from veilspan.studio.layout import (
+    address,
+    as_text,
+    card,
+    draw_warnings,
+    form,
+    heading,
+    hidden,
+    steps,
+)
 from veilspan.studio.pages.datasets import draw_facts
-from veilspan.studio.pages.requests import draw_state, name_method, write_day
+from veilspan.studio.pages.requests import draw_state_of, name_method, write_day
 from veilspan.studio.pages.sign import draw_charge
 from veilspan.studio.visits import Visit, enter, form_route, page_route, read_number
 
@@ -33,6 +42,8 @@ STAGES = {
     "done": "Released",
 }
 LOOK, LONGEST = 0.4, 120.0
+#: What a job that somebody stopped says for the steward.
+STOPPED = "KeyboardInterrupt: "
 
 
 def show_request(visit: Visit) -> Response:
@@ -42,26 +53,36 @@ def show_request(visit: Visit) -> Response:
     job = find_job(studio, request.id)
     asking = asking_of(request)
     state = account.spent()
-    parts: list[Any] = [_draw_decision(visit, request, job)]
-    if job is not None:
-        parts.insert(0, _draw_job(visit, request, job))
+    decision = _draw_decision(visit, request, job)
+    parts: list[Any] = [] if job is None else [_draw_job(visit, request, job)]
+    if request.state != "open":
+        parts.append(decision)
     if request.state in ("open", "approved"):
         from veilspan.ledger.costs import cost_of
 
         charge = weigh(cost_of(asking.plan(studio), state.rules), state)
         parts.append(card(draw_charge(asking, charge, state), title="The exact charge"))
     parts.append(_draw_facts(request))
+    if request.state == "open":  # whoever decides has read the rest first
+        parts.append(decision)
     return visit.page(
         f"{name_method(request.estimator)} of {request.dataset}",
         steps(3 if request.state != "released" else 4, [address("d", request.dataset, "schema")]),
         heading(
             tag("span", f"{name_method(request.estimator)} of {request.dataset} "),
             over=f"Request {request.id}, version {request.version}",
-            under=draw_state(request.state),
+            under=_draw_state(request, job),
         ),
         *parts,
         as_text(*fit_as_text(studio, asking, request.key)),
     )
+
+
+def _draw_state(request: Any, job: Any) -> Html:
+    """The state of a request; one that was charged and whose job is at work is no alarm."""
+    if request.state == "charged" and job is not None and not job.ended:
+        return tag("span", "charged, at work", class_="chip good")
+    return draw_state_of(request)
 
 
 def find_job(studio: Any, request_id: str) -> Any:
@@ -76,14 +97,16 @@ def _draw_job(visit: Visit, request: Any, job: Any) -> Html:
     at = names.index(job.stage) if job.stage in names else -1
     items = []
     for number, (stage, words) in enumerate(STAGES.items()):
-        past = 0 <= number < at or job.stage == "done" or (stage == "charged" and job.cancel_costs)
+        paid = job.cancel_costs and number <= names.index("charged")
+        past = 0 <= number < at or job.stage == "done" or (paid and number != at)
         state = "now" if number == at and job.stage != "done" else "past" if past else "next"
         items.append(tag("li", words, class_=state, data_stage=stage))
     body: list[Any] = [tag("ol", *items, class_="stages", id="stages")]
     if job.message:
         kind = "problem" if job.stage == "failed" else "careful"
         body.append(tag("p", job.message, class_=f"notice {kind}"))
-    if job.steward_message and visit.session.may("steward"):
+    told = job.steward_message not in ("", STOPPED)  # that says no more than the message
+    if told and visit.session.may("steward"):
         body.append(
             tag("details", tag("summary", "For the steward only; it may depend on a cell"),
                 tag("pre", job.steward_message, tabindex="0"))
@@ -95,6 +118,7 @@ def _draw_job(visit: Visit, request: Any, job: Any) -> Html:
         if may_cancel(visit, request):
             body.append(_draw_cancel(visit, request, job))
     elif job.stage == "done":
+        body.append(draw_warnings(job.warnings))
         link = tag("a", "Open the release", href=address("x", request.id), class_="button")
         body.append(tag("p", link, class_="actions"))
     elif request.state in ("approved", "released") and may_cancel(visit, request):
@@ -119,7 +143,7 @@ def _draw_cancel(visit: Visit, request: Any, job: Any) -> Html:
         address("r", request.id, "cancel"),
         visit.session.csrf,
         hidden("seen", "spent" if job.cancel_costs else "free"),
-        button,
+        tag("p", button, class_="actions"),
     )
 
 
@@ -144,10 +168,10 @@ def _draw_decision(visit: Visit, request: Any, job: Any) -> Html:
         who = "Taken back" if request.refused_by == request.asked_by else "Refused"
         body.append(tag("p", f"{who} by {request.refused_by}: {request.reason}"))
     if request.state == "charged" and (job is None or job.ended):
-        body.append(
-            tag("p", "It was charged and has no release: its fit broke off. What was charged stays "
-                "spent; ask again for a new release.", class_="notice careful")
-        )  # fmt: skip
+        words = "It was charged and has no release. Ask again for a new one."
+        if job is None:  # nothing else on the page says it
+            words = f"What was charged stays spent. {words}"
+        body.append(tag("p", words, class_="notice careful"))
     version = hidden("version", request.version)
     if request.state == "open":
         if mine and visit.studio.settings.team:
@@ -178,7 +202,7 @@ def _draw_decision(visit: Visit, request: Any, job: Any) -> Html:
                 if request.state != "refused" else None,
                 class_="actions")
         )  # fmt: skip
-    return card(*body, title="Decision", class_="" if job is not None else "first")
+    return card(*body, title="Decision")
 
 
 def _draw_facts(request: Any) -> Html:
@@ -206,7 +230,7 @@ def approve(visit: Visit) -> Response:
         request.id,
         by=session.person,
         role=session.role,
-        note=visit.text("note"),
+        note=visit.text("note").replace("\r\n", "\n"),
         solo=solo,
         version=_version(visit),
     )
@@ -218,7 +242,7 @@ def refuse(visit: Visit) -> Response:
     """Refuse a request, or take one's own back; free, since nothing was charged."""
     session = visit.session
     account, request = find_request(visit.studio, visit.params["id"])
-    reason = visit.text("reason").strip()
+    reason = visit.text("reason").replace("\r\n", "\n").strip()
     if not reason:
         return visit.go(address("r", request.id), "Say why, for whoever asked.", "problem")
     account.refuse(

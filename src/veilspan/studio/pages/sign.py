@@ -55,7 +55,7 @@ def show_charge(visit: Visit) -> Response:
         heading(
             "The exact charge",
             over=f"{METHODS[asking.estimator].title} · {asking.dataset}",
-            under="Once the fit begins, this is spent for ever, also if it fails or is cancelled.",
+            under="Once the fit begins, this is spent for ever, even if it fails or is cancelled.",
         ),
         card(*body, class_="first"),
         _draw_facts(visit, asking),

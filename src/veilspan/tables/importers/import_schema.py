@@ -60,6 +60,13 @@ def import_schema(
         raise SchemaError([Problem("", str(error))], origin) from None
     except UnicodeDecodeError:
         raise SchemaError([Problem("", "it is not UTF-8.")], origin) from None
+    return read_description(text, form, table=table, origin=origin)
+
+
+def read_description(
+    text: str, form: str | None = None, *, table: str | None = None, origin: str = "the description"
+) -> Schema:
+    """The same of a text that somebody has at hand."""
     is_yaml = form == "smartnoise" if form else text.lstrip()[:1] not in ("{", "[")
     document = smartnoise.parse_yaml(text, origin) if is_yaml else _parse(text, origin)
     try:
