@@ -100,3 +100,42 @@ def test_a_plan_that_the_ledger_does_not_cover(tmp_path):
     assert "is another promise" in other
     assert "go together" in run(*shape, "--ledger", place, expect=1).err
     assert "belong to a --ledger" in run(*shape, "--dataset", "trial", expect=1).err
+
+
+@pytest.mark.slow
+def test_a_plan_on_rows_like_those_of_a_released_profile(tmp_path, monkeypatch, quick):
+    """Made, declared, profiled and planned through commands alone; what does not fit is refused."""
+    monkeypatch.chdir(tmp_path)
+    run("datasets", "ward", "--rows", 800, "--out", "ward.csv")
+    run("profile", "ward.csv", "--schema", "ward.toml", "--epsilon", 2, "--out", "known")
+    asked = ("plan", "pca", "-p", "n_components=2", "--schema", "ward.toml", "--epsilon", 0.5)
+    shown = run(*asked, "--profile", "known").out
+    assert "On rows like those of profile ward (released at epsilon 2): with 800 rows at" in shown
+    assert "medium: the profile's correlations as released" in shown
+    assert "No row was read." in shown
+    curve = run(*asked, "--profile", "known", "--json").json["simulated"]
+    assert curve["released"]
+    assert curve["profile"] == "profile ward (released at epsilon 2)"
+    fitted = run("fit", *asked[1:2], "ward.csv", *asked[2:], "--out", "model").out
+    assert "smoker, admitted, read by the schema" in fitted  # components predict no target
+    assert "model is a release of PCA" in refused(*asked, "--profile", "model")
+    assert "no release at nowhere" in refused(*asked, "--profile", "nowhere")
+    assert "leave --no-simulate out" in refused(*asked, "--profile", "known", "--no-simulate")
+    shape = ("plan", "pca", "--rows", 100, "--columns", 5)
+    assert "--profile needs --schema" in refused(*shape, "--profile", "known")
+    text = (tmp_path / "ward.toml").read_text()
+    (tmp_path / "ward.toml").write_text(text.replace("[0, 110]", "[0, 111]"))
+    assert "the profile is of another schema (digest" in refused(*asked, "--profile", "known")
+
+
+@pytest.mark.slow
+def test_a_private_number_of_rows_is_taken_from_the_profile(tmp_path, monkeypatch, quick):
+    monkeypatch.chdir(tmp_path)
+    run("datasets", "ward", "--rows", 800, "--out", "ward.csv")
+    text = (tmp_path / "ward.toml").read_text()
+    private = text.replace("count    = 800", 'neighbors = "add-remove"')
+    assert private != text
+    (tmp_path / "ward.toml").write_text(private)
+    run("profile", "ward.csv", "--schema", "ward.toml", "--epsilon", 2, "--out", "known")
+    asked = ("plan", "pca", "-p", "n_components=1", "--schema", "ward.toml")
+    assert 700 < run(*asked, "--profile", "known", "--json").json["simulated"]["n"] < 900

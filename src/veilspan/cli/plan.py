@@ -49,13 +49,18 @@ def plan(
     dataset: AccountName = None,
     ledger_key: Annotated[Path | None, typer.Option(help="Key file of the ledger.")] = None,
     simulate: Annotated[bool, typer.Option(help="Also fit made-up tables, for seconds.")] = True,
+    profile: Annotated[
+        Path | None,
+        typer.Option(help="Release of a profile of this schema: made-up rows are like its."),
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """What a fit would cost in budget and, simulated, in what is learned.
 
     Prints the plan (events and noise), and what noise costs fits to made-up tables of this shape,
-    relative to no noise. With --ledger also what it would use of the budget and what would be
-    left (exit code 4 if it does not fit). No file but the schema is read, nothing is spent.
+    relative to no noise. With --profile the made-up rows are drawn from a released profile. With
+    --ledger also what it would use of the budget and what would be left (exit code 4 if it does
+    not fit). Only what is public is read, nothing is spent.
 
     Example: veilspan plan logistic --schema ward.toml
     """
@@ -66,7 +71,8 @@ def plan(
     Budget(epsilon, delta)
     declared = None if schema is None else load_schema(schema)
     given = read_parameters(found, param or ())
-    rows, columns = _choose_shape(found, declared, rows, columns, given)
+    released = None if profile is None else _load_profile(profile, declared, simulate=simulate)
+    rows, columns = _choose_shape(found, declared, rows, columns, given, released)
     promise = choose_neighbors(neighbors, declared)
     budget = {"epsilon": epsilon, "delta": delta, "neighbors": promise}
     if declared is None:
@@ -77,7 +83,7 @@ def plan(
         model = found.load_class()(**given, schema=declared, **budget)
         planned = model.plan(rows) if declared.count is None else model.plan()
     account = _foresee(model, planned, declared, ledger, dataset, ledger_key)
-    curve, why = _simulate(model, rows, columns, quiet=json) if simulate else (None, None)
+    curve, why = _simulate(model, rows, columns, released, quiet=json) if simulate else (None, None)
     weak = _find_weak_delta(planned, rows, declared, given)
     if json:
         told = None if curve is None else curve.to_dict()
@@ -145,8 +151,27 @@ def _foresee(
     }
 
 
+def _load_profile(folder: Path, schema: Schema | None, *, simulate: bool) -> Any:
+    """The released profile of a folder, or a sentence on why it is none of this schema."""
+    from veilspan.planning.released_trials import check_profile
+    from veilspan.releases import load
+
+    if schema is None:
+        raise ValueError("--profile needs --schema FILE, the schema that it was released with.")
+    if not simulate:
+        raise ValueError("--profile is what made-up rows are like: leave --no-simulate out.")
+    found = load(folder)
+    if type(found).__name__ != "Profile":
+        raise ValueError(
+            f"{folder} is a release of {type(found).__name__}: --profile takes one that veilspan "
+            "profile wrote."
+        )
+    check_profile(found, schema)
+    return found
+
+
 def _simulate(
-    model: Any, rows: int, columns: int, *, quiet: bool
+    model: Any, rows: int, columns: int, profile: Any, *, quiet: bool
 ) -> tuple[UtilityCurve | None, str | None]:
     """The simulated curve, or why there is none."""
     from veilspan.planning import NotSimulatedError, simulate_utility
@@ -155,7 +180,10 @@ def _simulate(
     # A program that reads the answer wants no bar.
     progress = (lambda done, total: None) if quiet else None
     try:
-        return simulate_utility(model, n=rows, n_features=width, progress=progress), None
+        curve = simulate_utility(
+            model, n=rows, n_features=width, profile=profile, progress=progress
+        )
+        return curve, None
     except NotSimulatedError as problem:
         return None, str(problem)
 
@@ -197,6 +225,7 @@ def _choose_shape(
     rows: int | None,
     columns: int | None,
     given: dict[str, Any],
+    profile: Any,
 ) -> tuple[int, int]:
     """Rows and columns of the table, as the user or the schema says."""
     if schema is None:
@@ -222,19 +251,26 @@ def _choose_shape(
         )
     items = schema.column_of_role("item")
     wide = len(getattr(items, "categories", ())) if kind.reads == "ratings" else None
-    return rows or schema.count or schema.expected or _SOME_ROWS, wide or len(schema.columns_out)
+    guess = _SOME_ROWS if profile is None else max(2, round(profile.people.value))
+    return rows or schema.count or schema.expected or guess, wide or len(schema.columns_out)
 
 
 def _show(curve: UtilityCurve) -> None:
     head, table = str(curve).split("\n", 1)
     say(f"\n{head}")
+    drawn = f" like those of {curve.profile}" if curve.profile else ""
     say(
-        f"\nSimulated on made-up tables of {curve.rows_simulated:,} rows: what is left of the "
-        f"{curve.measure}. 100% is what the same method learns without noise."
+        f"\nSimulated on made-up tables of {curve.rows_simulated:,} rows{drawn}: what is left of "
+        f"the {curve.measure}. 100% is what the same method learns without noise."
     )
     say(table)
     for strength, meaning in curve.planted.items():
         say(f"  {strength}: {meaning}")
     if curve.rows_simulated < curve.n:
         say(f"Fewer rows than the {curve.n:,} asked about, with the noise that those would have.")
+    if curve.profile:
+        say(
+            "The rows were drawn from the profile's histograms, missing shares and correlations; "
+            "categories have no correlations there and are drawn on their own. No row was read."
+        )
     say("It tells what the noise does at this size, not how well your data suit the method.")

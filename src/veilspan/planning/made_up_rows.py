@@ -76,14 +76,19 @@ class SubspaceTrial:
         return (captured - chance) / max(float(values[-len(found) :].sum()) - chance, 1e-12)
 
 
-def make_trial(case: Case, strength: str, rows: int, seed: int) -> SubspaceTrial:
-    """Gaussian rows around a centre, of a length that the bounds allow; outliers where expected."""
+def choose_count(case: Case) -> tuple[int, int]:
+    """How many components are looked for, and how many directions planted."""
     asked, width = case.estimator.n_components, case.n_features
     whole = isinstance(asked, (int, np.integer)) and not isinstance(asked, bool)
-    count = int(asked) if whole else min(2, width - 1)
-    count = min(count, width)
+    count = min(int(asked) if whole else min(2, width - 1), width)
+    return count, max(1, min(count, width // 2))
+
+
+def make_trial(case: Case, strength: str, rows: int, seed: int) -> SubspaceTrial:
+    """Gaussian rows around a centre, of a length that the bounds allow; outliers where expected."""
+    width = case.n_features
+    count, planted = choose_count(case)
     rng = np.random.default_rng(seed)
-    planted = max(1, min(count, width // 2))
     changes: dict[str, Any] = {"n_components": count}
     if case.schema is not None:
         return _with_schema(case, strength, rows, rng, planted, count, changes)

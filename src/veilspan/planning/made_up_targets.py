@@ -127,13 +127,13 @@ def _score(features: np.ndarray, count: int, rng: np.random.Generator) -> np.nda
 
 
 def _with_schema(case: Case, strength: str, rows: int, rng: np.random.Generator) -> TargetTrial:
-    from veilspan.planning.made_up_cells import fill_columns, narrow_schema
+    from veilspan.planning.made_up_cells import narrow_schema
     from veilspan.tables.columns import BooleanColumn, NumberColumn
     from veilspan.tables.encoding import encode_table
 
     narrow = narrow_schema(case.schema, rows, target=True)
     target = narrow.target
-    cells = fill_columns(narrow, rng.standard_normal((rows + FRESH, len(narrow.features))))
+    cells = _draw_cells(case, narrow, rows + FRESH, rng)
     spread = encode_table(narrow, cells, target=False).x
     number = isinstance(target, NumberColumn)
     if number != (case.kind.reads == "numbers"):
@@ -152,3 +152,15 @@ def _with_schema(case: Case, strength: str, rows: int, rng: np.random.Generator)
     fresh = {name: column[rows:] for name, column in cells.items()}
     changes = {"schema": narrow, "neighbors": narrow.neighbors}
     return TargetTrial(case, table, None, fresh, truth[rows:], changes)
+
+
+def _draw_cells(case: Case, narrow: Any, total: int, rng: np.random.Generator) -> dict[str, Any]:
+    """Features over their whole ranges, or like those of a released profile."""
+    from veilspan.planning.made_up_cells import fill_columns
+
+    if case.profile is None:
+        return fill_columns(narrow, rng.standard_normal((total, len(narrow.features))))
+    from veilspan.planning.released_cells import ReleasedCells
+
+    released = ReleasedCells.read(case.profile, narrow.features)
+    return released.fill(released.draw_normals(total, rng), rng)

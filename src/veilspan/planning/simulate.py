@@ -23,6 +23,10 @@ may have the noise is larger than that of n rows, never smaller.
 
 *Between the fits* the curve is a monotone interpolation in log epsilon, after pooling neighbours
 that fall: more epsilon never costs utility but for the luck of few tables.
+
+*Rows like somebody's.* With a released profile of the table the rows are drawn from its histograms
+and correlations, and where these say what there is to learn, nothing is planted
+(:mod:`veilspan.planning.released_cells`). It is post-processing of what is public.
 """
 
 from __future__ import annotations
@@ -39,7 +43,14 @@ import numpy as np
 
 from veilspan._progress import show_progress
 from veilspan.catalogue import ESTIMATORS, Kind
-from veilspan.planning.trials import Case, Trial, make_trial, planted_words
+from veilspan.planning.released_trials import name_profile
+from veilspan.planning.trials import (
+    Case,
+    Trial,
+    make_trial,
+    planted_words,
+    reads_relation,
+)
 from veilspan.planning.utility_curve import (
     GOOD_ENOUGH,
     STRENGTHS,
@@ -78,6 +89,7 @@ def simulate_utility(
     n: int,
     schema: Any = None,
     n_features: int | None = None,
+    profile: Any = None,
     epsilons: Sequence[float] | None = None,
     random_state: int = 0,
     progress: Progress | None = None,
@@ -94,6 +106,9 @@ def simulate_utility(
         What is public of the table; by default the estimator's own.
     n_features : int, optional
         Number of columns, where there is no schema.
+    profile : Profile, optional
+        A released profile of the same schema (:func:`veilspan.load` reads one): rows are drawn from
+        its histograms, missing shares and correlations instead of over whole ranges.
     epsilons : sequence of float, optional
         Where the curve is drawn, increasing; 61 from 0.03 to 10 by default.
     random_state : int
@@ -119,7 +134,7 @@ def simulate_utility(
     >>> curve.conclusion.startswith("With 30 rows nothing can be learned at epsilon 0.1")
     True
     """
-    case = _make_case(estimator, n, schema, n_features, random_state)
+    case = _make_case(estimator, n, schema, n_features, random_state, profile)
     drawn = _check_epsilons(epsilons)
     asked = float(estimator.epsilon)
     levels = _choose_levels(drawn, asked)
@@ -151,6 +166,8 @@ def simulate_utility(
         utility=curves,
         hidden=hidden,
         rows_needed=rows,
+        profile="" if profile is None else name_profile(profile),
+        released=reads_relation(case),
     )
 
 
@@ -191,7 +208,12 @@ class _Fits:
         rows, learned = self.case.rows_for(n), []
         for k in range(_count_repeats(rows)):
             seed = self.case.random_state + k
-            found = self._table(strength, rows, k).learn(epsilon, seed, rows / n)
+            table = self._table(strength, rows, k)
+            found = table.learn(epsilon, seed, rows / n)
+            if found < 0 and math.isinf(epsilon):
+                # Without a penalty, where columns nearly repeat each other, the steps of a fit
+                # without noise may end nowhere: next to no noise then stands for none.
+                found = max(found, table.learn(HIGHEST, seed, rows / n))
             learned.append(max(-1.0, found))  # luck cuts both ways; worse than nothing is no matter
             self.advance()
         return float(np.mean(learned))
@@ -245,7 +267,12 @@ def _find_rows(
 
 
 def _make_case(
-    estimator: Any, n: int, schema: Any, n_features: int | None, random_state: int
+    estimator: Any,
+    n: int,
+    schema: Any,
+    n_features: int | None,
+    random_state: int,
+    profile: Any,
 ) -> Case:
     kind = _kind_of(estimator)
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 2:
@@ -254,7 +281,7 @@ def _make_case(
     if schema is not None and own is not None and schema != own:
         raise ValueError("the estimator has another schema already: leave schema= out.")
     schema = own if schema is None else schema
-    case = Case(estimator, kind, schema, n_features, random_state, _most_rows)
+    case = Case(estimator, kind, schema, n_features, random_state, _most_rows, profile)
     if case.n_features > MOST_COLUMNS:
         raise NotSimulatedError(f"more than {MOST_COLUMNS} columns would take minutes.")
     return case

@@ -55,6 +55,8 @@ class Case:
         The first seed.
     most_rows : callable
         Rows of a made-up table at most, by kind and columns.
+    profile : Profile or None
+        A released profile of the schema, that rows are to be like.
     n_features : int
         Number of columns.
     """
@@ -65,6 +67,7 @@ class Case:
     asked_features: int | None
     random_state: int
     most_rows: Callable[[Kind, int], int]
+    profile: Any = None
     n_features: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -75,6 +78,8 @@ class Case:
             raise NotSimulatedError(
                 'made-up tables have one row a person, combine = "none" has several.'
             )
+        if self.profile is not None:
+            self._check_profile()
         object.__setattr__(self, "n_features", self._count_features())
         import_module(f"veilspan.planning.{_HOMES[reads]}").check(self)
 
@@ -89,6 +94,15 @@ class Case:
         if isinstance(self.asked_features, bool) or self.asked_features < 1:
             raise ValueError("n_features must be a whole number, at least 1.")
         return int(self.asked_features)
+
+    def _check_profile(self) -> None:
+        from veilspan.planning.released_trials import check_profile
+
+        if self.kind.reads in ("points", "ratings"):
+            raise NotSimulatedError(
+                f"a profile has nothing that {self.kind.estimator} learns from: leave it out."
+            )
+        check_profile(self.profile, self.schema)
 
     def rows_for(self, n: int) -> int:
         """Rows of the made-up table that stands for ``n`` rows."""
@@ -124,5 +138,16 @@ def planted_words(case: Case) -> tuple[str, dict[str, str]]:
     return home.say_measure(case), {s: home.say_strength(case, s) for s in STRENGTHS}
 
 
+def reads_relation(case: Case) -> bool:
+    """Whether what is to be learned is taken from a released profile, and not planted."""
+    if case.profile is None:
+        return False
+    from veilspan.planning.released_trials import tells_relation
+
+    return tells_relation(case)
+
+
 def _home_of(case: Case) -> Any:
+    if reads_relation(case):
+        return import_module("veilspan.planning.released_trials")
     return import_module(f"veilspan.planning.{_HOMES[case.kind.reads]}")

@@ -55,6 +55,10 @@ class UtilityCurve:
     rows_needed : int or None
         About how many rows are good enough at ``epsilon`` for medium structure; ``None`` if no
         number was found. Below ``n`` it is not looked for.
+    profile : str
+        The released profile that the rows were like, in words; empty if they were of no profile.
+    released : bool
+        Whether what there is to learn was that profile's; else it was planted.
     """
 
     estimator: str
@@ -71,6 +75,8 @@ class UtilityCurve:
     utility: dict[str, tuple[float, ...]]
     hidden: tuple[str, ...] = ()
     rows_needed: int | None = None
+    profile: str = ""
+    released: bool = False
 
     def utility_at(self, epsilon: float, strength: str = "medium") -> float:
         """The utility at an epsilon, between the drawn ones by straight lines."""
@@ -98,33 +104,42 @@ class UtilityCurve:
     @property
     def conclusion(self) -> str:
         """What follows, in a sentence or two."""
+        said = self._conclude()
+        if not self.profile:
+            return said
+        return f"On rows like those of {self.profile}: w{said[1:]}"
+
+    def _conclude(self) -> str:
         rows, epsilon = f"{self.n:,} rows", f"epsilon {self.epsilon:g}"
         if "strong" in self.hidden:
+            what = "what its correlations say" if self.released else "the planted structure"
             return (
                 f"With {rows} nothing can be learned at any epsilon: even without noise they "
-                + (f"do not show the planted structure.{self._say_more_rows(' It takes')}")
+                + (f"do not show {what}.{self._say_more_rows(' It takes')}")
             )
         medium = self.utility_at(self.epsilon)
         strong = self.utility_at(self.epsilon, "strong")
         if max(medium, strong) < NOTHING:
             return f"With {rows} nothing can be learned at {epsilon}{self._say_way_out()}."
         if medium < NOTHING:
+            only = "strong structure shows" if not self.released else "stronger correlations show"
             return (
-                f"With {rows} at {epsilon} only strong structure shows: {strong:.0%} of it is kept"
+                f"With {rows} at {epsilon} only {only}: {strong:.0%} of it is kept"
                 f"{self._say_way_out()}."
             )
+        taught = "such rows" if self.released else "structure of medium strength"
         if medium < GOOD_ENOUGH:
             return (
-                f"With {rows} at {epsilon} noise takes {1 - medium:.0%} of what structure of medium"
-                f" strength would teach without it{self._say_way_out()}."
+                f"With {rows} at {epsilon} noise takes {1 - medium:.0%} of what {taught}"
+                f" would teach without it{self._say_way_out()}."
             )
         smallest = self.smallest_good_enough
         less = ""
         if smallest is not None and smallest < self.epsilon / 1.5:
             less = f"; epsilon {_round(smallest)} would do"
         return (
-            f"With {rows} at {epsilon} noise costs little: {medium:.0%} of what structure of medium"
-            f" strength would teach without it is kept{less}."
+            f"With {rows} at {epsilon} noise costs little: {medium:.0%} of what {taught}"
+            f" would teach without it is kept{less}."
         )
 
     def _say_way_out(self) -> str:
@@ -161,11 +176,14 @@ class UtilityCurve:
         if told.get("utility_curve") != _VERSION:
             raise ValueError(f"this is no utility curve of version {_VERSION}.")
         names = cls.__dataclass_fields__
-        missing = [name for name in names if name not in told]
+        later = ("profile", "released")  # curves of 0.1.0 have none
+        missing = [name for name in names if name not in told and name not in later]
         if missing:
             raise ValueError(f"the utility curve has no {', '.join(missing)}.")
         kept: dict[str, Any]
-        kept = {k: tuple(told[k]) if isinstance(told[k], list) else told[k] for k in names}
+        kept = {
+            k: tuple(told[k]) if isinstance(told[k], list) else told[k] for k in names if k in told
+        }
         kept["utility"] = {k: tuple(v) for k, v in told["utility"].items()}
         return cls(**kept)
 
