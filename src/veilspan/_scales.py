@@ -21,6 +21,9 @@ Outside of this range one of the three fails for some row, and the guarantee wit
 1.9 times as far as declared.
 
 Beside scales, what else of a solver's settings is a public number: its steps and its rates.
+
+Who makes such numbers compares them with the ends of their range in place, and comes here for the
+sentence that says what is wrong.
 """
 
 from __future__ import annotations
@@ -34,6 +37,8 @@ import numpy as np
 SMALLEST_SCALE, LARGEST_SCALE = 1e-60, 1e60
 #: Factor between a scale that a user sets and one that is derived from it.
 DERIVED = 1e10
+#: The range of derived scales, for whoever compares many numbers at once.
+SMALLEST_DERIVED, LARGEST_DERIVED = SMALLEST_SCALE / DERIVED, LARGEST_SCALE * DERIVED
 
 
 def check_scale(value: Any, name: str) -> float:
@@ -47,7 +52,7 @@ def check_derived_scale(value: Any, name: str) -> float:
     Rows of bounded entries, say, are sqrt(p) times as long as the bound. The derivations above hold
     with 10^70 for 10^60 throughout.
     """
-    return _in_range(value, name, SMALLEST_SCALE / DERIVED, LARGEST_SCALE * DERIVED)
+    return _in_range(value, name, SMALLEST_DERIVED, LARGEST_DERIVED)
 
 
 def check_location(value: Any, name: str) -> np.ndarray:

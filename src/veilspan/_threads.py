@@ -29,15 +29,26 @@ def threads_for(size: int) -> AbstractContextManager[Any]:
 @contextmanager
 def _one_thread() -> Iterator[None]:
     token = _limited.set(True)
+    # Most are at one thread already where fits run side by side: those are left alone.
+    several = [(library, threads) for library in _libraries() if (threads := _count(library)) > 1]
     try:
-        with _controller().limit(limits=1, user_api="blas"):
-            yield
+        for library, _ in several:
+            library.set_num_threads(1)
+        yield
     finally:
+        for library, threads in several:
+            library.set_num_threads(threads)
         _limited.reset(token)
 
 
+def _count(library: Any) -> int:
+    """Threads of a library; one that does not say counts as one."""
+    return library.get_num_threads() or 1
+
+
 @lru_cache(maxsize=1)
-def _controller() -> Any:
+def _libraries() -> list[Any]:
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()  # scans the loaded libraries, which takes milliseconds
+    controller = ThreadpoolController()  # scans the loaded libraries, which takes milliseconds
+    return list(controller.select(user_api="blas").lib_controllers)

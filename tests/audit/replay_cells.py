@@ -16,6 +16,7 @@ from audit.replay_cell import (
     estimator_cell,
     gappy_tables,
     longer_tables,
+    numbers,
     ratings,
     sparse_copies,
     tables,
@@ -34,6 +35,8 @@ from veilspan import (
     FrechetMean,
     LeadingSubspace,
     MatrixCompletion,
+    PrivateSearch,
+    Ridge,
     RobustPCA,
     SubspaceTracker,
     catalogue,
@@ -240,6 +243,34 @@ def profile_cells():
         )  # fmt: skip
 
 
+def search_cells():
+    """A search by both of its methods, on the solver of the fewest answers.
+
+    The random one asks of all its trials and pays for the best: what the tape holds together is no
+    measure of it, so that the budget is held by each trial's own noise and ``SearchEvent``'s proof;
+    the output here says nothing of a budget. The joint one pays for all that the tape holds.
+    """
+    for method in ("random", "joint"):
+
+        def make(relation, method=method):
+            model = Ridge(
+                row_norm=1.5, target_range=(-1, 1), neighbors=relation, expected_rows=40,
+                solver="statistics",
+            )  # fmt: skip
+            grid = {"alpha": [0.1, 10.0]}
+            return PrivateSearch(model, grid, epsilon=2.0, method=method, random_state=0)
+
+        def fit(arguments, relation, make=make):
+            found = make(relation).fit(*arguments)
+            best = found.best_estimator_
+            return {"coef": best.coef_, "intercept": best.intercept_, **found.best_params_}
+
+        def plan(relation, make=make):
+            return make(relation).plan(40, WIDTH)
+
+        yield Cell("PrivateSearch", method, fit, numbers, plan)
+
+
 def catalogue_cells(present):
     """Whatever of the catalogue reads plain rows and has no cell of its own yet."""
     for name, kind in catalogue.ESTIMATORS.items():
@@ -259,4 +290,5 @@ CELLS = [
     *completion_cells(),
     *profile_cells(),
     *linear_cells(),
+    *search_cells(),
 ]  # fmt: skip

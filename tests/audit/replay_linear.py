@@ -21,6 +21,7 @@ from veilspan import (
 )
 from veilspan.losses.penalties import L1Ball
 from veilspan.solvers.linear.asked.residual_cap import ResidualCap
+from veilspan.solvers.linear.flat_walk import FlatWalk
 from veilspan.solvers.linear.frank_wolfe import FrankWolfe
 from veilspan.solvers.linear.gradient_descent import GradientDescent, StochasticGradient
 from veilspan.solvers.linear.mirror_descent import AcceleratedMirror
@@ -92,6 +93,8 @@ def linear_cells(refused=False):
             yield estimator_cell(
                 LinearRegression, solver, {**TARGETS, "solver": capped}, numbers, setting="capped"
             )
+        walk = {**TARGETS, "solver": FlatWalk()}
+        yield estimator_cell(LinearRegression, "walk", walk, numbers)
         for solver in ("gd", "objective"):
             rare = {**CLASSES, "class_weight": "balanced", "threshold": "f1"}
             yield estimator_cell(

@@ -233,6 +233,15 @@ def logistic_slope(x, y, theta):
     return -y * x / (1 + mp.exp(y * u)), None
 
 
+def biweight_slope(width):
+    def contribution(x, y, theta):
+        x, (u,) = scores(x, theta)
+        share = (u - y) / mp.mpf(width)
+        return (x * (u - y) * (1 - share**2) ** 2 if abs(share) < 1 else 0 * x), None
+
+    return contribution
+
+
 def logistic_change(x, y, point):
     x, us = scores(x, *point)
     here, there = (-y / (1 + mp.exp(y * u)) for u in us)
@@ -302,12 +311,15 @@ def class_counts(x, y, point):
     return big(np.array([1.0, 0.0] if y <= 0 else [0.0, 1.0])), mp.mpf(1)
 
 
-def score_histogram(knots):
+def score_histogram(knots, bend=None):
     def contribution(x, y, point):
         theta, reach = point
         _, (u,) = scores(x, theta)
         reach = mp.mpf(reach)
-        place = (min(max(u, -reach), reach) + reach) * (knots - 1) / (2 * reach)
+        place = min(max(u, -reach), reach)
+        if bend is not None:
+            place = reach * mp.asinh(place / mp.mpf(bend)) / mp.asinh(reach / mp.mpf(bend))
+        place = (place + reach) * (knots - 1) / (2 * reach)
         below = min(int(mp.floor(place)), knots - 2)
         votes = np.array([mp.mpf(0)] * (2 * knots))
         first = below + (knots if y > 0 else 0)

@@ -13,6 +13,7 @@ from veilspan.curator.query import RowQuery
 from veilspan.curator.rows import LARGEST_VALUE, Block
 from veilspan.geometry import SPD, Grassmann, Lorentz, Sphere
 from veilspan.losses.linear import Logistic, MulticlassHinge, Multinomial, Squared
+from veilspan.losses.nonconvex import Biweight
 from veilspan.queries.completion.holdout_gains import HoldoutGains
 from veilspan.queries.completion.item_popularity import ItemPopularity
 from veilspan.queries.completion.item_systems import ItemPoint, ItemSystems
@@ -550,6 +551,12 @@ CELLS = {
     "slope gradient, long theta": labelled(
         SlopeGradient(Logistic(), 0.1), exact.logistic_slope, 1e6 * THETAS[0]
     ),
+    **{
+        f"slope gradient, biweight of width {width:g}{more}": labelled(
+            SlopeGradient(Biweight(width), 0.1), exact.biweight_slope(width), scale * THETAS[0]
+        )
+        for width, scale, more in ((0.5, 1.0, ""), (2.0, 1.0, ""), (2.0, 1e6, ", long theta"))
+    },
     "slope gradient, several classes": of_classes(Multinomial(3), exact.softmax_slope(3)),
     **{
         f"slope gradient, hinge of several classes, width {width:g}{more}": of_classes(
@@ -586,6 +593,11 @@ CELLS = {
     ),
     "score histogram, narrow": labelled(
         ScoreHistogram(Logistic(), 97), exact.score_histogram(97), (1e3 * THETAS[0], 1e-3)
+    ),
+    "score histogram, bent": labelled(
+        ScoreHistogram(Logistic(), 13, bend=0.25),
+        exact.score_histogram(13, 0.25),
+        (10 * THETAS[0], 8.0),
     ),
     "column histograms": simple(
         ColumnHistograms(4, np.array([-1.0, 0.0, 2.0])), exact.histogram([-1.0, 0.0, 2.0]), 4

@@ -5,10 +5,9 @@ import pytest
 from scipy import sparse
 
 from contracts.rounding_cells import CELLS
-from veilspan.curator.mapped_rows import MappedRows
 from veilspan.curator.objective_door import objective_event
 from veilspan.curator.row_maps import row_map
-from veilspan.curator.rows import Block, Rows, clipped_block_sum
+from veilspan.curator.rows import Block, MappedRows, Rows, clipped_block_sum
 from veilspan.curator.tilted_objective import TiltedObjective
 from veilspan.losses.linear import Logistic, Multinomial
 from veilspan.queries.linear.row_scaling import RowScaling

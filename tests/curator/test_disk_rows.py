@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from veilspan.curator import array_file, mapped_rows, row_places, row_store
+from veilspan.curator import array_file, row_places, row_store
 from veilspan.curator.array_file import ArrayFile
 from veilspan.curator.disk_rows import DiskRows, row_forms
 from veilspan.curator.row_places import choose_buckets, place_on_disk
 from veilspan.curator.row_store import RowStore, check_store
-from veilspan.curator.rows import Rows
+from veilspan.curator.rows import MappedRows, Rows
 from veilspan.losses.linear import Logistic
 from veilspan.privacy.errors import TemporaryFolderError
 from veilspan.queries.linear.regression_moments import RegressionMoments
@@ -115,9 +115,9 @@ def test_maps_walk_over_the_disk():
     row_map = RowScaling(intercept=0.3)
     expected = Rows.checked_before(x, y, present).mapped(row_map, 4)
     found = store_all(x, y, present, kept=0).mapped(row_map, 4)
-    assert isinstance(found, mapped_rows.MappedRows)
+    assert isinstance(found, MappedRows)
     twice = found.mapped(RowScaling(intercept=0.1), 5)
-    assert isinstance(twice, mapped_rows.MappedRows)
+    assert isinstance(twice, MappedRows)
     for one, two in zip(expected.blocks(50), found.blocks(50), strict=True):
         assert same(one.x, two.x)
         assert same(one.y, two.y)

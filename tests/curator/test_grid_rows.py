@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from veilspan.curator import row_store
 from veilspan.curator.grid_rows import STEP, GridRows, onto_grid
-from veilspan.curator.mapped_rows import MappedRows
 from veilspan.curator.row_maps import row_map
-from veilspan.curator.rows import Block, Rows
+from veilspan.curator.rows import Block, MappedRows, Rows
 from veilspan.privacy.errors import TemporaryFolderError
 
 
@@ -113,7 +112,12 @@ def test_what_has_no_room_is_mapped_again_and_again(monkeypatch):
 def test_small_tables_and_other_maps_are_kept_as_before():
     table, small = Rows(np.eye(4)), OntoGrid()
     small.kept_bytes = 10**6
-    assert type(table.mapped(small, 8)) is Rows
+    kept = table.mapped(small, 8)
+    assert small.seen == 0  # no row is read before the first walk
+    assert walks(kept, 3) == walks(kept, 3)
+    assert (type(kept), small.seen) == (MappedRows, 4)
     plain = OntoGrid()
     plain.on_grid = False
-    assert type(table.mapped(plain, 8)) is MappedRows
+    anew = table.mapped(plain, 8)
+    assert walks(anew, 3) == walks(anew, 3)
+    assert (type(anew), plain.seen) == (MappedRows, 8)

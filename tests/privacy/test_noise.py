@@ -118,8 +118,8 @@ def test_aes_in_software_is_the_same_cipher():
 
 def test_steps_are_counted_by_the_source():
     for source in (SecureNoise(), SeededNoise(3)):
-        assert [source.next_step() for _ in range(3)] == [0, 1, 2]
-    assert SeededNoise(3).next_step() == 0
+        assert [next(source.steps) for _ in range(3)] == [0, 1, 2]
+    assert next(SeededNoise(3).steps) == 0
 
 
 def test_parallel_fits_draw_unlike_noise():

@@ -108,8 +108,9 @@ def test_what_a_map_raises_is_withheld():
 
     marked = row_map(telling)
     try:
+        view = door((GaussianEvent("a", 9.0),), SecureNoise()).mapped(marked, 3)
         with pytest.raises(WithheldError) as caught:
-            door((), SecureNoise()).mapped(marked, 3)
+            view.answer(RowSum(1.0), event="a")
         assert caught.value.__cause__ is None
     finally:
         del ROW_MAPS[f"{telling.__module__}.{telling.__qualname__}"]

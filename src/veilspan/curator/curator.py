@@ -28,14 +28,16 @@ return the same door: one meter, one source of noise, one tape. The map of a lat
 function of earlier answers and public numbers and looks at one row at a time, so given these
 answers related tables stay related, and (1) holds for what is asked of the mapped rows. (2) speaks
 of the one meter, whatever view a question came through. A stage may also see differences of paired
-rows (:meth:`Curator.paired`), under replace-one: ``paired_rows`` says why these stay related.
+rows (:meth:`Curator.paired`), under replace-one: ``paired_rows`` says why these stay related. No
+row is read for a map or a view: that is done inside the first question, which is charged before it.
 
 *Who is trusted with rows.* A query's block functions and a marked row map
 (``curator.row_maps``) see rows, in here, and are held to what their docstrings derive. A solver may
 be anything; a query or map that it brings along must be such a one.
 
 :meth:`Curator.minimum` is a second kind of answer, the minimum of a tilted objective. It takes the
-place of (1) with the theorem of ``docs/objective_perturbation.md``; (2) and (3) stay as they are.
+place of (1) with the theorem of ``docs/explanation/objective_perturbation.md``; (2) and (3) stay as
+they are.
 """
 
 from __future__ import annotations
@@ -145,8 +147,7 @@ class Curator:
                 "(veilspan.curator.row_maps.row_map), which says what they must keep to."
             )
         view = self._view(budget, events, n_features)
-        with Silence(not self._source.secure):
-            view._rows = self._rows.mapped(row_map, n_features)
+        view._rows = self._rows.mapped(row_map, n_features)  # which no row is read for yet
         return view
 
     def paired(self, budget: Budget | None = None, events: tuple[Event, ...] | None = None) -> Self:
@@ -295,7 +296,7 @@ class Curator:
             raise PrivacyError(f"{event!r} pays for a minimum, not for a sum.")
         if carried is not None:
             carried.check(self._meter.spent)
-        sampling, step = None, self._source.next_step()
+        sampling, step = None, next(self._source.steps)
         sensitivity = declared
         if isinstance(charged, SampledGaussianEvent):
             sampling = Sampling(charged.sampling_rate, self._source, step)
@@ -355,7 +356,7 @@ class Curator:
         """
         from veilspan.curator.objective_door import minimum
 
-        self._source.next_step()
+        next(self._source.steps)
         return Answer(*minimum(self, loss, event, output, radius))
 
     def _release(

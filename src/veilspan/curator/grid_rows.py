@@ -22,10 +22,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from veilspan.curator.mapped_rows import MappedRows
 from veilspan.curator.row_maps import row_map
 from veilspan.curator.row_store import RowStore
-from veilspan.curator.rows import Block, Rows, row_dots
+from veilspan.curator.rows import Block, MappedRows, Rows, row_dots
 from veilspan.curator.secret_file import check_room
 from veilspan.privacy.errors import TemporaryFolderError
 
@@ -66,7 +65,7 @@ class GridRows(MappedRows):
         if not self._tried:
             self._kept, self._tried = self._keep(), True
         if self._kept is None:
-            yield from super().blocks(rows_per_block)
+            yield from self._walk(rows_per_block)
             return
         for block in self._kept.blocks(rows_per_block):
             block.x.flags.writeable = True  # floats made of the kept numbers for this block alone
@@ -81,7 +80,7 @@ class GridRows(MappedRows):
         store: RowStore | None = None
         try:
             check_room(2 * self.n_rows * self.n_features)
-            for block in super().blocks(max(1, MAPPED_NUMBERS // self.n_features)):
+            for block in self._walk(max(1, MAPPED_NUMBERS // self.n_features)):
                 if store is None:
                     with_targets = block.y is not None
                     store = RowStore(self.n_features, with_targets=with_targets, dtype=KEPT_AS)

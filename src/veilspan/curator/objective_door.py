@@ -2,7 +2,7 @@ r"""The second door: the minimum of a randomly tilted objective, charged, instea
 
 Minimised is J(theta) = sum_i l_i(<x_i, theta>) + lam/2 |theta|^2 + <b, theta>, b ~ N(0, s^2 I). The
 theorem, its proof and the proof that what is computed is covered by it are in
-``docs/objective_perturbation.md``. What this file has to keep to:
+``docs/explanation/objective_perturbation.md``. What this file has to keep to:
 
 1. Rows are shortened to ``row_length`` and slopes kept to the interval of the event's shape, here.
 2. What leaves is T(theta~) + N(0, s_o^2 I) on a grid. T folds the outside of a ball of radius R

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from veilspan.curator.mapped_rows import KEPT_BYTES
 from veilspan.curator.query import BLOCK_BYTES
-from veilspan.curator.rows import Block, Rows
+from veilspan.curator.rows import KEPT_BYTES, Block, Rows
 
 RowMap = Callable[[np.ndarray], np.ndarray]
 #: Arrays of a block's size that a map may hold at once, a guess from above: blocks are made so

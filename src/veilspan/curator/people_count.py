@@ -37,7 +37,7 @@ def count_people(curator: Curator, found: int) -> tuple[float, float]:
         People that have rows in the table: exact, and secret.
     """
     charged = curator._meter.charge(PEOPLE)
-    curator._source.next_step()
+    next(curator._source.steps)
     scale = noise_scale(charged.noise_multiplier, 1.0, 1, largest=MOST_PEOPLE)
     # A curator of groups multiplies what it is told of rows; this one is about people already.
     each = 1.0 / curator._rows_moved

@@ -7,7 +7,7 @@ together, by which the curator bounds what float64 rounding adds to a sensitivit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 # Larger numbers would overflow when squared and summed; nothing measured is that large.
 LARGEST_VALUE = 1e140
+#: A mapped table of at most so many bytes is kept, for solvers that walk over it hundreds of times.
+#: It decides time and memory only: rows get the same bits whichever way they are mapped.
+KEPT_BYTES = 64_000_000
 #: Rows that are mapped in one go when the mapped table is kept.
 MAPPED_AT_ONCE = 4096
 #: Columns that ``np.einsum`` adds up in one go: half of its buffer.
@@ -188,18 +191,15 @@ class Rows:
         Returns
         -------
         Rows
-            Mapped once if the mapped table is small or on a grid; block by block, each time, if
-            not.
+            No row is read here. They are mapped in the first walk and kept if the mapped table is
+            small or on a grid; block by block, in every walk, if not.
         """
-        from veilspan.curator import mapped_rows
-
-        if self._size_with(n_features) <= getattr(row_map, "kept_bytes", mapped_rows.KEPT_BYTES):
-            return self.map_now(row_map)
-        if getattr(row_map, "on_grid", False):
+        small = self._size_with(n_features) <= getattr(row_map, "kept_bytes", KEPT_BYTES)
+        if getattr(row_map, "on_grid", False) and not small:
             from veilspan.curator.grid_rows import GridRows
 
             return GridRows(self, row_map, n_features)
-        return mapped_rows.MappedRows(self, row_map, n_features)
+        return MappedRows(self, row_map, n_features, kept=small)
 
     def _size_with(self, n_features: int) -> float:
         """Bytes of the table if it had so many columns; no end of them if it is not in memory."""
@@ -258,6 +258,49 @@ class Rows:
         raise TypeError("rows are never pickled: a copy would leave the curator.")
 
 
+class MappedRows(Rows):
+    """Rows seen through a map: in every walk anew, or kept from the first one on.
+
+    The rows may be mapped ones themselves: a map of each row after a map of each row is one.
+    """
+
+    def __init__(
+        self, rows: Rows, row_map: Callable[[Block], Block], n_features: int, kept: bool = False
+    ) -> None:
+        self.n_rows, self.n_features = rows.n_rows, n_features  # a map leaves no row out
+        self.is_sparse = rows.is_sparse
+        self._before, self._map = rows, row_map
+        self._keeps = kept
+        self._whole: Rows | None = None
+
+    def blocks(self, rows_per_block: int) -> Iterator[Block]:
+        """Blocks of at most ``rows_per_block`` rows, in order."""
+        if not self._keeps:
+            return self._walk(rows_per_block)
+        if self._whole is None:
+            self._whole = self._before.map_now(self._map)
+        return self._whole.blocks(rows_per_block)
+
+    def _walk(self, rows_per_block: int) -> Iterator[Block]:
+        """Each block mapped when it is asked for."""
+        for block in self._before.blocks(rows_per_block):
+            mapped = self._map(block)
+            # Whether a row takes part is nothing that a map decides, or could lose.
+            yield mapped if block.present is None else replace(mapped, present=block.present)
+
+    def _size_with(self, n_features: int) -> float:
+        """Bytes of the table if it had so many columns, as before the map."""
+        return self._before._size_with(n_features)
+
+    def map_now(self, row_map: Callable[[Block], Block]) -> Rows:
+        """Map all rows now, and return the mapped table as ordinary rows."""
+        return self._before.map_now(lambda block: row_map(self._map(block)))
+
+    def paired(self, coins: np.random.Generator, least: int = 4) -> Rows:
+        """Not offered: no method pairs mapped rows."""
+        raise TypeError("mapped rows are not paired: pair the rows first, then map them.")
+
+
 def rows_of(table: Any, targets: Any = None) -> Any:
     """Rows for a curator: of a table in memory, or of one on a cluster."""
     from veilspan.curator.dask.table import DaskTable
@@ -282,15 +325,17 @@ def clipped_block_sum(query: RowQuery, block: Block, point: Any) -> Any:
     return query.weighted_sum(prepared, weights, point)
 
 
-def scores_of(x: Any, theta: np.ndarray) -> np.ndarray:
-    """<x_i, theta> of each row, in memory score by score where there are several.
+def scores_of(x: Any, theta: np.ndarray, factors: np.ndarray | None = None) -> np.ndarray:
+    """<x_i, theta> of each row, times its factor; in memory score by score where several.
 
     What is done next for each row (its largest score, the sum of them) then runs over all rows at
     once, not over a few numbers of one row at a time.
     """
-    if theta.ndim == 1 or not isinstance(x, np.ndarray):
-        return np.asarray(x @ theta)
-    return np.asarray((theta.T @ x.T).T)
+    plain = theta.ndim == 1 or not isinstance(x, np.ndarray)
+    products = np.asarray(x @ theta if plain else (theta.T @ x.T).T)
+    if factors is None:
+        return products
+    return np.asarray(products * (factors if products.ndim == 1 else factors[:, None]))
 
 
 @row_map

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -48,6 +47,8 @@ class Budget:
     delta: float
     #: Whether there is a guarantee at all, that is, whether epsilon is finite.
     is_private: bool = field(init=False, repr=False, compare=False)
+    #: The largest mu for which mu-GDP implies this budget (``inf`` without privacy).
+    mu: float = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "delta"):
@@ -74,6 +75,7 @@ class Budget:
         object.__setattr__(self, "epsilon", float(self.epsilon))
         object.__setattr__(self, "delta", float(self.delta))
         object.__setattr__(self, "is_private", math.isfinite(self.epsilon))
+        object.__setattr__(self, "mu", gdp.mu_of(self.epsilon, self.delta))
 
     @classmethod
     def of_mu(cls, mu: float, delta: float) -> Budget:
@@ -85,11 +87,6 @@ class Budget:
         if not self.is_private:
             return self
         return Budget.of_mu(self.mu * math.sqrt(share), self.delta)
-
-    @cached_property
-    def mu(self) -> float:
-        """The largest mu for which mu-GDP implies this budget (``inf`` without privacy)."""
-        return gdp.mu_of(self.epsilon, self.delta)
 
 
 def _describe(value: Any) -> str:

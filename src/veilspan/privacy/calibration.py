@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from typing import Protocol
 
 from veilspan.privacy.accounting import (
     CERTIFY,
@@ -16,12 +17,15 @@ from veilspan.privacy.accounting import (
     SEARCH,
     _epsilon,
     check_numeric_delta,
+    epsilon_spent,
+    fits_budget,
     gaussian_mu,
     gaussian_only,
 )
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import (
     Event,
+    GaussianEvent,
     ObjectiveEvent,
     SampledGaussianEvent,
     merge,
@@ -42,6 +46,10 @@ REACHABLE = 0.95
 #: Log epsilon over log noise at the start of the search, between -1 (much noise) and -2 (little).
 #: A wrong one costs an evaluation or two: the slope is measured from the second step on.
 FIRST_SLOPE = -1.2
+#: Beside events whose noise is fixed: most rounds of the search for the factor (each brings it
+#: several digits nearer); how near, relative to epsilon, what is spent must come from below; the
+#: slope before two rounds have told; and most noise over that of the first round.
+MOST_ROUNDS, CLOSE, SLOPE_BESIDE, MOST_FACTOR = 12, 1e-3, -0.78, 1e6
 
 
 def calibrate_noise(
@@ -90,6 +98,78 @@ def calibrate_noise(
         neighbors,
         None if weights is None else tuple(map(float, weights)),
     )
+
+
+class Later(Protocol):
+    """A full-batch question that comes after others, and the share of mu^2 that it takes."""
+
+    event: str
+    share: float
+
+
+def calibrate_beside(
+    budget: Budget,
+    fixed: tuple[Event, ...],
+    events: tuple[Event, ...],
+    *,
+    neighbors: Neighbors,
+    share: float = 1.0,
+    later: Sequence[Later] = (),
+) -> tuple[tuple[Event, ...], tuple[GaussianEvent, ...]] | None:
+    """Noise of events beside others of the same fit; None if none is found.
+
+    One factor multiplies the noise of ``events``. If all releases are Gaussian it is exact, since
+    their mu^2 add up. Else all are accounted together, and the factor is searched for until they
+    fit: the costly calibration of ``events`` is done once.
+
+    Parameters
+    ----------
+    budget : Budget
+        Of all of them together, with privacy.
+    fixed : tuple of events
+        What is asked before, with its noise.
+    events : tuple of events
+        With the noise of a budget that is the ``share`` of this one.
+    neighbors : {"replace-one", "add-remove"}
+        The neighbour relation.
+    share : float
+        Of mu^2, what ``fixed`` leaves: where the search begins.
+    later : sequence
+        Full-batch questions that come after. They take a percent or less of mu^2, so that the
+        factor is near 1.
+
+    Returns
+    -------
+    tuple of events, tuple of events
+        ``events`` with their noise, and the later ones with theirs.
+    """
+    asked: tuple[GaussianEvent, ...] = ()
+    left = share
+    for one in later:
+        asked = (*asked, GaussianEvent(one.event, 1.0 / (budget.mu * math.sqrt(one.share))))
+        left -= one.share
+    fixed = (*fixed, *asked)
+    if not fixed:
+        return events, asked
+    factor, slope = math.sqrt(share / left), SLOPE_BESIDE
+    if set(map(type, (*fixed, *events))) <= {GaussianEvent}:
+        scaled = scale_noise(events, factor)
+        if fits_budget((*fixed, *scaled), budget, neighbors):
+            return scaled, asked
+    last: tuple[float, float] | None = None
+    for _ in range(MOST_ROUNDS):
+        scaled = scale_noise(events, factor)
+        spent = epsilon_spent((*fixed, *scaled), budget.delta, neighbors=neighbors)
+        if budget.epsilon * (1 - CLOSE) < spent <= budget.epsilon or spent == 0:
+            return scaled, asked
+        point = math.log(factor), math.log(spent)
+        if last is not None and point[0] != last[0]:
+            slope = min(max((point[1] - last[1]) / (point[0] - last[0]), -2.0), -0.2)
+        last = point
+        factor *= (budget.epsilon * (1 - CLOSE / 2) / spent) ** (1 / slope)
+        if not 1 / MOST_FACTOR < factor < MOST_FACTOR:
+            return None
+    return None
 
 
 @lru_cache(maxsize=128)  # pure: the same question has the same answer

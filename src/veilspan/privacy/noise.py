@@ -18,8 +18,10 @@ import os
 import secrets
 import weakref
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import count
 from typing import Any, NoReturn
 
 import numpy as np
@@ -32,17 +34,13 @@ class NoiseSource(ABC):
     secure: bool
     #: How the source works, in a few words, for the record of a release.
     description: str
-    _steps = 0
+    #: Numbers the answers that draw from this source, from 0 on: ``next(source.steps)``. The source
+    #: counts, since several curators may share it: two sampled answers with one number would take
+    #: the same sample.
+    steps: Iterator[int]
 
-    def next_step(self) -> int:
-        """Number of the next answer that draws from this source, from 0 on.
-
-        The source counts, since several curators may share it: two sampled answers with one number
-        would take the same sample.
-        """
-        step = self._steps
-        self._steps += 1
-        return step
+    def __init__(self) -> None:
+        self.steps = count()
 
     @property
     @abstractmethod
@@ -97,6 +95,7 @@ class SecureNoise(NoiseSource):
     secure = True
 
     def __init__(self) -> None:
+        super().__init__()
         self._rekey()
         _LIVING.add(self)
 
@@ -172,6 +171,7 @@ class SeededNoise(NoiseSource):
     description = "a seeded generator (simulation, not private)"
 
     def __init__(self, seed: int) -> None:
+        super().__init__()
         self.seed = seed
         self._stream = np.random.default_rng([seed, 0])
 

@@ -1,8 +1,8 @@
 r"""What objective perturbation costs: bounds on its privacy loss, as distributions.
 
 Released is the minimiser theta of sum_i l_i(<x_i, theta>) + lam/2 |theta|^2 + <b, theta> with
-b ~ N(0, s^2 I). ``docs/objective_perturbation.md`` proves that the privacy loss between neighbours
-is at most a function L of standard normals that are independent of everything before. So
+b ~ N(0, s^2 I). ``docs/explanation/objective_perturbation.md`` proves that the privacy loss between
+neighbours is at most a function L of standard normals that are independent of everything before. So
 
     delta(epsilon) <= E (1 - e^(epsilon - L))_+      for every real epsilon,
 

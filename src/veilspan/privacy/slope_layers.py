@@ -3,8 +3,8 @@ r"""A sharp bound on the remove direction of objective perturbation, slope by sl
 One row more moves the tilt along its own direction only, so two neighbouring tables differ by a
 map of the line: u -> u - t(u), u ~ N(0, 1) on the table without the row, where the slope t of the
 row (in units of the noise) does not increase, falls no faster than ``rate`` = smoothness / lam and
-has |t| <= a = clip / s. ``docs/objective_perturbation.md`` proves (the layer theorem) that over all
-such t, for c = e^epsilon >= 1,
+has |t| <= a = clip / s. ``docs/explanation/objective_perturbation.md`` proves (the layer theorem)
+that over all such t, for c = e^epsilon >= 1,
 
     delta(epsilon) <= integral over o in [0, a] of  M(o) + Z(o),
     M(o) = max over v <= u_o of [(1 + rate) phi(v - o) - c phi(v)] / rate,   u_o = epsilon/o + o/2,

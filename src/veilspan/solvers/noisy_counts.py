@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 #: Probability, over the noise, that any column's range breaks its promise. A column of which noise
 #: makes a range does little harm: its rows are clipped to it, in a fit and afterwards.
 FAILURE = 1e-3
+#: The least number above 0: whatever is at least this is above 0.
+ABOVE_NONE = 5e-324
 
 
+@lru_cache(maxsize=64)  # pure, and asked again for every fit
 def noise_quantile(n_features: int, n_bins: int, failure: float = FAILURE) -> float:
     """Normal quantile z of level failure / (6 p B)."""
     from scipy.special import ndtri
@@ -34,8 +39,8 @@ def find_outermost(counts: np.ndarray, wanted: np.ndarray, noise: float) -> np.n
         z s: a quantile of the noise times its std.
     """
     sums, reached = np.cumsum(counts, axis=1), np.arange(1, counts.shape[1] + 1)
-    alone = counts >= np.maximum(wanted, noise)[:, None]
-    together = sums >= np.maximum(wanted[:, None], noise * np.sqrt(reached))
     # Without noise, and where no row is wanted, an empty bin would do.
-    passed = (alone & (counts > 0)) | (together & (sums > 0))
+    wanted = np.maximum(wanted, ABOVE_NONE)[:, None]
+    alone = counts >= np.maximum(wanted, noise)
+    passed = alone | (sums >= np.maximum(wanted, noise * np.sqrt(reached)))
     return np.where(passed.any(axis=1), np.argmax(passed, axis=1), counts.shape[1])

@@ -16,6 +16,7 @@ from veilspan.losses.linear import (
     SmoothedHinge,
     Squared,
 )
+from veilspan.losses.nonconvex import Biweight
 from veilspan.privacy.grid import UNIT_ROUNDOFF
 from veilspan.queries.linear.slope_gradient import GradientChange, SlopeGradient, unit_factors
 
@@ -26,6 +27,7 @@ LOSSES = {
     "huber": Huber(0.3),
     "quantile": Quantile(0.8, 0.1),
     "multinomial": Multinomial(3),
+    "biweight": Biweight(2.0),
 }
 WIDTH = 4
 KINDS = ("dense", "sparse")

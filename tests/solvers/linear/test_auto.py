@@ -28,6 +28,7 @@ from veilspan.solvers.linear.auto import (
     matching_momentum,
 )
 from veilspan.solvers.linear.base import LinearProblem
+from veilspan.solvers.linear.flat_walk import FlatWalk
 from veilspan.solvers.linear.gradient_descent import GradientDescent
 from veilspan.solvers.linear.loud_noise import LOUD
 from veilspan.solvers.linear.newton import PrivateNewton
@@ -195,6 +196,14 @@ def test_slopes_of_regressions_are_capped_where_noise_is_large(rows, epsilon, ne
     clip = chosen.solver.clip
     assert clip == pytest.approx(min(max(0.0006 / chosen.nu, 0.1), 0.4))
     assert isinstance(chosen.solver, PrivateNewton if chosen.nu < 0.006 else GradientDescent)
+
+
+@given(st.integers(2, 10**6), st.floats(0.05, 10), st.sampled_from(RELATIONS))
+def test_a_gram_matrix_of_many_columns_is_asked_for_unless_it_is_noise(rows, epsilon, neighbors):
+    chosen = choice(epsilon, neighbors, rows=rows, loss=Squared(), columns=75)
+    assert isinstance(chosen.solver, FlatWalk if chosen.nu >= 0.1 else PrivateNewton)
+    bounded = choice(epsilon, neighbors, rows=rows, loss=Huber(), columns=75)
+    assert isinstance(bounded.solver, PrivateNewton)  # was not compared
 
 
 @given(st.integers(10**4, 10**8), st.floats(0.05, 10), st.sampled_from(RELATIONS))

@@ -9,11 +9,13 @@ from solvers.linear.cases import BOTH, fit, neighbor_pairs, unit_rows
 from veilspan import Budget
 from veilspan.audit.replay import replay
 from veilspan.losses.linear import Huber, Logistic, Multinomial, SmoothedHinge, Squared
-from veilspan.losses.penalties import L1, L2
+from veilspan.losses.penalties import L1, L2, NoPenalty
 from veilspan.queries.linear.slope_gradient import SlopeGradient
 from veilspan.solvers.linear import newton
+from veilspan.solvers.linear.base import LinearProblem
 from veilspan.solvers.linear.gradient_descent import GradientDescent
 from veilspan.solvers.linear.newton import PrivateNewton
+from veilspan.solvers.linear.quadratic import Quadratic, eigenvalues_mapped
 from veilspan.solvers.linear.sufficient_statistics import SufficientStatistics
 
 #: Where minimisers stop: coefficients, up to 6, differ by 2e-7 at most.
@@ -141,3 +143,16 @@ def test_squared_loss_agrees_with_statistics():
 def test_nonsense_is_refused(settings, words):
     with pytest.raises(ValueError, match=words):
         PrivateNewton(**settings)
+
+
+def test_steps_stay_at_the_minimum_of_a_singular_quadratic():
+    """Rounding, which the least eigenvalue divides, carried theta away: 400 columns of rank 30."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((30, 400)) + 3
+    x /= np.linalg.norm(x, axis=1)[:, None]
+    gram, theta = x.T @ x / 30, x.T @ rng.standard_normal(30)
+    lifted, best = eigenvalues_mapped(gram, 0.0), theta
+    upper = Quadratic(lifted, LinearProblem(Squared(), NoPenalty(), 400, intercept=False))
+    for _ in range(100):
+        theta = upper.minimise(lifted @ theta - gram @ (theta - best))
+    assert np.linalg.norm(theta - best) < 2e-3 * np.linalg.norm(best)

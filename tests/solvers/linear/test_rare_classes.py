@@ -203,7 +203,7 @@ def test_a_second_fit_forgets_the_threshold():
         warnings.simplefilter("ignore")
         model.fit(x, y)
     assert "threshold_" in vars(model)
-    model.set_params(threshold=None, epsilon=30.0).fit(x, y)
+    model.set_params(threshold=None, epsilon=8.0).fit(x, y)
     assert "threshold_" not in vars(model)
     assert np.array_equal(model.predict(x), (model.decision_function(x) > 0).astype(int))
 

@@ -38,9 +38,8 @@ from veilspan.curator.dask.tasks import (
     task,
     wait_for,
 )
-from veilspan.curator.mapped_rows import KEPT_BYTES, MappedRows
 from veilspan.curator.query import RowQuery
-from veilspan.curator.rows import Block, Rows
+from veilspan.curator.rows import KEPT_BYTES, Block, MappedRows, Rows
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from veilspan.curator.query import RowQuery
-from veilspan.curator.rows import Block
+from veilspan.curator.rows import Block, scores_of
 from veilspan.losses.linear import LinearLoss
 from veilspan.privacy.spaces import AnswerSpace, VectorSpace
-from veilspan.queries.linear.slope_gradient import FEW, length_of, scores, targets, unit_factors
+from veilspan.queries.linear.slope_gradient import FEW, length_of, targets, unit_factors
 
 WIDTH = 0.01  # of the ramp between a wrong prediction and a right one, in scores
 LARGEST_LOSS = 0.5  # from which a regression has gained nothing; (y - 0)^2 / 2 for |y| = 1
@@ -53,7 +53,9 @@ class CandidateGains(RowQuery):
         """Gains, less their mean, of shape (rows, K)."""
         factors, _ = unit_factors(block)
         y = targets(self.loss, block)
-        gains = np.column_stack([self._gain(scores(block, factors, theta), y) for theta in point])
+        gains = np.column_stack(
+            [self._gain(scores_of(block.x, theta, factors), y) for theta in point]
+        )
         return np.asarray(gains - gains.mean(axis=1, keepdims=True))
 
     def norms(self, block: np.ndarray, point: Any) -> np.ndarray:
@@ -111,7 +113,7 @@ class ModelGain(RowQuery):
     def prepare(self, block: Block, point: Any) -> np.ndarray:
         """Gains less a half, one for each row."""
         factors, _ = unit_factors(block)
-        u, y = scores(block, factors, point), targets(self.loss, block)
+        u, y = scores_of(block.x, point, factors), targets(self.loss, block)
         if self.loss.margin:
             return np.asarray(np.clip((1.0 + margins(u, y) / WIDTH) / 2.0, 0.0, 1.0) - 0.5)
         return np.asarray(0.5 - np.minimum(1.0, np.abs(u - y)) ** 2)

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from veilspan._scales import check_derived_scale
 from veilspan.curator.query import RowQuery
-from veilspan.curator.rows import Block
+from veilspan.curator.rows import Block, scores_of
 from veilspan.losses.linear import LinearLoss
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, VectorSpace
-from veilspan.queries.linear.slope_gradient import FEW, scores, targets, unit_factors
+from veilspan.queries.linear.slope_gradient import FEW, targets, unit_factors
 
 
 class ClassCounts(RowQuery):
@@ -75,11 +76,13 @@ class DividedVotes:
 
 
 class ScoreHistogram(RowQuery):
-    r"""How the scores <x', theta> of two classes lie on B equally spaced knots: a 2 x B matrix.
+    r"""How the scores <x', theta> of two classes lie on B knots from -r to r: a 2 x B matrix.
 
-    The point is (theta, r): knots go from -r to r, and scores beyond are moved to the ends. A row
-    of class c with a score between two knots, a share f of the way, adds 1 - f and f at (c, lower
-    knot) and (c, upper knot).
+    The point is (theta, r); scores beyond are moved to the ends. Knots are equally spaced, or, with
+    a ``bend`` b, on the scale asinh(u / b): near 0 about b apart, and further in proportion to the
+    score beyond, so that few knots suit scores of any length. A row of class c with a score between
+    two knots, a share f of the way (on that scale), adds 1 - f and f at (c, lower knot) and (c,
+    upper knot).
 
     Sensitivity. A contribution has the length sqrt((1 - f)^2 + f^2) <= 1. *add-remove*: 1, met on a
     knot. *replace-one*: entries are not negative, so inner products are not either: sqrt(2), met by
@@ -91,16 +94,26 @@ class ScoreHistogram(RowQuery):
         A margin loss of one score.
     n_knots : int
         B.
+    bend : float, optional
+        Score from which on knots grow apart.
     """
 
     bound = 1.0
 
-    def __init__(self, loss: LinearLoss, n_knots: int) -> None:
+    def __init__(self, loss: LinearLoss, n_knots: int, bend: float | None = None) -> None:
         if loss.n_outputs != 1 or not loss.margin:
             raise ValueError("a histogram of scores by label is for two classes with one score.")
         if n_knots < 2:
             raise ValueError(f"n_knots must be at least 2; got {n_knots}.")
         self.loss, self.n_knots = loss, int(n_knots)
+        self.bend = None if bend is None else check_derived_scale(bend, "bend")
+
+    def knots(self, reach: float) -> np.ndarray:
+        """Score of each knot, from the lowest to the highest."""
+        even = np.linspace(-1.0, 1.0, self.n_knots)
+        if self.bend is None:
+            return reach * even
+        return np.asarray(self.bend * np.sinh(even * math.asinh(reach / self.bend)))
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
         """Matrices of counts, two classes by knots."""
@@ -110,7 +123,9 @@ class ScoreHistogram(RowQuery):
         """Cells and shares of all rows."""
         theta, reach = point
         factors, _ = unit_factors(block)
-        place = np.clip(scores(block, factors, theta), -reach, reach)
+        place = np.clip(scores_of(block.x, theta, factors), -reach, reach)
+        if self.bend is not None:
+            place = np.arcsinh(place / self.bend) * (reach / math.asinh(reach / self.bend))
         place = (place + reach) * ((self.n_knots - 1) / (2 * reach))
         below = np.clip(np.floor(place), 0, self.n_knots - 2)
         cells = class_numbers(self.loss, block) * self.n_knots + below.astype(np.intp)
@@ -136,9 +151,14 @@ class ScoreHistogram(RowQuery):
         return n_features + 10
 
     def roundoff(self, n_features: int, point: Any) -> float:
-        """A score's rounding in knots, times the sqrt(2) that both shares together change by."""
+        """A score's rounding in knots, times the sqrt(2) that both shares together change by.
+
+        Bent knots are closest at 0, where asinh(u / b) grows by 1 / b.
+        """
         theta, reach = point
         steep = math.sqrt(2) * (self.n_knots - 1) / (2 * reach)
+        if self.bend is not None:
+            steep *= reach / (self.bend * math.asinh(reach / self.bend))
         score = (1.5 * n_features + FEW) * float(np.linalg.norm(theta)) + FEW * reach
         return FEW * self.n_knots + steep * score
 

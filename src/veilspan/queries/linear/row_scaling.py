@@ -18,7 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from veilspan._scales import check_derived_scale, check_location
+from veilspan._scales import (
+    LARGEST_DERIVED,
+    LARGEST_SCALE,
+    SMALLEST_DERIVED,
+    check_derived_scale,
+    check_location,
+)
 from veilspan.curator.row_maps import row_map
 from veilspan.curator.rows import Block, row_dots
 from veilspan.curator.sparse_rows import sparse_squares
@@ -58,12 +64,14 @@ class RowScaling:
         scale = np.asarray(self.scale, dtype=np.float64)
         if not (np.isfinite(scale).all() and (scale > 0).all()):
             raise ValueError("scale must be positive and finite in every column.")
-        for extreme in (scale.min(), scale.max()):
-            check_derived_scale(extreme, "scale")
-        check_derived_scale(self.row_norm, "row_norm")
+        scales = {"scale": (scale.min(), scale.max()), "row_norm": (self.row_norm,)}
         if self.intercept != 0:
-            check_derived_scale(self.intercept, "intercept")
-        if self.center is not None:
+            scales["intercept"] = (self.intercept,)
+        for name, numbers in scales.items():
+            for number in numbers:
+                if not SMALLEST_DERIVED <= number <= LARGEST_DERIVED:
+                    check_derived_scale(number, name)
+        if self.center is not None and not (np.abs(self.center) <= LARGEST_SCALE).all():
             check_location(self.center, "center")
 
     @property

@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from veilspan._scales import check_derived_scale
+from veilspan._scales import LARGEST_DERIVED, SMALLEST_DERIVED, check_derived_scale
 from veilspan.curator.query import RowQuery
 from veilspan.curator.row_maps import row_map
 from veilspan.curator.rows import Block, scores_of
@@ -72,7 +72,9 @@ class SlopeGradient(RowQuery):
                 "gradient round; smooth it."
             )
         self.loss = loss
-        self.bound = check_derived_scale(bound, "bound")
+        if not SMALLEST_DERIVED <= bound <= LARGEST_DERIVED:
+            check_derived_scale(bound, "bound")
+        self.bound = float(bound)
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
         """Arrays of the shape of theta."""
@@ -81,9 +83,10 @@ class SlopeGradient(RowQuery):
 
     def prepare(self, block: Block, point: Any) -> SlopedRows:
         """Slopes of all rows at theta."""
+        y = targets(self.loss, block)
         # Looked up here: a call of a marked map costs more than the sum over a small table.
         factors, lengths = block.__dict__.get("unit_factors") or unit_factors(block)
-        slopes = self.loss.slope(scores(block, factors, point), targets(self.loss, block))
+        slopes = self.loss.slope(scores_of(block.x, point, factors), y)
         return SlopedRows(block.x, factors, lengths, slopes)
 
     def norms(self, block: SlopedRows, point: Any) -> np.ndarray:
@@ -136,7 +139,7 @@ class GradientChange(SlopeGradient):
         """Changes of all rows' slopes."""
         factors, lengths = unit_factors(block)
         y = targets(self.loss, block)
-        here, there = (self.loss.slope(scores(block, factors, theta), y) for theta in point)
+        here, there = (self.loss.slope(scores_of(block.x, theta, factors), y) for theta in point)
         return SlopedRows(block.x, factors, lengths, here - there)
 
     def row_floats(self, n_features: int, point: Any) -> int:
@@ -167,12 +170,6 @@ def unit_factors(block: Block) -> tuple[np.ndarray, np.ndarray]:
         found = 1.0 / np.maximum(1.0, lengths), np.minimum(1.0, lengths)
         block.__dict__["unit_factors"] = found
     return found
-
-
-def scores(block: Block, factors: np.ndarray, theta: np.ndarray) -> np.ndarray:
-    """<x', theta> of each row; one column for each score, if there are several."""
-    products = np.asarray(block.x @ theta) if theta.ndim == 1 else scores_of(block.x, theta)
-    return products * (factors if products.ndim == 1 else factors[:, None])
 
 
 def targets(loss: LinearLoss, block: Block) -> np.ndarray:

@@ -64,11 +64,8 @@ class ShellSums(RowQuery):
         if not self.edges[0] > 0:
             raise ValueError("edges must be positive: they are lengths.")
         self.n_shells = self.edges.size + 1
-
-    @property
-    def radii(self) -> np.ndarray:
-        """What the sums of each shell's line are to be multiplied by: the outer radius."""
-        return np.append(self.edges, self.edges[-1])
+        #: What the sums of each shell's line are to be multiplied by: the outer radius.
+        self.radii = np.append(self.edges, self.edges[-1])
 
     def space(self, n_features: int, point: Any) -> AnswerSpace:
         """Matrices: a line for each shell, with the count first."""
@@ -94,10 +91,10 @@ class ShellSums(RowQuery):
     def weighted_sum(self, block: ShelledRows, weights: np.ndarray, point: Any) -> np.ndarray:
         """Weighted counts and sums of each shell, by one product for the shells that are taken."""
         total = np.zeros((self.n_shells, 1 + block.x.shape[1]))
-        taken = np.flatnonzero(np.bincount(block.shells, minlength=self.n_shells))
-        votes = np.where(block.shells == taken[:, None], weights, 0.0)
-        total[taken, 0] = votes.sum(axis=1)
-        total[taken, 1:] = np.asarray(block.x.T @ (votes * block.factors).T).T
+        total[:, 0] = np.bincount(block.shells, weights, minlength=self.n_shells)
+        taken = np.flatnonzero(np.bincount(block.shells))
+        votes = np.where(block.shells == taken[:, None], weights * block.factors, 0.0)
+        total[taken, 1:] = np.asarray(block.x.T @ votes.T).T
         return total
 
     def sensitivity(self, neighbors: Neighbors) -> float:
@@ -116,6 +113,9 @@ class ShellSums(RowQuery):
     def _place(self, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Shell of each length, the factor 1/h, and the length times it."""
         shells = np.searchsorted(self.edges, lengths, side="right")
-        outer = np.maximum(self.radii[shells], np.where(shells == self.edges.size, lengths, 0.0))
+        outer = self.radii[shells]
+        beyond = shells == self.edges.size
+        if beyond.any():
+            outer[beyond] = np.maximum(outer[beyond], lengths[beyond])
         factors = 1.0 / outer
         return shells, factors, lengths * factors

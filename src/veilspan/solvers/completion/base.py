@@ -94,12 +94,16 @@ class CompletionResult(Result):
     kept : float or None
         Share of a guessed bias that is left after what is known of noise, mean over items; ``None``
         where no bias was released.
+    angle : float or None
+        Degrees by which noise may have turned the span of the factors, with 95 %, where one
+        released matrix tells it.
     """
 
     item_bias: np.ndarray
     item_factors: np.ndarray
     ridge: float
     kept: float | None = field(default=None, kw_only=True)
+    angle: float | None = field(default=None, kw_only=True)
 
 
 #: From a curator to the global half of a model.

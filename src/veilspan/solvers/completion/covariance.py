@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -25,6 +26,7 @@ from veilspan.solvers.completion.base import (
     round_for_plan,
 )
 from veilspan.solvers.spectral import leading_eigenvectors, noise_edge
+from veilspan.solvers.subspace.unbounded.component_angles import angle_of_subspace
 
 COVARIANCE = "covariance"
 #: More items are refused: their covariance alone would fill 3 GB.
@@ -109,8 +111,26 @@ class CovarianceCompletion:
         rank, noisy = problem.limit_factors(MOST_FACTORS), answer.noise_std > 0
         values, vectors = decompose_off_diagonal(answer.value, rank, self.refills, noisy=noisy)
         factors = keep_factors_above_noise(values, vectors, answer.noise_std)
-        trace = ({"eigenvalues": values, "edge": noise_edge(answer.noise_std, problem.n_items)},)
-        return CompletionResult(found.bias, factors, self.ridge, trace=trace, kept=found.kept)
+        edge = noise_edge(answer.noise_std, problem.n_items)
+        trace = ({"eigenvalues": values, "edge": edge},)
+        angle = angle_of_factors(values[: factors.shape[1]], edge, problem.n_items)
+        return CompletionResult(
+            found.bias, factors, self.ridge, trace=trace, kept=found.kept, angle=angle
+        )
+
+
+def angle_of_factors(values: np.ndarray, edge: float, n_items: int) -> float | None:
+    """How far noise may have turned the span of the kept factors; ``None`` where there are none.
+
+    By their eigenvalues with inflation removed, against none elsewhere: the diagonal, where every
+    rating's own variance was, is dropped
+    (:mod:`veilspan.solvers.subspace.unbounded.component_angles`).
+    """
+    if len(values) == 0:
+        return None
+    clean = (values + np.sqrt(np.maximum(values**2 - edge**2, 0.0))) / 2
+    outside = np.zeros(n_items - len(values))
+    return angle_of_subspace(clean, outside, edge / (2 * math.sqrt(n_items)))
 
 
 def decompose_off_diagonal(

@@ -8,7 +8,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from veilspan._scales import check_rate, check_scale, check_steps
+from veilspan._scales import (
+    LARGEST_SCALE,
+    SMALLEST_SCALE,
+    check_rate,
+    check_scale,
+    check_steps,
+)
 from veilspan.curator.curator import Curator
 from veilspan.losses.linear import LinearLoss
 from veilspan.privacy.budget import Budget
@@ -29,7 +35,7 @@ from veilspan.solvers.linear.base import (
     LinearResult,
     shorten,
 )
-from veilspan.solvers.linear.tables.noise_response import DescentNoise, tells_noise
+from veilspan.solvers.linear.tables.noise_response import DescentNoise, steps_tell_noise
 from veilspan.solvers.steps import STEP
 
 Output = Literal["average", "last", "random"]
@@ -47,8 +53,8 @@ EXACT_STEPS, EXACT_TOLERANCE, UNCLIPPED = 20_000, 1e-9, 1e6
 class GradientDescent(Clips):
     r"""Proximal descent theta <- prox(theta - eta g), g the noisy mean of the clipped gradients.
 
-    A mean gradient longer than the clip is all noise and is shortened to it. Penalty and constraint
-    enter by their proximal map and need no noise.
+    A mean gradient longer than the clip is mostly noise and is shortened to it, unless ``shortens``
+    is false. Penalty and constraint enter by their proximal map and need no noise.
 
     *Which output.* ``"average"``, the mean of the second half of the iterates, has most of the
     noise averaged out of it and is right for convex losses, strongly convex ones included.
@@ -89,6 +95,10 @@ class GradientDescent(Clips):
         b, at least 0, below 1.
     cap : ResidualCap, optional
         Choose the clip of later steps by a paid answer, for losses whose slopes have no bound.
+    shortens : bool
+        Whether a noisy mean gradient is shortened to the clip. With many columns one that is long
+        by noise still has its signal, and noise of many steps goes to and fro: shortened ones come
+        less far by both. Either is post-processing of the same answer.
     """
 
     steps: int | None = None
@@ -98,6 +108,7 @@ class GradientDescent(Clips):
     tolerance: float | None = None
     momentum: float = 0.0
     cap: ResidualCap | None = None
+    shortens: bool = True
 
     #: Whether error bars need the curvature where it ended.
     needs_diagonal = True
@@ -105,7 +116,7 @@ class GradientDescent(Clips):
     def __post_init__(self) -> None:
         check_momentum(self.momentum)
         check_descent_settings(self.step, self.clip, self.output)
-        if self.steps is not None:
+        if self.steps is not None and not (type(self.steps) is int and self.steps >= 1):
             check_steps(self.steps, "steps")
         if self.tolerance is not None and not self.tolerance >= 0:
             raise ValueError(f"tolerance must be >= 0; got {self.tolerance}.")
@@ -154,7 +165,9 @@ class GradientDescent(Clips):
                 bound = self.cap.choose(curator, problem.loss, theta, loud, rows, bound)
                 query = SlopeGradient(problem.loss, bound)
             answer = curator.answer(query, ahead, event=STEP)
-            gradient = shorten(answer.value / rows, bound)
+            gradient = answer.value / rows
+            if self.shortens:
+                gradient = shorten(gradient, bound)
             moved = problem.prox(ahead - size * gradient, size)
             length = length_of(ahead - moved) / size
             entry = {"step": k, "noise_std": answer.noise_std / rows, "gradient": length}
@@ -165,7 +178,7 @@ class GradientDescent(Clips):
                 stopped = f"the gradient is no longer than {tolerance:g}"
                 break
         told = None
-        if budget.is_private and path.kind == "average" and tells_noise(problem):
+        if budget.is_private and path.kind == "average" and steps_tell_noise(problem):
             stds = tuple(entry["noise_std"] for entry in trace)
             told = DescentNoise(size, self.momentum, stds, path.averaged, rows, bound)
         return LinearResult(path.output, stopped=stopped, trace=trace, noise=told)
@@ -326,7 +339,8 @@ def check_momentum(momentum: float) -> None:
 def check_descent_settings(step: float | None, clip: float | None, output: str | None) -> None:
     """Refuse what no descent can be made of."""
     for name, value in (("step", step), ("clip", clip)):
-        if value is not None:
+        fine = type(value) is float and SMALLEST_SCALE <= value <= LARGEST_SCALE
+        if not fine and value is not None:
             check_scale(value, name)
     if output not in (None, "average", "last", "random"):
         raise ValueError(f'output must be "average", "last" or "random"; got {output!r}.')

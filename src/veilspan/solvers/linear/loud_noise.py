@@ -12,10 +12,8 @@ from veilspan.solvers.linear.base import LinearPrepared
 LOUD = 0.1
 
 
-def warning_of(nu: float | None) -> str | None:
-    """What to say of this noise; None if it is quiet or nobody knows it."""
-    if nu is None or nu <= LOUD:
-        return None
+def say_loud(nu: float) -> str:
+    """What to say of noise above ``LOUD``."""
     return (
         f"the noise of one released mean gradient is {nu:.2g} of its largest "
         f"possible length (above {LOUD:g}): with so few rows for this epsilon and number "
@@ -25,9 +23,8 @@ def warning_of(nu: float | None) -> str | None:
 
 
 def with_warning(prepared: LinearPrepared, neighbors: Neighbors) -> LinearPrepared:
-    """What was prepared, with a warning by public numbers where its solver has none of its own."""
-    if prepared.warning is not None or prepared.asked == "auto":  # whose rule has looked
-        return prepared
+    """What was prepared, with a warning by public numbers where its noise is loud."""
     nu = prepared.problem.noise_of_a_gradient(prepared.budget, neighbors)
-    warning = warning_of(nu)
-    return prepared if warning is None else replace(prepared, warning=warning)
+    if nu is None or nu <= LOUD:
+        return prepared
+    return replace(prepared, warning=say_loud(nu))

@@ -19,6 +19,7 @@ from veilspan.queries.moments import SecondMoment
 from veilspan.solvers.base import count_rows, prepare_events
 from veilspan.solvers.linear.asked.residual_cap import (
     ResidualCap,
+    best_cap,
     cap_place,
     noise_of_steps,
     with_cap,
@@ -40,9 +41,9 @@ from veilspan.solvers.linear.gradient_descent import (
     Output,
     check_momentum,
 )
-from veilspan.solvers.linear.quadratic import Quadratic, eigenvalues_mapped
+from veilspan.solvers.linear.quadratic import Quadratic, eigenvalues_mapped, ridge_of
 from veilspan.solvers.linear.tables.curve_noise import CurveNoise, NewtonNoise
-from veilspan.solvers.linear.tables.noise_response import tells_noise
+from veilspan.solvers.linear.tables.noise_response import steps_tell_noise
 from veilspan.solvers.spectral import noise_edge
 from veilspan.solvers.steps import STEP
 
@@ -101,8 +102,8 @@ class PrivateNewton(Clips):
     momentum : float
         b, at least 0, below 1: gradients are asked for at theta + b (theta - theta_before)
         (Nesterov 1983), and a step along one direction carries 1 / (1 - b) times as far. Makes up
-        for a short clip, under which the same H makes steps too short. With it no error bars are
-        made: they are derived for plain steps.
+        for a short clip, under which the same H makes steps too short. Error bars are then at most
+        so wide: what pulls noise back is derived for plain steps.
     """
 
     steps: int | None = None
@@ -144,9 +145,10 @@ class PrivateNewton(Clips):
         gram = curator.answer(SecondMoment(1.0), event=GRAM)
         curvature, released = self._curvature(curator, problem, gram, bound, rows)
         upper = Quadratic(curvature, problem)
-        tells = private and tells_noise(problem) and self.momentum == 0
+        tells = private and steps_tell_noise(problem)
         query, path = SlopeGradient(problem.loss, bound), Iterates(curator, _output(private), steps)
         asked = None if self.cap is None else cap_place(self.cap, curator, steps)
+        residuals: Answer | None = None
         pace, noise = Acceleration(not private, self.momentum), CurveNoise()
         theta = ahead = problem.prox(np.zeros(problem.shape), 1.0)
         trace: list[dict[str, Any]] = []
@@ -156,7 +158,8 @@ class PrivateNewton(Clips):
                 # What noise of one unit in every coordinate comes to: the trace of the inverse.
                 loud = math.sqrt(float(np.trace(np.linalg.inv(curvature))))
                 loud *= noise_of_steps(curator, problem, steps - k, rows)
-                bound = self.cap.choose(curator, problem.loss, theta, loud, rows, bound)
+                residuals = self.cap.ask(curator, problem.loss, theta)
+                bound = best_cap(residuals, loud, rows, bound)
                 query = SlopeGradient(problem.loss, bound)
                 curvature, _ = self._curvature(curator, problem, gram, bound, rows)
                 upper = Quadratic(curvature, problem)
@@ -179,7 +182,11 @@ class PrivateNewton(Clips):
         told = None
         if tells:
             std = problem.loss.smoothness * gram.noise_std / rows
-            told = NewtonNoise(noise, curvature, released, std, path.averaged, bound)
+            ridge = np.diag(ridge_of(problem))
+            told = NewtonNoise(
+                noise, curvature + ridge, released, std, path.averaged, bound, ridge,
+                rows, self.momentum, residuals, problem.loss,
+            )  # fmt: skip
         return LinearResult(path.output, stopped=stopped, trace=trace, noise=told)
 
     def bound(self, loss: LinearLoss, private: bool) -> float:

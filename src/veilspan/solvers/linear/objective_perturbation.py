@@ -3,7 +3,7 @@ r"""Objective perturbation: the minimum of the objective itself, tilted by a ran
 J(theta) = sum_i l(<x_i, theta>, y_i) + lam/2 |theta|^2 + <b, theta>, b ~ N(0, s^2 I), is minimised
 exactly (Chaudhuri, Monteleoni & Sarwate 2011; Kifer, Smith & Thakurta 2012). One release takes the
 whole budget, there are no steps to choose, and the number of rows is not needed. The cost is that
-of ``privacy.objective``; the proof is in ``docs/objective_perturbation.md``.
+of ``privacy.objective``; the proof is in ``docs/explanation/objective_perturbation.md``.
 """
 
 from __future__ import annotations

@@ -22,7 +22,12 @@ from veilspan.solvers.linear.base import (
     NeverClips,
     require,
 )
-from veilspan.solvers.linear.quadratic import eigenvalues_mapped, minimise_quadratic
+from veilspan.solvers.linear.quadratic import (
+    eigenvalues_mapped,
+    minimise_quadratic,
+    ridge_of,
+)
+from veilspan.solvers.linear.tables.moments_noise import MomentsNoise
 
 STATISTICS = "statistics"
 EVEN = 0.6  # of the filter for coefficients spread evenly over all directions
@@ -89,8 +94,15 @@ class SufficientStatistics(NeverClips):
         floor = self.floor(answer.noise_std, weight, problem.n_features) / rows
         matrix = eigenvalues_mapped(gram / rows, floor)
         theta = minimise_quadratic(matrix, products / rows, problem)
+        told = None
+        if curator.plan.budget.is_private:
+            ridge = ridge_of(problem) if problem.penalty.name in ("none", "l2") else None
+            told = MomentsNoise(matrix, ridge, theta, answer.noise_std / rows, weight)
         return LinearResult(
-            theta, stopped="the minimum of the released quadratic", trace=[_entry(floor, theta)]
+            theta,
+            stopped="the minimum of the released quadratic",
+            trace=[_entry(floor, theta)],
+            noise=told,
         )
 
     def floor(self, noise_std: float, weight: float, n_features: int) -> float:

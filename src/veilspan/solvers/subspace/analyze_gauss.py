@@ -18,8 +18,10 @@ from veilspan.solvers.subspace.base import (
     SubspaceProblem,
     calibrate_with_center,
     find_rows_and_center,
+    noise_of_center,
 )
-from veilspan.solvers.subspace.unbounded.component_angles import angles_of_moment
+from veilspan.solvers.subspace.unbounded.center_doubt import CenterDoubt
+from veilspan.solvers.subspace.unbounded.component_angles import Angles, angles_of_moment
 from veilspan.solvers.subspace.unbounded.notes import Note, note_of_noise
 from veilspan.solvers.subspace.unbounded.spectrum import (
     count_for_share,
@@ -50,8 +52,10 @@ class PrincipalComponents(Result):
         What rows were bounded by, public or released; ``None`` where the caller knows it.
     scale : array or None
         What columns were divided by, where they were.
-    angles : array of shape (r,) or None
-        Degrees by which noise may have turned each component, with 95 %.
+    angles : Angles or None
+        Degrees by which noise may have turned each component, with 95 %, and noise with sampling.
+    doubt : CenterDoubt or None
+        How far a released centre may lie from the mean.
     notes : tuple of notes
         What the released numbers say that a user should know.
     """
@@ -64,7 +68,8 @@ class PrincipalComponents(Result):
     row_norm: float | None = None
     scale: np.ndarray | None = None
     notes: tuple[Note, ...] = ()
-    angles: np.ndarray | None = None
+    angles: Angles | None = None
+    doubt: CenterDoubt | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,7 @@ class AnalyzeGauss:
     def run(self, curator: Curator, problem: SubspaceProblem) -> PrincipalComponents:
         """Ask for the second moment and decompose it."""
         n_rows, center = find_rows_and_center(curator, problem)
+        center_noise = noise_of_center(curator, problem, n_rows, center)
         answer = curator.answer(SecondMoment(self.row_norm), center, event=SECOND_MOMENT)
         size, asked = problem.n_features, problem.n_components
         values, components = leading_eigenvectors(answer.value, asked or size)
@@ -121,5 +127,14 @@ class AnalyzeGauss:
             center=center,
             row_norm=self.row_norm,
             notes=note_of_noise(ratios[:kept], asked=asked, share=self.share),
-            angles=angles_of_moment(answer.value, answer.noise_std / math.sqrt(2), edge, kept),
+            angles=angles_of_moment(
+                answer.value / n_rows,
+                answer.noise_std / math.sqrt(2) / n_rows,
+                edge / n_rows,
+                kept,
+                n_rows,
+            ),
+            doubt=None
+            if center_noise is None
+            else CenterDoubt.of_variances(center_noise, np.diag(answer.value) / n_rows, n_rows),
         )

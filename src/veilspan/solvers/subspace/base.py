@@ -15,7 +15,7 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.calibration import calibrate_noise
 from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
-from veilspan.queries.moments import RowSum
+from veilspan.queries.moments import RowCount, RowSum
 from veilspan.queries.subspace.sphered import SphericalMoment
 from veilspan.solvers.base import COUNT, COUNT_SHARE, Result, calibrate_events, count_rows
 from veilspan.solvers.spectral import leading_eigenvectors, noise_edge
@@ -126,6 +126,25 @@ def find_rows_and_center(
     if problem.private_center is None:
         return n_rows, problem.center
     return n_rows, curator.answer(RowSum(problem.private_center), event=MEAN).value / n_rows
+
+
+def noise_of_center(
+    curator: Curator, problem: SubspaceProblem, n_rows: float, center: np.ndarray | None
+) -> np.ndarray | None:
+    r"""Std of the noise on each coordinate of a released centre; ``None`` for a public one.
+
+    The sum has noise of std s, so its mean s / n; where the count has noise of std c too, the mean
+    m moves by m c / n beside it, to first order.
+    """
+    if problem.private_center is None or center is None:
+        return None
+    neighbors = curator.plan.neighbors
+    query = RowSum(problem.private_center)
+    std = curator.planned(MEAN).noise_multiplier * query.sensitivity(neighbors)
+    counted = 0.0
+    if curator.plan.n_rows is None:
+        counted = curator.planned(COUNT).noise_multiplier * RowCount().sensitivity(neighbors)
+    return np.asarray(np.hypot(std, counted * center) / n_rows)
 
 
 # The start: a private spherical PCA.

@@ -20,12 +20,12 @@ import numpy as np
 
 from veilspan._scales import check_derived_scale
 from veilspan.curator.query import RowQuery
-from veilspan.curator.rows import Block, row_lengths
+from veilspan.curator.rows import Block, row_lengths, scores_of
 from veilspan.curator.sparse_rows import sparse_squares
 from veilspan.losses.linear import LinearLoss
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, VectorSpace
-from veilspan.queries.linear.slope_gradient import FEW, scores, targets, unit_factors
+from veilspan.queries.linear.slope_gradient import FEW, targets, unit_factors
 
 #: Largest change of l'' / L with the score: of the logistic loss 4 / (6 sqrt(3)), of parabolas 0.
 STEEP = {"logistic": 0.385, "weighted logistic": 0.385, "squared": 0.0}
@@ -77,7 +77,7 @@ class CurvatureDiagonal(RowQuery):
     def prepare(self, block: Block, point: Any) -> BentRows:
         """Squares of all rows' entries, and how much each row bends."""
         factors, lengths = unit_factors(block)
-        y, u = targets(self.loss, block), scores(block, factors, point)
+        y, u = targets(self.loss, block), scores_of(block.x, point, factors)
         bends = share_of_curvature(self.loss, u, y, lengths, self.clip)
         squares = _unit_squares(block, factors)
         if block.is_sparse:

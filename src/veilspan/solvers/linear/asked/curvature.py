@@ -10,6 +10,7 @@ from veilspan.losses.linear import LinearLoss
 from veilspan.privacy.events import Event
 from veilspan.queries.linear.asked.curvature_diagonal import CurvatureDiagonal
 from veilspan.solvers.linear.base import LinearProblem, LinearResult
+from veilspan.solvers.linear.tables.moments_noise import MomentsNoise
 
 CURVATURE = "curvature"
 #: Share of mu^2. A diagonal is sums over all rows: 1 % leaves those of frequent features within
@@ -39,7 +40,7 @@ class AskCurvature:
 
     def ask(self, curator: Curator, problem: LinearProblem, result: LinearResult) -> LinearResult:
         """Ask at theta, for the loss as it was minimised."""
-        if result.noise is None:
+        if result.noise is None or isinstance(result.noise, MomentsNoise):
             return result
         loss = loss_minimised(problem.loss, result)
         query = CurvatureDiagonal(loss, self.bound, result.noise.clip)

@@ -104,8 +104,11 @@ class ResidualCap:
         before : float
             The cap so far, which is kept where noise hides half of the rows.
         """
-        answer = curator.answer(ResidualHistogram(loss, EDGES), theta, event=RESIDUALS)
-        return best_cap(answer, noise, rows, before)
+        return best_cap(self.ask(curator, loss, theta), noise, rows, before)
+
+    def ask(self, curator: Curator, loss: LinearLoss, theta: np.ndarray) -> Answer:
+        """The histogram of residuals at theta (event "residuals")."""
+        return curator.answer(ResidualHistogram(loss, EDGES), theta, event=RESIDUALS)
 
 
 def with_cap(
@@ -145,14 +148,22 @@ def noise_of_steps(curator: Curator, problem: LinearProblem, steps: int, rows: f
     return curator.planned(STEP).noise_multiplier * unit / (rows * math.sqrt(steps))
 
 
-def best_cap(answer: Answer, noise: float, rows: float, before: float) -> float:
-    """The cap of least cost: post-processing of a noisy histogram."""
+def seen_shares(answer: Answer, rows: float) -> np.ndarray | None:
+    """Shares of the rows in each bin, as far as they stand out of the noise; none if it hides them.
+
+    ``None`` where fewer than half of the rows are seen.
+    """
     counts = np.asarray(answer.value)
     counts = np.where(counts > NOTHING * answer.noise_std, counts, 0.0)
     total = counts.sum()
-    if total < SEEN * rows:
+    return None if total < SEEN * rows else np.asarray(counts / total)
+
+
+def best_cap(answer: Answer, noise: float, rows: float, before: float) -> float:
+    """The cap of least cost: post-processing of a noisy histogram."""
+    shares = seen_shares(answer, rows)
+    if shares is None:
         return before
-    shares = counts / total
     middles = (EDGES[1:] + EDGES[:-1]) / 2
     places = np.concatenate([[EDGES[0]], middles, [EDGES[-1]]])
     cut = np.sign(places) * np.maximum(np.abs(places) - CAPS[:, None], 0.0)

@@ -21,6 +21,14 @@ moves d_t = theta_(t+1) - theta_t and gradients G_t = g(theta_t) + z_t have
 
 since d_t holds -H^-1 z_t. Answers were charged; this is post-processing and is free.
 
+**A ridge** D adds to both: steps divide by H + D, and what pulls noise back is k K + D.
+
+**At most.** With several scores, or with momentum, K is not told: the curvature of k scores is not
+that of the one matrix, and rare classes bend least. Then a = 0 is taken for all directions, where
+nothing pulls noise back: v H^-2, v the variance that steps of size 1 with such noise come to
+(:class:`~veilspan.solvers.linear.tables.noise_response.DescentNoise`). Of k scores whose gradients
+sum to zero noise keeps the part 1 - 1/k.
+
 What is *not* in it: that other people might have been in the table (sampling), the noise of a first
 fit, which the last one mostly undoes, and the bias of caps, of few waves and of stopping early. The
 noise of the released mass moves the waves themselves; that part is
@@ -29,14 +37,22 @@ noise of the released mass moves the waves themselves; that part is
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from veilspan._threads import threads_for
+from veilspan.curator.curator import Answer
+from veilspan.losses.linear import LinearLoss
+from veilspan.solvers.linear.tables.noise_response import DescentNoise
 
 #: Least k that is believed: below it steps have hardly begun to settle.
 LEAST = 0.1
+#: Most k where made-up rows have said how much the loss bends: they may say too little.
+MORE = 2.0
+#: Losses whose curvature is told: by one part of the matrix, or by scores as well (logistic).
+TOLD = ("squared", "huber", "quantile", "logistic", "weighted logistic")
 #: Stds of its noise below which an entry of the diagonal tells nothing.
 SURE = 3.0
 
@@ -53,9 +69,14 @@ class CurveNoise:
 
     def add(self, gradient: np.ndarray, move: np.ndarray, std: float) -> None:
         """One step: the noisy gradient, where it led, and the noise in each of its entries."""
-        self.gradients.append(gradient)
-        self.moves.append(move)
         self.stds.append(std)
+        if gradient.ndim == 1:  # of several scores K is not told
+            self.gradients.append(gradient)
+            self.moves.append(move)
+
+    def last(self, count: int) -> CurveNoise:
+        """The same, that measures what curvature is left by the last so many steps alone."""
+        return replace(self, first=max(self.first, len(self.stds) - count))
 
     def forget_bends(self) -> None:
         """Measure by later steps alone what curvature is left: a new cap leaves another part."""
@@ -71,13 +92,23 @@ class NewtonNoise:
     steps : CurveNoise
         Noise, moves and gradients of all steps.
     lifted : array of shape (p, p)
-        H.
+        H, with the ridge.
     released, std : array of shape (p, p), float
         G, L times the released Gram matrix over n, and the std of its noise, alike.
     averaged : int
         m.
     clip : float
         Longest gradient of a row at the end.
+    ridge : array of shape (p, p)
+        D, diagonal.
+    rows : float
+        n, public or noisy.
+    momentum : float
+        Of the steps.
+    residuals : Answer or None
+        The histogram of residuals, where a cap was chosen by one.
+    loss : LinearLoss or None
+        What was minimised.
     """
 
     steps: CurveNoise
@@ -86,21 +117,55 @@ class NewtonNoise:
     std: float
     averaged: int
     clip: float
+    ridge: np.ndarray
+    rows: float
+    momentum: float = 0.0
+    residuals: Answer | None = None
+    loss: LinearLoss | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether K is told: one score, plain steps, a loss that bends in a known way."""
+        plain = self.momentum == 0 and len(self.steps.moves) > 0
+        return plain and (self.loss is None or self.loss.name in TOLD)
+
+    def at_most(self, n_scores: int) -> np.ndarray:
+        """Covariance of the noise in each score's coefficients, if nothing pulls noise back."""
+        walk = DescentNoise(
+            1.0, self.momentum, tuple(self.steps.stds), self.averaged, self.rows, self.clip
+        )
+        kept = 1.0 if n_scores == 1 else 1.0 - 1.0 / n_scores
+        with threads_for(len(self.lifted)):
+            inverse = np.linalg.inv(self.lifted)
+            return np.asarray(kept * float(walk.variances(np.zeros(1))[0]) * inverse @ inverse)
 
     @property
     def diagonal(self) -> np.ndarray:
         """How much each feature bends, by the released matrix."""
         return np.diag(self.released)
 
-    def covariance(self, model: np.ndarray) -> np.ndarray:
-        """Covariance of the noise in the result, given a stand-in for the released matrix."""
+    def covariance(
+        self, model: np.ndarray, bend: Callable[[np.ndarray], np.ndarray] | None = None
+    ) -> np.ndarray:
+        """Covariance of the noise in the result.
+
+        Parameters
+        ----------
+        model : array of shape (p, p)
+            A stand-in for the released matrix.
+        bend : callable, optional
+            From that matrix to the curvature of a loss that bends less where scores are large.
+        """
         with threads_for(len(model)):
             values, vectors = np.linalg.eigh(self.lifted)
             bent = shrunk(self.released, self.std, model)
-            kept = self._kept_curvature(float(np.sum(1.0 / values)), values, bent)
+            bent = bent if bend is None else bend(bent)
+            kept = self._kept_curvature(
+                float(np.sum(1.0 / values)), values, bent, 1.0 if bend is None else MORE
+            )
             root = (vectors / np.sqrt(values)) @ vectors.T
-            shares, turn = np.linalg.eigh(root @ bent @ root)
-            shares = np.clip(kept * shares, 0.0, 1.0)
+            shares, turn = np.linalg.eigh(root @ (kept * bent + self.ridge) @ root)
+            shares = np.clip(shares, 0.0, 1.0)
             inner = self._squares(shares) * (turn.T @ (root @ root) @ turn)
             away = root @ turn
             return np.asarray(away @ inner @ away.T)
@@ -115,7 +180,9 @@ class NewtonNoise:
         weights *= stds[:, None]
         return np.asarray(weights.T @ weights)
 
-    def _kept_curvature(self, trace: float, values: np.ndarray, bent: np.ndarray) -> float:
+    def _kept_curvature(
+        self, trace: float, values: np.ndarray, bent: np.ndarray, most: float = 1.0
+    ) -> float:
         """The part k of the curvature that the loss has where the steps went."""
         steps = self.steps
         stds = np.array(steps.stds[steps.first : -1])
@@ -130,7 +197,7 @@ class NewtonNoise:
         # Drawn towards 1 as far as noise hides it.
         doubt = spread / max(straight, 1e-300) ** 2
         measured = found / max(straight, 1e-300)
-        return float(np.clip((measured + doubt) / (1.0 + doubt), LEAST, 1.0))
+        return float(np.clip((measured + doubt) / (1.0 + doubt), LEAST, most))
 
 
 def shrunk(released: np.ndarray, std: float, model: np.ndarray) -> np.ndarray:

@@ -48,6 +48,14 @@ def tells_noise(problem: LinearProblem) -> bool:
     return problem.loss.name in STEEP and problem.penalty.name == "none"
 
 
+def steps_tell_noise(problem: LinearProblem) -> bool:
+    """Whether noise of steps comes out in theta as said here, or no more: an l2 penalty too.
+
+    It is linear in theta like the gradient, and pulls noise back; other penalties bend the way.
+    """
+    return problem.penalty.name in ("none", "l2")
+
+
 @dataclass(frozen=True)
 class ObjectiveNoise:
     """Of a tilted minimum: std of the tilt, strength of the quadratic term, clip of slopes."""

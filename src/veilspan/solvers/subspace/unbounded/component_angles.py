@@ -12,13 +12,19 @@ noise adds taken off (:mod:`veilspan.solvers.subspace.unbounded.spectrum`); dire
 noise's edge share what the trace leaves. Tangents are taken for angles, so that long ones end below
 90 degrees; a component that noise hides has 90.
 
-What is *not* in it: that other people might have been in the table (sampling), and what bounding
-rows does to directions. All of it is post-processing of released values: nothing is spent.
+**Sampling.** Had other people come, M would have been another one: the mean of n independent rows
+moves the entry between u_k and u_j by a variance of E (x_k x_j)^2 / n, which is l_k l_j / n for
+normal rows (Anderson 1963). Fourth moments are not released, so that rows are taken to be as normal
+ones; heavier tails move directions by more. The variance is added to e_kj^2.
+
+What is *not* in it: what bounding rows does to directions. All of it is post-processing of released
+values: nothing is spent.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,21 +37,34 @@ HIDDEN = 90.0
 MOST_COLUMNS = 1000
 
 
+class Angles(NamedTuple):
+    """Degrees that hold with 95 %, one for each component: by noise alone, and with sampling."""
+
+    noise: np.ndarray
+    sampled: np.ndarray | None
+
+
 def angles_of_moment(
-    moment: np.ndarray, noise: np.ndarray | float, edges: np.ndarray | float, count: int
-) -> np.ndarray | None:
+    moment: np.ndarray,
+    noise: np.ndarray | float,
+    edges: np.ndarray | float,
+    count: int,
+    n_rows: float,
+) -> Angles | None:
     """Angles of the leading components of a released matrix; ``None`` for too many columns.
 
     Parameters
     ----------
     moment : array of shape (D, D)
-        As released, noise and all.
+        A mean over rows as released, noise and all.
     noise : float or array of shape (D, D)
         Standard deviation of the noise in its entries off the diagonal.
     edges : float or array of shape (D,)
         Eigenvalue that noise alone reaches, there or anywhere.
     count : int
         Number of components.
+    n_rows : float
+        Number of rows, public or released.
     """
     size = len(moment)
     if size > MOST_COLUMNS:
@@ -56,8 +75,12 @@ def angles_of_moment(
     signal = signal_variances(values, squares @ entries2.sum(axis=1), edges)
     spread = share_out(signal, float(np.trace(moment)))
     shown = np.where(signal[:count] > 0, spread[:count], 0.0)
-    return angles_of_components(
-        shown, spread[count:], np.sqrt(squares[:count] @ entries2 @ squares.T)
+    entries2 = squares[:count] @ entries2 @ squares.T
+    sampling2 = np.outer(spread[:count], spread) / n_rows
+    outside = spread[count:]
+    return Angles(
+        angles_of_components(shown, outside, np.sqrt(entries2)),
+        angles_of_components(shown, outside, np.sqrt(entries2 + sampling2)),
     )
 
 
@@ -119,7 +142,7 @@ def angle_of_subspace(inside: np.ndarray, outside: np.ndarray, entry: float) -> 
 
 def _angle(weights: np.ndarray) -> float:
     """The 95 % point of the root of a weighted sum of squared normals, as an angle."""
-    from scipy.stats import chi2
+    from scipy.special import gammaincinv
 
     total = float(weights.sum())
     if total == 0:
@@ -127,7 +150,8 @@ def _angle(weights: np.ndarray) -> float:
     if not math.isfinite(total):
         return HIDDEN
     freedom = total**2 / float(np.sum(weights**2))
-    square = total * float(chi2.ppf(LEVEL, freedom)) / freedom
+    # Twice the inverse of the incomplete gamma function: what ``scipy.stats.chi2.ppf`` says, too.
+    square = total * float(2 * gammaincinv(freedom / 2, LEVEL)) / freedom
     return math.degrees(math.atan(math.sqrt(square)))
 
 

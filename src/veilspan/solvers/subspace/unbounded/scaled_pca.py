@@ -116,7 +116,7 @@ class ScaledPCA:
             decompose(moment / np.outer(sizes, sizes), entry),
             problem.n_components,
             self.share,
-            around.center,
+            around,
             bound.row_norm,
             notes_of_looks(around, bound, private_center=private)
             + notes_of_columns(seen, resolved),
@@ -125,7 +125,13 @@ class ScaledPCA:
         center = scaling.middle + width * (0.0 if around.center is None else around.center)
         if not private:
             center = np.zeros(problem.n_features) if given is None else given
-        return replace(found, center=center, scale=width * sizes)
+        doubt = found.doubt
+        if doubt is not None:  # of correlations all variances are 1: here are the columns' own
+            doubt = replace(doubt, spread=sizes).times(width)
+        angles = found.angles
+        if angles is not None:  # sampling moves the variances that are divided by, too
+            angles = angles._replace(sampled=None)
+        return replace(found, center=center, scale=width * sizes, doubt=doubt, angles=angles)
 
 
 def _scaling_by(ranges: ColumnRanges) -> ColumnScaling:

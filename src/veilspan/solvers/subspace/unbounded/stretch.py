@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -67,6 +68,12 @@ class NoisyMoment:
     moment: np.ndarray
     noise: np.ndarray
 
+    @cached_property
+    def shown(self) -> int:
+        """Leading directions of a first release that stand out of its noise."""
+        edge = 2.0 * float(self.noise[0, 0]) * math.sqrt(len(self.moment))
+        return int(np.sum(np.cumprod(np.diag(self.moment) > edge)))
+
     def times(self, factor: float) -> NoisyMoment:
         """The same, all variances and their noise times a number."""
         return NoisyMoment(self.frame, factor * self.moment, factor * self.noise)
@@ -91,7 +98,7 @@ def plain_variances(found: NoisyMoment, total: float) -> np.ndarray:
     size, noise = len(found.moment), float(found.noise[0, 0])
     values = np.diag(found.moment)
     plain = deflate(values, noise, size)
-    above, told = count_shown(found), count_told(found)
+    above, told = found.shown, count_told(found)
     rest = (total - float(plain[:above].sum())) / max(size - above, 1)
     if told < above:
         rest = float(values[told:].mean())
@@ -113,12 +120,6 @@ def count_told(found: NoisyMoment) -> int:
     return int(np.sum(np.cumprod(values - means > CLEARLY_ABOVE_NOISE * edges)))
 
 
-def count_shown(found: NoisyMoment) -> int:
-    """Leading directions of a first release that stand out of its noise."""
-    edge = 2.0 * float(found.noise[0, 0]) * math.sqrt(len(found.moment))
-    return int(np.sum(np.cumprod(np.diag(found.moment) > edge)))
-
-
 def choose_stretch(
     found: NoisyMoment,
     n_components: int,
@@ -129,7 +130,7 @@ def choose_stretch(
     """The stretch for a second release, its t in the frame of the first, and the mean of |y|^2."""
     variances = plain_variances(found, total)
     size = len(variances)
-    shown = min(n_components, count_shown(found))
+    shown = min(n_components, found.shown)
     squares = minimise_in_turns(variances, shown, float(found.noise[0, 0]))
     apart = min(max(MOST_DIRECTIONS, n_components), count_apart(squares))
     if apart < size:
@@ -157,10 +158,10 @@ def minimise_in_turns(variances: np.ndarray, r: int, noise: float) -> np.ndarray
     inside, outside = variances[:r], variances[r:]
     # Gaps that noise hides are as good as its own size.
     gaps = np.maximum(inside[:, None] - outside[None, :], noise + 1e-9 * inside[:, None])
-    a, b = 1 / inside, 1 / np.sqrt(outside)
+    a, b, inverse = 1 / inside, 1 / np.sqrt(outside), 1 / gaps
     for _ in range(ROUNDS):
-        a = np.sqrt((1 / gaps @ (1 / b)) / inside)
-        b = np.sqrt(((1 / a) @ (1 / gaps)) / outside)
+        a = np.sqrt(inverse @ (1 / b) / inside)
+        b = np.sqrt((1 / a) @ inverse / outside)
     return np.concatenate([a / float(a @ inside), b / float(b @ outside)])
 
 

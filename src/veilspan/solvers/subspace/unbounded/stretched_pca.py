@@ -116,7 +116,7 @@ class StretchedPCA:
             found = found.times(1 / (1 - min(bound.cut, MOST_CUT)))
         notes = notes_of_looks(around, bound, private_center=private)
         learned = read_components(
-            found, problem.n_components, self.share, around.center, bound.row_norm, notes
+            found, problem.n_components, self.share, around, bound.row_norm, notes
         )
         return replace(learned, notes=learned.notes + note_of_center(around, learned.variances))
 
