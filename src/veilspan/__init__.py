@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from veilspan.curator.check_query import check_query
     from veilspan.curator.query import RowQuery
     from veilspan.estimators.completion.local_predictor import LocalPredictor
+    from veilspan.estimators.linear.class_shares import UnreadLabelsWarning
     from veilspan.estimators.manifold.minimize import minimize
     from veilspan.estimators.profile.simple_answers import (
         count,
@@ -113,6 +114,7 @@ _HOME = {
     "PublicLabelsWarning": "privacy.errors",
     "RareClassWarning": "privacy.errors",
     "RepeatedFitsWarning": "privacy.errors",
+    "UnreadLabelsWarning": "estimators.linear.class_shares",
     "Ledger": "ledger",
     "LoudNoiseWarning": "privacy.errors",
     "RowQuery": "curator.query",
@@ -166,6 +168,7 @@ __all__ = [
     "SchemaError",
     "SearchEvent",
     "TemporaryFolderError",
+    "UnreadLabelsWarning",
     "WeakGuaranteeError",
     "WeakGuaranteeWarning",
     "WithheldError",

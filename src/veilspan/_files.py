@@ -111,12 +111,14 @@ def read_regular(path: Path, most: int) -> bytes:
     return data
 
 
+def _say_size(size: int) -> str:
+    return f"{size / 2**20:,.0f} MiB" if size >= 2**20 else f"{size / 2**10:,.0f} KiB"
+
+
 def _check_regular(status: os.stat_result, path: Path, most: int) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise IrregularFileError(f"{path} is a folder, not a file.")
     if not stat.S_ISREG(status.st_mode):
         raise IrregularFileError(f"{path} is not a regular file (a pipe, a socket or a device).")
     if status.st_size > most:
-        raise IrregularFileError(
-            f"{path} is larger than any file of its kind ({most / 2**20:,.0f} MiB)."
-        )
+        raise IrregularFileError(f"{path} is larger than any file of its kind ({_say_size(most)}).")

@@ -190,6 +190,7 @@ PARTS = {
     "features/line": "queries.linear.table_features.TableLine",
     "features/residual": "queries.linear.residual_features.ResidualFeatures",
     "features/table": "queries.linear.table_features.TableFeatures",
+    "loss/biweight": "losses.nonconvex.Biweight",
     "loss/class-weighted": "losses.class_weights.ClassWeighted",
     "loss/huber": "losses.linear.Huber",
     "loss/logistic": "losses.linear.Logistic",

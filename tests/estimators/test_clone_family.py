@@ -72,6 +72,16 @@ def test_it_warns_at_the_second_fourth_and_eighth():
     assert note_of(model).startswith("9 fits of PCA")
 
 
+def test_what_is_remembered_does_not_grow_with_the_number_of_fits():
+    model = pca()
+    for _ in range(5):
+        model.fit(ROWS)
+    family = clone_family.family_of(model)
+    (spent,) = family.spent.values()
+    assert family.fits == spent.fits == 5
+    assert [event.count for event in spent.events] == [5] * len(model.privacy_.events)
+
+
 def test_a_grid_search_says_seven():
     model = Ridge(row_norm=1.5, target_range=(-1, 1))
     with pytest.warns(RepeatedFitsWarning):

@@ -300,11 +300,13 @@ def peak(n, kind, *broken):
     return float(result.stdout)
 
 
-@pytest.mark.parametrize("kind", ["rows", "people", "curves"])
+@pytest.mark.parametrize(
+    "kind", ["rows", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("people", "curves"))]
+)
 def test_ten_times_the_rows_need_less_than_half_more_memory(kind):
     assert peak(400_000, kind) < 1.5 * peak(40_000, kind)
 
 
-@pytest.mark.parametrize("kind", ["rows", "curves"])
+@pytest.mark.parametrize("kind", ["rows", pytest.param("curves", marks=pytest.mark.long)])
 def test_the_test_of_memory_has_power(kind):
     assert peak(400_000, kind, "broken") > 3 * peak(40_000, kind, "broken")

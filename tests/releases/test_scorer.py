@@ -34,7 +34,7 @@ pytestmark = pytest.mark.filterwarnings(
 @cache
 def reader():
     """The reader of the documentation, and nothing of veilspan."""
-    page = ROOT / "docs" / "scorer.md"
+    page = ROOT / "docs" / "howto" / "scorer.md"
     if not page.exists():
         pytest.skip("the documentation is part of the repository, not of the package")
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.S | re.M)

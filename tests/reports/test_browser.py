@@ -7,6 +7,7 @@ Needs Playwright and Chromium (Debian: ``apt-get install chromium``; another one
 import os
 import re
 import shutil
+import subprocess
 import warnings
 
 import pandas as pd
@@ -14,7 +15,8 @@ import pytest
 
 from reports.covers import FULL, META
 from reports.releases import ROWS, page_of
-from veilspan import PCA, Ledger
+from veilspan import PCA, Ledger, Profile
+from veilspan.datasets import make_ward
 from veilspan.reports import report_html, write_report
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright (the extra `test`)")
@@ -137,6 +139,15 @@ def printed_pages(pdf):
     return len(re.findall(rb"/Type /Page\b(?!s)", pdf))
 
 
+def count_sheets(page, hidden):
+    """How many sheets a page takes without the parts that a selector names."""
+    page.evaluate(
+        "hidden => document.querySelectorAll(hidden).forEach(part => part.style.display = 'none')",
+        hidden,
+    )
+    return printed_pages(page.pdf(prefer_css_page_size=True, print_background=True))
+
+
 @pytest.fixture(scope="module")
 def long_account(tmp_path_factory):
     """An account with a long name and more releases than a cover lists."""
@@ -168,17 +179,46 @@ def test_a_cover_is_one_sheet_of_paper(visit, long_account, options, meta):
         warnings.simplefilter("ignore")
         ledger = long_account if not options else None
         release = PCA(2, ledger=ledger, **options).fit(ROWS)
-    with_cover, without = (report_html(release, meta=one) for one in (meta, None))
+    with_cover = report_html(release, meta=meta)
     sheets = [
-        printed_pages(visit(text).pdf(prefer_css_page_size=True, print_background=True))
-        for text in (with_cover, without)
+        count_sheets(visit(with_cover), hidden)
+        for hidden in ("nothing", "main > :not(#cover)", "#cover")
     ]
-    assert sheets[0] in (sheets[1], sheets[1] + 1)  # an alarm moves from its own sheet to the cover
+    assert sheets[1] == 1
+    assert sheets[0] == 1 + sheets[2]
     page = visit(with_cover, viewport={"width": 695, "height": 1017})  # A4 without its margins
     page.emulate_media(media="print")
     box = page.locator("#cover").bounding_box()
     assert box["y"] + box["height"] <= 1017
     assert page.evaluate("document.documentElement.scrollWidth") <= 695
+
+
+def test_every_sheet_says_whose_it_is_and_which(visit, tmp_path):
+    """Page numbers and the release's id at the foot of all sheets."""
+    pdftotext = shutil.which("pdftotext")
+    if pdftotext is None:
+        pytest.skip("needs pdftotext (Debian: poppler-utils)")
+    release = PCA(2).fit(ROWS)
+    short = report_html(release, meta=META)
+    assert 'class="cover card roomy"' in short
+    assert 'class="cover card"' in report_html(release, meta=FULL)
+    pdf = tmp_path / "report.pdf"
+    pdf.write_bytes(visit(short).pdf(prefer_css_page_size=True, print_background=True))
+    told = subprocess.run(
+        [pdftotext, "-layout", pdf, "-"], capture_output=True, text=True, check=True
+    )
+    sheets = told.stdout.split("\f")[:-1]
+    for number, sheet in enumerate(sheets, 1):
+        foot = sheet.strip().splitlines()[-1]
+        assert foot.startswith(f"Privacy report of release {release.privacy_.release_id}")
+        assert foot.endswith(f"Page {number} of {len(sheets)}")
+
+
+def test_a_profile_fits_a_phone(visit):
+    ward = make_ward(2000, random_state=0)
+    release = Profile(schema=ward.schema).fit(ward.columns)
+    page = visit(report_html(release), viewport={"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_a_cover_fits_a_phone(visit, long_account):

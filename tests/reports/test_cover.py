@@ -250,7 +250,7 @@ def test_dates_may_stand_in_quotes():
         (b"title = Ward 3", "Texts stand in double quotes"),
         (b"a = " + b"[" * 20_000, "it is"),
         (b"date = 2026-02-31\n", "it is not TOML"),
-        (b"#" * 70_000, "larger than any file of its kind"),
+        (b"#" * 70_000, "larger than any file of its kind (64 KiB)"),
         (b"", "has 9 problems"),
     ],
 )

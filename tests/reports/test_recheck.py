@@ -63,6 +63,9 @@ def check(place, **options):
 
 def test_all_of_it_fits(place):
     found = check(place, key=place / "key")
+    assert found.sealed
+    assert found.conclusion == "Everything that was checked fits."
+    assert found.limits.startswith("Nobody without the key has changed the release")
     assert found
     assert set(outcomes(found).values()) == {FITS}
     assert "byte for byte" in words(found, "report")
@@ -86,7 +89,7 @@ def test_without_a_report_or_ledger_it_says_what_is_not_checked(place):
     found = verify_release(place / "release")
     assert found
     assert outcomes(found)["report"] == outcomes(found)["ledger"] == UNCHECKED
-    assert "Not checked: report, ledger." in found.conclusion
+    assert "Not checked: report, ledger, the numbers themselves." in found.conclusion
 
 
 def raise_noise(document):
@@ -332,7 +335,9 @@ def test_the_command_and_its_exit_codes(place, tmp_path):
     release, ledger = place / "release", place / "budget.db"
     options = ("--ledger", ledger, "--ledger-key", place / "ledger.key")
     told = run("verify", release, *options).out
-    assert "Everything that was checked fits." in told
+    assert "Everything that was checked fits. Not checked: the numbers themselves." in told
+    assert "it records what was promised and charged, not the numbers" in told
+    assert not run("verify", release, *options, "--json").json["sealed"]
     facts = run("verify", release, *options, "--json").json
     assert facts["ok"]
     assert [check["name"] for check in facts["checks"]] == [

@@ -86,7 +86,10 @@ def test_every_kind_has_its_page(name):
 @pytest.mark.parametrize("name", KINDS)
 def test_nothing_is_loaded(name):
     page = page_of(name)
-    assert not re.search(r"https?://|//[a-z]|@import|url\(", page)
+    # The digests of the policy are base64, in which two slashes and a letter are no address.
+    words = re.sub(r"sha256-[A-Za-z0-9+/]{43}=", "", page)
+    assert len(page) - len(words) == 2 * len("sha256-" + 43 * "x" + "=")
+    assert not re.search(r"https?://|//[a-z]|@import|url\(", words)
     reader = Reader(page)
     loading = {"src", "srcset", "data", "poster", "background", "action", "xlink:href"}
     for tag, attributes in reader.tags:

@@ -36,7 +36,7 @@ from weakref import WeakKeyDictionary
 from veilspan.curator.tape import CURRENT_TAPE
 from veilspan.ledger.records import ROW
 from veilspan.privacy.accounting import epsilon_spent, gaussian_only
-from veilspan.privacy.events import Event, GaussianEvent, SearchEvent, with_noise
+from veilspan.privacy.events import Event, GaussianEvent, SearchEvent, merge, with_noise
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.noise import NoiseSource
 from veilspan.privacy.plan import Plan
@@ -50,8 +50,9 @@ MOST_FITS = 1000
 
 @dataclass(frozen=True)
 class Spent:
-    """What one fit has spent: its events, under which relation, and for which unit."""
+    """What fits under one relation, for one unit, have spent: equal events joined."""
 
+    fits: int
     events: tuple[Event, ...]
     neighbors: Neighbors
     unit: str
@@ -59,11 +60,26 @@ class Spent:
 
 @dataclass(eq=False)
 class Family:
-    """What the fits of an estimator and its clones have spent in this process."""
+    """What the fits of an estimator and its clones have spent in this process.
+
+    Fits are joined as they come, by relation and unit: a list of them all would be walked at every
+    fit, and the hundredth would take longer to count than to run.
+    """
 
     fits: int = 0
-    spent: list[Spent] = field(default_factory=list)
+    spent: dict[tuple[Neighbors, str], Spent] = field(default_factory=dict)
     lock: Any = field(default_factory=threading.Lock)
+
+    def add(self, plan: Plan, unit: str) -> None:
+        """Count one more fit, and what it spends unless too many are added up already."""
+        self.fits += 1
+        if self.fits > MOST_FITS:
+            return
+        fits, events = 1, _events_of(plan)
+        before = self.spent.get((plan.neighbors, unit))
+        if before is not None:
+            fits, events = before.fits + 1, merge((*before.events, *events))
+        self.spent[plan.neighbors, unit] = Spent(fits, events, plan.neighbors, unit)
 
 
 _FAMILIES: WeakKeyDictionary[Any, Family] = WeakKeyDictionary()
@@ -115,10 +131,8 @@ def count_fit(estimator: Any, plan: Plan, source: NoiseSource) -> Repeated:
         return Repeated()
     family, unit = family_of(estimator), protected_by(estimator)
     with family.lock:
-        family.fits += 1
-        if len(family.spent) < MOST_FITS:
-            family.spent.append(Spent(_events_of(plan), plan.neighbors, unit))
-        fits, spent = family.fits, list(family.spent)
+        family.add(plan, unit)
+        fits, spent = family.fits, list(family.spent.values())
     if fits < 2:
         return Repeated()
     return Repeated(fits, _say_together(type(estimator).__name__, fits, spent, plan, unit))
@@ -136,16 +150,16 @@ def _say_together(name: str, fits: int, spent: Sequence[Spent], plan: Plan, unit
     """What all fits of a family come to, for the last one's unit."""
     told = f"{fits:,} fits of {name} and its clones so far in this process"
     same = [one for one in spent if one.unit == unit]
-    apart = ""
+    alike, apart = sum(one.fits for one in same), ""
     if len(same) < len(spent):
         others = ", ".join(sorted({repr(one.unit) for one in spent} - {repr(unit)}))
-        told += f", {len(same):,} of them for the unit {unit!r}"
+        told += f", {alike:,} of them for the unit {unit!r}"
         apart = f"; fits for other units ({others}) are not in it and come on top"
     ending = f"{apart} (other processes are not counted; a ledger counts them all)"
-    if len(same) == 1:
+    if alike == 1:
         return f"{told}, this one{ending}"
     mixed = ""
-    if len({one.neighbors for one in same}) > 1:
+    if len(same) > 1:
         mixed = " under replace-one, where fits under add-remove count for two steps,"
     epsilon = _epsilon_of(same, plan.budget.delta)
     more = "more than " if fits > MOST_FITS else ""

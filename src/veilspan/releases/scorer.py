@@ -1,7 +1,7 @@
 r"""A linear model as one JSON document: all that is needed to score a row, and nothing of veilspan.
 
 Everything in it was released or is public (the schema's rules for cells). Its parts are those that
-``docs/scorer.md`` reads back in plain Python:
+``docs/howto/scorer.md`` reads back in plain Python:
 
 * ``file`` and ``columns``: what a cell means (:mod:`veilspan.tables.cell_rules`) and the entries of
   an encoded row that it becomes; ``columns`` is null for plain arrays;

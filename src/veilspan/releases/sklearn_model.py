@@ -8,8 +8,8 @@ import numpy as np
 
 NO_CURVES = (
     "{0} learned a curve of each column, which no part of scikit-learn says exactly: use "
-    "to_json(), which scores rows without veilspan (docs/scorer.md has the reader), or fit with "
-    'features="linear".'
+    "to_json(), which scores rows without veilspan (docs/howto/scorer.md has the reader), or fit "
+    'with features="linear".'
 )
 NO_ADJUSTMENT = (
     "{0} decides by what a plain {1} has no place for: {2}. Use to_json(), which keeps it."

@@ -6,10 +6,12 @@ record when the account has long moved on.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, fields, replace
 from typing import Any
 
+from veilspan.ledger.approvals.withdrawals import find_withdrawal
 from veilspan.ledger.dataset import Dataset
 from veilspan.ledger.errors import LedgerError
 from veilspan.ledger.records import CHARGE, RELEASE, Entry
@@ -23,6 +25,8 @@ from veilspan.reports.numbers import count, equals
 
 #: Charges that a page lists, the last ones; those before are one line.
 MOST_LISTED = 5
+#: Keys that ``veilspan fit`` and the studio make by themselves: they tell a reader nothing.
+_MADE_KEY = re.compile(r"fit-[0-9a-f]{32}|[0-9A-HJKMNP-TV-Z]{26}")
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class ListedRelease:
     day : str
         When it was charged, by the clock of that machine.
     name : str
-        Its key, where it has one, else what was fitted.
+        Its key, where somebody chose one, and what was fitted.
     cost : str
         Epsilon and delta as asked, or empty.
     share : str
@@ -73,6 +77,8 @@ class AccountRecord:
         Number and digest of the ledger's last entry.
     releases : tuple of ListedRelease
         The last charges in order.
+    withdrawn : str
+        Who withdrew this release, when and why, in a sentence; empty if nobody did.
     """
 
     name: str
@@ -88,10 +94,15 @@ class AccountRecord:
     charged_here: bool
     head: str
     releases: tuple[ListedRelease, ...]
+    withdrawn: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields, JSON-ready; :func:`account_from` reads them."""
-        return {**asdict(self), "told": list(self.told), "releases": _as_rows(self.releases)}
+        """Return all fields, JSON-ready; :func:`account_from` reads them.
+
+        Of a release that nobody withdrew nothing is said, as before there were withdrawals.
+        """
+        found = {**asdict(self), "told": list(self.told), "releases": _as_rows(self.releases)}
+        return found if self.withdrawn else {k: v for k, v in found.items() if k != "withdrawn"}
 
 
 def account_from(record: Any) -> AccountRecord:
@@ -100,10 +111,16 @@ def account_from(record: Any) -> AccountRecord:
         told = tuple(str(text) for text in record["told"])
         lines = tuple(ListedRelease(**row) for row in record["releases"])
         shares = {name: float(record[name]) for name in ("others", "this", "left")}
-        kept = {name: record[name] for name in (f.name for f in fields(AccountRecord))}
+        kept = {"withdrawn": "", **record}
+        kept = {name: kept[name] for name in (f.name for f in fields(AccountRecord))}
         found = AccountRecord(**{**kept, **shares, "told": told, "releases": lines})
         texts = (found.name, found.budget, found.used_and_left, found.charges, found.fits)
-        texts += (found.counted, found.head, *(t for line in lines for t in astuple(line)[:-1]))
+        texts += (
+            found.counted,
+            found.head,
+            found.withdrawn,
+            *(t for line in lines for t in astuple(line)[:-1]),
+        )
         flags = (found.charged_here, *(line.this for line in lines))
         if not all(isinstance(text, str) for text in texts):
             raise TypeError
@@ -126,7 +143,14 @@ def read_account(
         # Of the charges one more than is listed, and as many releases that may lie between them.
         recent = page.entries(opened.dataset, (CHARGE, RELEASE), limit=2 * MOST_LISTED + 2)
         own = _find_charge(statement, dataset, page)
+        withdrawals = {
+            entry.seq: find_withdrawal(page, opened.dataset, entry.seq)
+            for entry in {*recent, *([] if own is None else [own])}
+            if entry.kind == CHARGE
+        }
         head = str(page.head)
+    mine = None if own is None else withdrawals[own.seq]
+    withdrawn = {number for number, found in withdrawals.items() if found is not None}
     shares = state.shares  # all by the rule with most left, so that they add up
     this = 0.0 if own is None else min(shares.of(own.content["costs"]), shares.used)
     parts = (shares.used - this, this, shares.left)
@@ -144,7 +168,8 @@ def read_account(
         counted=sentences.say_how_counted(state),
         charged_here=own is not None,
         head=head,
-        releases=_list_releases(recent, state, own),
+        releases=_list_releases(recent, state, own, withdrawn),
+        withdrawn="" if mine is None else mine.describe(),
     )
 
 
@@ -195,7 +220,7 @@ def _find_charge(statement: PrivacyStatement, dataset: Dataset, page: Any) -> En
 
 
 def _list_releases(
-    recent: list[Entry], state: Spending, own: Entry | None
+    recent: list[Entry], state: Spending, own: Entry | None, withdrawn: set[int]
 ) -> tuple[ListedRelease, ...]:
     """The last charges, the earlier ones in a line of their own; shares add up to what is used."""
     charges = [entry for entry in recent if entry.kind == CHARGE][-MOST_LISTED:]
@@ -216,13 +241,18 @@ def _list_releases(
         lines.append(ListedRelease("", "", name, "", told.pop(0), False))
     for entry, share in zip(charges, told):
         this = own is not None and entry.seq == own.seq
-        lines.append(_list_one(entry, share, this, entry.seq in released))
+        line = _list_one(entry, share, this, entry.seq in released)
+        if entry.seq in withdrawn:
+            line = replace(line, name=f"{line.name}, withdrawn")
+        lines.append(line)
     return tuple(lines)
 
 
 def _list_one(entry: Entry, share: str, this: bool, released: bool) -> ListedRelease:
     content: Mapping[str, Any] = entry.content
-    name = f"{entry.key}: {content['method']}" if entry.key else str(content["method"])
+    name = str(content["method"])
+    if entry.key and not _MADE_KEY.fullmatch(entry.key):
+        name = f"{entry.key}: {name}"
     if content["test"]:
         name += ", a test"
     elif not released and not this:

@@ -48,7 +48,10 @@ def draw_page(subject: Subject, record: PageRecord, public_rows: Any = None) -> 
     own = profile_sections(subject.source) if is_profile(subject.source) else {}
     names = [(key, _SECTIONS[key]) for key in shown]
     top: tuple[Html | None, ...]
-    alarm = guarantee.notes(guarantee.attention_to_audit(record.audit))
+    alarms = guarantee.attention_to_audit(record.audit)
+    if record.account is not None and record.account.withdrawn:
+        alarms = [("danger", record.account.withdrawn), *alarms]
+    alarm = guarantee.notes(alarms)
     if own:  # what was counted comes first, and then what was promised for it
         first = [(key, name) for key, (name, _) in own.items()]
         top = (
@@ -77,7 +80,8 @@ def draw_page(subject: Subject, record: PageRecord, public_rows: Any = None) -> 
         warning = f"NOT PRIVATE: {statement.why_not_private}"
     elif grade == WEAK:
         warning = f"A WEAK promise: {subject.strength.reasons[0]}"
-    return page(heading, parts, alarm=warning, grade=grade)
+    release = str(statement.release_id or "")
+    return page(heading, parts, alarm=warning, grade=grade, release=release)
 
 
 def draw_body(subject: Subject) -> dict[str, Html]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from veilspan.estimators.noise.summary import NO_BARS, WITH_SAMPLING, Parts, Summarised
 from veilspan.reports.html import Html, table, tag
 from veilspan.reports.numbers import number
 from veilspan.reports.subject import Subject
@@ -14,8 +15,6 @@ MOST_LINES = 16
 
 def error_bars(subject: Subject) -> Html | None:
     """The table, or why there is none; nothing for a release that says nothing of noise."""
-    from veilspan.estimators.noise.summary import NO_BARS, Summarised
-
     source = subject.source
     if not isinstance(source, Summarised) or not math.isfinite(subject.statement.epsilon):
         return None
@@ -24,14 +23,29 @@ def error_bars(subject: Subject) -> Html | None:
     parts = source._summary_parts()
     if NO_BARS in parts.notes or not (parts.lines or parts.notes):
         return None
-    notes = [tag("p", note, class_="muted") for note in parts.notes]
-    known = [(line.name, line.value, line.bar) for line in parts.lines if line.bar is not None]
+    shown = [_table(part) for part in parts.every]
+    notes = [tag("p", note, class_="muted") for note in _once(parts)]
+    return tag("div", tag("h3", "How sure"), *(x for x in shown if x is not None), *notes)
+
+
+def _once(parts: Parts) -> list[str]:
+    """What the bars of all tables mean, each sentence once."""
+    return list(dict.fromkeys(note for part in parts.every for note in part.notes))
+
+
+def _table(part: Parts) -> Html | None:
+    """The numbers of which bars are known; with sampling too, where that is known."""
+    known = [line for line in part.lines if line.bar is not None]
     if not known:
-        return tag("div", tag("h3", "How sure"), *notes)
-    rows = [(name, number(value), number(bar)) for name, value, bar in known[:MOST_LINES]]
+        return None
+    head: tuple[str, ...] = (part.heading, *part.columns)
+    head = (*head, WITH_SAMPLING) if part.samples else head
+    rows = []
+    for line in known[:MOST_LINES]:
+        numbers = (line.value, line.bar, line.sampled) if part.samples else (line.value, line.bar)
+        rows.append((line.name, *("not known" if x is None else number(x) for x in numbers)))
     more = len(known) - len(rows)
-    if more > 0:
-        notes.append(tag("p", f"And {more:,} more.", class_="muted"))
-    head = (parts.heading, *parts.columns)
-    shown = table(head, rows, caption="How sure", numeric=(1, 2))
-    return tag("div", tag("h3", "How sure"), shown, *notes)
+    shown = table(head, rows, caption="How sure", numeric=tuple(range(1, len(head))))
+    return (
+        shown if more <= 0 else tag("div", shown, tag("p", f"And {more:,} more.", class_="muted"))
+    )

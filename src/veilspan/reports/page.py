@@ -15,14 +15,19 @@ from veilspan.reports.html import Html, tag
 _PREFIXES = {NONE: "NOT PRIVATE: ", WEAK: "WEAK: "}
 
 
-def page(title: str, body: Sequence[Any], *, alarm: str = "", grade: str = STRONG) -> str:
+def page(
+    title: str, body: Sequence[Any], *, alarm: str = "", grade: str = STRONG, release: str = ""
+) -> str:
     """Return the whole document as text, under an alarm if the promise is weak or none.
+
+    On paper every sheet says which release it is of, and which sheet of how many: loose sheets can
+    be put back behind the cover that was signed.
 
     The Content-Security-Policy forbids everything but the one style sheet and the one script below,
     named by their digests: a page that somebody manages to inject markup into still runs nothing
     and asks no server for anything. There are no style attributes and no handlers.
     """
-    style, script = _static("report.css"), _static("report.js")
+    style, script = _static("report.css") + _foot_of_sheets(release), _static("report.js")
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -45,6 +50,13 @@ def page(title: str, body: Sequence[Any], *, alarm: str = "", grade: str = STRON
         tag("script", Html(script)),
     )
     return f"<!doctype html>\n{tag('html', head, content, lang='en')}\n"
+
+
+def _foot_of_sheets(release: str) -> str:
+    """A rule for paper; nothing but letters and digits of the id gets into the style."""
+    if not (release.isascii() and release.isalnum()):
+        return ""
+    return f'@page {{ @bottom-left {{ content: "Privacy report of release {release}"; }} }}\n'
 
 
 def _static(name: str) -> str:

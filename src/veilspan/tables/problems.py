@@ -29,6 +29,12 @@ class Problem(NamedTuple):
         return printable(f"{self.place}: {self.what}" if self.place else self.what)
 
 
+def not_confirmed(place: str) -> Problem:
+    """The problem of an imported fact whose source nobody has named yet."""
+    words = "was imported and is not confirmed: check its facts and say where you know them from."
+    return Problem(f"{place}.source", words)
+
+
 class SchemaError(ValueError):
     """A schema that cannot be used, with everything that is wrong with it.
 

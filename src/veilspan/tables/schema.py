@@ -21,7 +21,7 @@ from veilspan.tables.columns import (
 )
 from veilspan.tables.conflicts import find_conflicts
 from veilspan.tables.file_format import FileFormat
-from veilspan.tables.problems import Problem, SchemaError, place_of, show
+from veilspan.tables.problems import Problem, SchemaError, not_confirmed, place_of, show
 from veilspan.tables.unit import Unit
 
 if TYPE_CHECKING:
@@ -229,14 +229,7 @@ class Schema:
     def check_confirmed(self) -> None:
         """Refuse a schema with imported facts that nobody has confirmed."""
         if self.unconfirmed:
-            raise SchemaError(
-                Problem(
-                    f"{place}.source",
-                    "was imported and is not confirmed: check its facts and say where you know "
-                    "them from.",
-                )
-                for place in self.unconfirmed
-            )
+            raise SchemaError(not_confirmed(place) for place in self.unconfirmed)
 
     def check_people(self) -> None:
         """Refuse a schema whose people have ids and no public number, where one is needed."""

@@ -5,7 +5,14 @@ import warnings
 import numpy as np
 import pytest
 
-from veilspan import LinearSVC, LogisticRegression, RareClassWarning, load
+from veilspan import (
+    LinearSVC,
+    LogisticRegression,
+    RareClassWarning,
+    Schema,
+    UnreadLabelsWarning,
+    load,
+)
 from veilspan.solvers.linear.rare_classes.around_solver import SHARES
 
 pytestmark = pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPrivateWarning")
@@ -118,3 +125,42 @@ def test_a_release_keeps_the_shares(tmp_path):
         warnings.simplefilter("error", RareClassWarning)
         model.set_params(threshold="f1").fit(X, Y)
     assert "class_shares_" not in vars(model)
+
+
+YES_OR_NO = """
+veilspan_schema = 1
+name = "visits"
+
+[unit]
+protects = "patient"
+neighbors = "replace-one"
+
+[columns.age]
+type = "number"
+range = [0, 100]
+source = "people"
+
+[columns.back]
+type = "boolean"
+role = "target"
+source = "the form"
+"""
+
+
+def test_words_that_the_schema_does_not_know_are_told_of():
+    """A model that learned from nobody must not look like one that learned."""
+    rng = np.random.default_rng(0)
+    table = {
+        "age": rng.uniform(0, 100, 4000),
+        "back": np.where(rng.random(4000) < 0.4, "yes", "no"),
+    }
+    model = LogisticRegression(random_state=0, schema=Schema.from_toml(YES_OR_NO))
+    with pytest.warns(UnreadLabelsWarning, match="ardly any of the rows have a label") as caught:
+        model.fit(table)
+    assert 'true = ["yes"]' in str(caught[-1].message)
+    model.schema = Schema.from_toml(YES_OR_NO + 'true = ["yes"]\nfalse = ["no"]')
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UnreadLabelsWarning)
+        model.fit(table)
+        table["back"][:1000] = ""  # a quarter without a label is no reason to speak
+        model.fit(table)

@@ -281,7 +281,7 @@ def test_huge_values_and_constant_columns_are_harmless(name):
 def test_tables_that_are_not_kept_give_the_same_answer(name, monkeypatch):
     x, y = data_for(name, 5000)
     kept = make(name, epsilon=math.inf).fit(x, y)
-    monkeypatch.setattr("veilspan.curator.mapped_rows.KEPT_BYTES", 0)
+    monkeypatch.setattr("veilspan.curator.rows.KEPT_BYTES", 0)
     lazy = make(name, epsilon=math.inf).fit(x, y)
     np.testing.assert_allclose(lazy.coef_, kept.coef_, rtol=1e-9)
 
@@ -289,7 +289,7 @@ def test_tables_that_are_not_kept_give_the_same_answer(name, monkeypatch):
 @pytest.mark.parametrize("kept", [10**9, 0])
 def test_a_sparse_table_is_never_made_dense_as_a_whole(kept, monkeypatch):
     """20,000 x 5,000 with 10 entries a row: 3 MB as it is, 800 MB if filled."""
-    monkeypatch.setattr("veilspan.curator.mapped_rows.KEPT_BYTES", kept)
+    monkeypatch.setattr("veilspan.curator.rows.KEPT_BYTES", kept)
     rng = np.random.default_rng(0)
     columns = np.sort(rng.integers(0, 5000, (20_000, 10)), axis=1).ravel()
     starts = np.arange(0, 200_001, 10)

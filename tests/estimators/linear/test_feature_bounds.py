@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from veilspan.curator.mapped_rows import KEPT_BYTES
-from veilspan.curator.rows import Block, Rows
+from veilspan.curator.rows import KEPT_BYTES, Block, Rows
 from veilspan.estimators.linear.feature_scaling import FeatureBounds, checked_ranges
 
 #: Ends and entries; ranges of a width that float64 cannot divide by are refused, see below.
@@ -128,11 +127,22 @@ def test_bad_ranges(given_range, message):
 def test_rows_are_mapped_once_if_small_and_block_by_block_if_not(make, monkeypatch):
     x = np.random.default_rng(0).normal(size=(9000, 3))
     row_map = bounds([-1] * 3, [1] * 3, None, "zero").map_for(3, make is not np.asarray)
-    whole = Rows(make(x), np.arange(9000.0)).mapped(row_map, 4)
-    monkeypatch.setattr("veilspan.curator.mapped_rows.KEPT_BYTES", 0)
-    lazy = Rows(make(x), np.arange(9000.0)).mapped(row_map, 4)
-    assert type(whole) is Rows
-    assert type(lazy) is not Rows
+    seen = []
+
+    def counted(block):
+        seen.append(block.n_rows)
+        return row_map(block)
+
+    whole = Rows(make(x), np.arange(9000.0)).mapped(counted, 4)
+    assert not seen
+    for _ in range(2):
+        list(whole.blocks(500))
+    assert sum(seen) == 9000
+    monkeypatch.setattr("veilspan.curator.rows.KEPT_BYTES", 0)
+    lazy = Rows(make(x), np.arange(9000.0)).mapped(counted, 4)
+    for _ in range(2):
+        list(lazy.blocks(500))
+    assert sum(seen) == 3 * 9000
     assert 8 * x.size < KEPT_BYTES
     for one, two in zip(whole.blocks(500), lazy.blocks(500), strict=True):
         np.testing.assert_array_equal(one.dense(), two.dense())

@@ -19,9 +19,11 @@ from veilspan import (
     LogisticRegression,
     MatrixCompletion,
     RobustPCA,
+    SubspaceTracker,
     load,
 )
 from veilspan.datasets import make_haystack, make_spd
+from veilspan.estimators.noise.tracked_angle import find_tracked_angle
 from veilspan.geometry import SPD, Ball
 from veilspan.metrics import principal_angles
 from veilspan.solvers.linear.tables.noise_response import DescentNoise
@@ -195,3 +197,52 @@ def test_reports_show_them(tmp_path):
     tilted = LogisticRegression(feature_range=(-1, 1), solver="objective", epsilon=1.0)
     tilted.fit(X, (T > 0).astype(int)).report(tmp_path / "why.html")
     assert "curvature that was not released" in (tmp_path / "why.html").read_text()
+
+
+@pytest.mark.slow
+def test_tracked_subspaces_are_covered():
+    rng = np.random.default_rng(21)
+    held = 0
+    for seed in range(RUNS):
+        true = np.linalg.qr(rng.standard_normal((8, 2)))[0]
+        rows = rng.standard_normal((2000, 2)) @ true.T + 0.1 * rng.standard_normal((2000, 8))
+        tracker = SubspaceTracker(2, epsilon=2.0, block_size=500, row_norm=3.0, random_state=seed)
+        off = np.degrees(np.max(principal_angles(tracker.partial_fit(rows).components_, true.T)))
+        held += off <= tracker.subspace_angle_
+        assert tracker.subspace_angle_ < 20
+    assert held >= LEAST
+    assert "turned by" in str(tracker.summary())
+
+
+def test_a_tracker_without_privacy_has_no_noise_to_tell_of():
+    tracker = SubspaceTracker(1).partial_fit(RNG.standard_normal((50, 3)))
+    for ask in (tracker.summary, lambda: tracker.subspace_angle_):
+        with pytest.raises(AttributeError, match="not private"):
+            ask()
+    assert find_tracked_angle(0.0, 5, 2) == 90
+    assert find_tracked_angle(1.0, 2, 2) == 0
+
+
+@pytest.mark.slow
+def test_item_factors_are_covered(tmp_path):
+    rng = np.random.default_rng(22)
+    tastes = rng.standard_normal((8000, 2)) * [1.0, 0.8] @ rng.standard_normal((2, 20))
+    ratings = np.clip(3 + tastes + 0.5 * rng.standard_normal((8000, 20)), 1, 5)
+    ratings[rng.random(ratings.shape) > 0.5] = np.nan
+    settings = {"rating_range": (1, 5), "n_components": 2, "solver": "covariance"}
+
+    def span(factors):
+        return np.linalg.qr(factors)[0].T
+
+    exact = MatrixCompletion(**settings, epsilon=np.inf).fit(ratings)
+    assert not hasattr(exact, "subspace_angle_")
+    held, runs = 0, 30
+    for seed in range(runs):
+        model = MatrixCompletion(**settings, epsilon=2.0, random_state=seed).fit(ratings)
+        off = principal_angles(span(model.item_factors_), span(exact.item_factors_))
+        held += np.degrees(np.max(off)) <= model.subspace_angle_
+        assert model.subspace_angle_ < 10
+    assert held >= int(binom.ppf(1e-6, runs, 0.95))
+    assert "item factors" in str(model.summary())
+    model.save(tmp_path / "kept")
+    assert load(tmp_path / "kept").subspace_angle_ == model.subspace_angle_

@@ -31,7 +31,7 @@ from veilspan import (
 from veilspan.estimators.search import running
 from veilspan.estimators.search.candidates import list_candidates
 from veilspan.ledger.errors import LedgerError
-from veilspan.privacy.errors import WeakGuaranteeError, WeakGuaranteeWarning
+from veilspan.privacy.errors import NotPrivateWarning, WeakGuaranteeError, WeakGuaranteeWarning
 from veilspan.privacy.noise import SeededNoise
 
 GRID = {"alpha": [1e-3, 1.0, 10.0, 100.0, 1e3, 1e5]}
@@ -328,8 +328,9 @@ def test_trials_warn_of_nothing_and_failures_are_outcomes(monkeypatch):
     monkeypatch.setattr(running, "run_trial", sometimes)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for _ in range(3):
-            found = PrivateSearch(ridge(), GRID, tried=0.95).fit(X, Y)
+        warnings.simplefilter("ignore", NotPrivateWarning)
+        for seed in range(3):  # secure coins would try failing candidates alone in 6 % of all runs
+            found = PrivateSearch(ridge(), GRID, tried=0.95, random_state=seed).fit(X, Y)
             assert found.best_params_["alpha"] < 5
     told = repr(vars(found)) + repr(found.privacy_) + repr(found.plan_)
     assert "gave up" not in told
@@ -356,7 +357,8 @@ def test_nothing_kept_depends_on_how_many_trials_there_were(found):
     assert kept == {"best_estimator_", "best_params_", "plan_", "privacy_", "n_features_in_"}
     alone = ridge().fit(X, Y)
     # No bars: those of one fit would be too short for the best of several.
-    assert set(vars(found.best_estimator_)) == set(vars(alone)) - {"coef_noise_"}
+    bars = {"coef_noise_", "coef_sampling_", "coef_sampling_told_"}
+    assert set(vars(found.best_estimator_)) == set(vars(alone)) - bars
 
 
 def test_a_seed_makes_a_simulation_that_repeats():

@@ -36,6 +36,7 @@ from veilspan.estimators.completion.ratings_with_schema import (
 )
 from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.noise.loud_noise import find_loud_items, find_loud_popularity
+from veilspan.estimators.noise.summary import Parts, summarize_factors
 from veilspan.estimators.parameters import TableParameters
 from veilspan.estimators.schema_input import reads_by_schema, refuse_said_twice, schema_of
 from veilspan.estimators.validation import (
@@ -125,6 +126,9 @@ class MatrixCompletion(MakesLists, TableParameters, PrivateEstimator):
         Public names of the items.
     ridge_ : float
         Global: penalty of the local fits.
+    subspace_angle_ : float
+        With ``solver="covariance"``: degrees by which noise may have turned the span of the item
+        factors, with 95 %.
     popularity_ : array of shape (n_items,)
         With ``task="rank"``, global: noisy sum of users' rows of length 1.
     top_items_ : array of shape (K,)
@@ -263,10 +267,15 @@ class MatrixCompletion(MakesLists, TableParameters, PrivateEstimator):
         if not self.ridge_ >= 0:
             raise ValueError("ridge_ is negative or not a number")
         factors = (n_features, self.n_components_)
-        return {"item_bias_": (n_features,), "item_factors_": factors, "ridge_": ()}
+        shapes = {"item_bias_": (n_features,), "item_factors_": factors, "ridge_": ()}
+        return {**shapes, "subspace_angle_": ()} if "subspace_angle_" in vars(self) else shapes
+
+    def _summary_parts(self) -> Parts:
+        return summarize_factors(vars(self).get("subspace_angle_"), self)
 
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         result = outcome.result
+        self.__dict__.pop("subspace_angle_", None)
         if ranks(self):
             keep_ranking(self, result)
             return
@@ -274,6 +283,8 @@ class MatrixCompletion(MakesLists, TableParameters, PrivateEstimator):
         self.item_factors_ = result.item_factors
         self.n_components_ = result.item_factors.shape[1]
         self.ridge_ = result.ridge
+        if result.angle is not None and plan.budget.is_private:
+            self.subspace_angle_ = result.angle
 
     def _find_loud_noise(self, outcome: Outcome, plan: Plan) -> tuple[str, ...]:
         if ranks(self):

@@ -20,7 +20,7 @@ from veilspan.curator.dask.table import DaskTable
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.by_person import gather_own
 from veilspan.estimators.linear.feature_choice import AS_ASKED
-from veilspan.estimators.linear.feature_scaling import FeatureBounds, prepare_scaled
+from veilspan.estimators.linear.feature_scaling import FeatureBounds, plan_scaling
 from veilspan.estimators.linear.parameters import LinearParameters
 from veilspan.estimators.linear.portable import PortableModel
 from veilspan.estimators.linear.released_ranges import ReleasedRanges
@@ -44,12 +44,14 @@ from veilspan.estimators.validation import check_count, validate_table
 from veilspan.losses.linear import LinearLoss
 from veilspan.losses.penalties import NoPenalty, Penalty
 from veilspan.privacy.budget import Budget
+from veilspan.privacy.calibration import calibrate_beside
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.plan import Plan
 from veilspan.queries.linear.learned_features import LearnedFeatures
 from veilspan.queries.linear.row_scaling import RowScaling
 from veilspan.solvers.base import Outcome
 from veilspan.solvers.linear.asked.class_shares import AskShares
+from veilspan.solvers.linear.asked.confidence import AskConfidence
 from veilspan.solvers.linear.base import (
     LinearPrepared,
     LinearProblem,
@@ -178,7 +180,8 @@ class LinearEstimator(
         self, budget: Budget, neighbors: Neighbors, n_rows: int | None, n_features: int
     ) -> LinearPrepared:
         """A solver for one coefficient a column."""
-        solver, columns = self._solver(), n_features + bool(self.fit_intercept)
+        rows, guess = self._counts(n_rows)
+        solver = self._solver()
         constant = self.intercept_scaling if self.fit_intercept else None
         bounds = FeatureBounds(
             self.feature_range, self.row_norm, self.center, constant, self.bounds
@@ -187,29 +190,45 @@ class LinearEstimator(
             # Encoded rows lie around zero and the schema knows the longest of them.
             refuse_said_twice(self, "feature_range", "bounds", "center")
             bounds = FeatureBounds(None, self._kept_length() * self.schema.row_norm, None, constant)
-
-        def prepare(part: Budget) -> LinearPrepared:
-            # A penalty may be chosen by the budget, of which the solver gets a part.
-            ready = solver.prepare(self._problem(part, n_rows, columns), part, neighbors)
-            return with_warning(ready, neighbors)
-
-        return prepare_scaled(
-            bounds, n_features, budget, neighbors, prepare, self._asks_targets, self._afters(budget)
+        stage = plan_scaling(bounds, n_features, budget, self._asks_targets)
+        solver, afters = self._around(solver), self._afters(budget)
+        # A penalty may be chosen by the budget, of which the solver gets a part.
+        part = budget.part(stage.left) if stage.events else budget
+        loss, penalty = self._loss(), self._penalty(part, rows, stage.n_columns)
+        intercept = bool(self.fit_intercept)
+        problem = LinearProblem(loss, penalty, stage.n_columns, n_rows, guess, intercept)
+        ready = solver.prepare(problem, part, neighbors)
+        if ready.warning is None and ready.asked != "auto":  # whose rule has looked
+            ready = with_warning(ready, neighbors)
+        if not budget.is_private:
+            return replace(ready, stages=(stage,))
+        found = calibrate_beside(
+            budget, stage.events, ready.events, neighbors=neighbors, share=stage.left, later=afters
         )
+        if found is None:
+            raise ValueError(
+                f"epsilon = {budget.epsilon:g} is too small at delta = {budget.delta:g} for "
+                "private bounds and a solver together: give public bounds, or a larger epsilon."
+            )
+        events, told = found
+        asked: tuple[AskShares | AskConfidence, ...] = ()
+        for after, event in zip(afters, told):
+            asked = (*asked, replace(after, events=(event,)))
+        return replace(ready, stages=(stage,), events=events, afters=asked)
 
     def _solver(self) -> LinearSolver:
         """The solver that was asked for, with the user's clip."""
         if self.selection is not None:
-            return self._around(_selection(self.selection, self.clip))
+            return _selection(self.selection, self.clip)
         solver = linear_solver(self.solver)
         if self.clip is not None:
             solver = solver.with_clip(check_scale(self.clip, "clip"))
-        return self._around(solver)
+        return solver
 
     def _warn_of_classes(self) -> None:
         """Say what a classifier's released counts tell of rare classes."""
 
-    def _afters(self, budget: Budget) -> tuple[AskShares, ...]:
+    def _afters(self, budget: Budget) -> tuple[AskShares | AskConfidence, ...]:
         """What is asked once the solver is done; by default nothing."""
         return ()
 
@@ -225,37 +244,36 @@ class LinearEstimator(
 
     def _problem(self, budget: Budget, n_rows: int | None, columns: int) -> LinearProblem:
         """What is minimised, from public facts."""
+        rows, guess = self._counts(n_rows)
+        loss, penalty = self._loss(), self._penalty(budget, rows, columns)
+        return LinearProblem(loss, penalty, columns, n_rows, guess, bool(self.fit_intercept))
+
+    def _counts(self, n_rows: int | None) -> tuple[int | None, int | None]:
+        """The number of rows that defaults may be chosen by, and the public guess of it."""
         expected = self.expected_rows
         if expected is None and self.schema is not None:
             expected = expected_rows(self.schema)
         if expected is not None:
             expected = check_count(expected, "expected_rows", 2**53)
-        rows = n_rows if n_rows is not None else expected
-        return LinearProblem(
-            loss=self._loss(),
-            penalty=self._penalty(budget, rows, columns),
-            n_features=columns,
-            n_rows=n_rows,
-            expected_rows=None if n_rows is not None else expected,
-            intercept=bool(self.fit_intercept),
-        )
+        return (expected, expected) if n_rows is None else (n_rows, None)
 
     # Keeping what was learned.
 
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         result: LinearResult = outcome.result
         (row_map,) = outcome.maps
+        theta = result.confidence * result.theta
         if isinstance(row_map, RowScaling):
             self.__dict__.pop("feature_map_", None)
             self._keep_ranges(row_map, plan)
-            self._decode(*row_map.user_coefficients(result.theta))
+            self._decode(*row_map.user_coefficients(theta))
             self._keep_noise(row_map, result, plan.budget.is_private)
         else:
             self._forget_coefficients()
             self._forget_noise()
             self._forget_ranges()
             self.feature_map_ = LearnedFeatures(
-                row_map, result.theta, learned_noise(row_map, result, self._loss())
+                row_map, theta, learned_noise(row_map, result, self._loss())
             )
         self.n_iter_ = max(1, len(result.trace))
         self.trace_ = list(result.trace)

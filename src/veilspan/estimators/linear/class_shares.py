@@ -1,9 +1,14 @@
-r"""What a classifier tells of rare classes: their released shares, and a warning.
+r"""What a classifier tells of rare classes and of labels that nobody could read, by paid counts.
 
 Of 2 % positives, whoever is right as often as possible predicts none. That is what accuracy asks
 for, and what scikit-learn's models do as well; a user who wants the rare ones has to say so. Nobody
 can say so who does not know: so a fit that says nothing of classes counts them, with noise and for
 0.5 % of the budget (of mu^2), and a warning names the ways out where one of them is rare.
+
+The same counts tell where a schema does not know the words of its target: a file says "yes" and
+"no", the schema "true" and "false", every label counts as missing, and a model learned from nobody.
+Rows without a label count as rows of the table, so that the number of labels beside the public
+number of rows shows it.
 """
 
 from __future__ import annotations
@@ -12,7 +17,9 @@ import warnings
 
 import numpy as np
 
+from veilspan.estimators.people_plan import has_people
 from veilspan.privacy.errors import RareClassWarning
+from veilspan.privacy.plan import Plan
 from veilspan.solvers.base import Outcome
 
 #: A class is rare below this part of an equal share: 5 % of two classes, 1 % of ten.
@@ -21,6 +28,14 @@ RARE = 0.1
 SURELY = 2.0
 #: Rare classes that a warning names.
 NAMED = 3
+#: Labels that can be read are few below this part of the rows.
+FEW = 0.5
+#: Stds of the noise by which they must be below that: one false word in 30,000 fits.
+SURELY_UNREAD = 4.0
+
+
+class UnreadLabelsWarning(UserWarning):
+    """A paid, noisy count says that few rows have a label that could be read."""
 
 
 class ReleasedShares:
@@ -37,25 +52,58 @@ class ReleasedShares:
     class_shares_: np.ndarray
     class_shares_std_: float
 
-    def _keep_shares(self, outcome: Outcome) -> None:
-        self.__dict__.pop("class_shares_", None)
-        self.__dict__.pop("class_shares_std_", None)
+    def _keep_shares(self, outcome: Outcome, plan: Plan) -> None:
+        for name in ("class_shares_", "class_shares_std_", "_unread"):
+            self.__dict__.pop(name, None)
         counts = outcome.result.class_counts
         if counts is not None:
             found = np.maximum(np.asarray(counts.value), 0.0)
             total = max(float(found.sum()), 1.0)
             self.class_shares_ = found / total
             self.class_shares_std_ = float(counts.noise_std / total)
+            self._unread: str | None = self._find_unread(
+                np.asarray(counts.value), counts.noise_std, plan
+            )
+
+    def _find_unread(self, counts: np.ndarray, noise_std: float, plan: Plan) -> str | None:
+        """What to say if surely few rows have a label, by released counts and public numbers.
+
+        Where the number of rows is a guess, or people bring several or none, the table may have
+        fewer rows than the public number says: few labels are no sign of words then.
+        """
+        rows = plan.n_rows
+        if rows is None or has_people(self.schema):  # type: ignore[attr-defined]
+            return None
+        found, noise = float(counts.sum()), noise_std * np.sqrt(len(counts))
+        if found + SURELY_UNREAD * noise >= FEW * rows:
+            return None
+        return _say_unread(found if found > SURELY * noise else 0.0, rows)
 
     def _warn_of_classes(self) -> None:
         """Say which class is rare, which the released shares tell, and what to do."""
         shares = vars(self).get("class_shares_")
         if shares is None:
             return
+        unread = self.__dict__.pop("_unread", None)
+        if unread is not None:  # shares of labels that nobody could read are noise
+            warnings.warn(unread, UnreadLabelsWarning, stacklevel=3)
+            return
         sure = shares + SURELY * self.class_shares_std_ < RARE / len(shares)
         rare = [int(place) for place in np.argsort(shares, kind="stable") if sure[place]]
         if rare:
             warnings.warn(_words(self.classes_, shares, rare), RareClassWarning, stacklevel=3)
+
+
+def _say_unread(found: float, rows: float) -> str:
+    """How few labels there are, what that means, and what to do."""
+    told = f"only about {100 * found / rows:.2g} % of" if found > 0 else "hardly any of"
+    return (
+        f"{told[0].upper()}{told[1:]} the rows have a label that could be read (by a noisy count "
+        "that was paid for). The others count as missing and taught the model nothing. If the "
+        "table has labels in them, its words are not those of the schema: say how the table writes "
+        'them, true = ["yes"] and false = ["no"], or all categories of the target, and fit again. '
+        "A new fit is a new charge."
+    )
 
 
 def _words(classes: np.ndarray, shares: np.ndarray, rare: list[int]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -79,12 +79,16 @@ class LogisticRegression(LinearClassifier):
     penalty: Any = field(default="l2", kw_only=False)
     l1_ratio: float = 0.5
 
+    _says_odds: ClassVar[bool] = True
+
     @also_by_person
     @lazy_for_dask(lambda model: len(model.classes_))
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class, in the order of ``classes_``.
 
-        Calibrated where ``threshold=`` has paid for it; balanced weights are taken off again. So
+        Of two classes they are calibrated, by 2 % of the budget
+        (:mod:`veilspan.solvers.linear.asked.confidence`) or by what ``threshold=`` has paid for;
+        balanced weights are taken off again. So
         they speak of the classes as frequent as they are, which :meth:`predict` then need not.
         """
         return np.exp(self.predict_log_proba(X))

@@ -7,7 +7,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -31,6 +31,7 @@ from veilspan.privacy.errors import PublicLabelsWarning
 from veilspan.privacy.plan import Plan
 from veilspan.solvers.base import Outcome
 from veilspan.solvers.linear.asked.class_shares import AskShares
+from veilspan.solvers.linear.asked.confidence import AskConfidence
 from veilspan.solvers.linear.base import LinearSolver
 from veilspan.solvers.linear.rare_classes.around_solver import RareClasses, check_threshold
 
@@ -85,6 +86,7 @@ class LinearClassifier(ReleasedShares, ClassifierParameters, ClassifierMixin, Li
     """Base of the classifiers: labels in and out."""
 
     classes_: np.ndarray
+    _says_odds: ClassVar[bool] = False  # whether scores are logarithms of odds
 
     def _learned_shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
         classes = self.classes_
@@ -238,15 +240,18 @@ class LinearClassifier(ReleasedShares, ClassifierParameters, ClassifierMixin, Li
             )
         return RareClasses(solver, balanced, check_threshold(self.threshold))
 
-    def _afters(self, budget: Budget) -> tuple[AskShares, ...]:
-        """A count of the classes, where nothing is done for a rare one."""
+    def _afters(self, budget: Budget) -> tuple[AskShares | AskConfidence, ...]:
+        """A count of the classes, where nothing is done for a rare one; how sure two may be."""
         if self.threshold is not None or self.class_weight is not None or not budget.is_private:
             return ()
-        return (AskShares(),)
+        known = self._known_classes()
+        if not self._says_odds or (known is not None and len(known) > 2):
+            return (AskShares(),)
+        return AskShares(), AskConfidence()
 
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
         super()._keep(outcome, plan)
-        self._keep_shares(outcome)
+        self._keep_shares(outcome, plan)
         for name in ("class_weight_", "threshold_", "calibration_"):
             self.__dict__.pop(name, None)
         weights = getattr(outcome.result, "weights", None)

@@ -16,7 +16,7 @@ the noise of a mean gradient of p coefficients (:mod:`veilspan.solvers.linear.au
   where noise is large. With nu that of a straight fit to all of the budget: where curves have
   hardly more coefficients than lines (at most 1.3 times: most columns are categories), one fit of
   lines and curves together takes the place of both from nu = 0.015 on, and always from 200 columns
-  on; from nu = 0.2 on, or else from 0.03 on, the model stays linear.
+  on; from nu = 0.2 on (from 1 on with 200 columns), or else from 0.03 on, the model stays linear.
 * Without numbers, or with lines only, a model is linear and has coefficients. Without a number of
   rows that may be used (add-remove, none expected) there are 3 waves and nothing that needs nu.
 
@@ -55,8 +55,9 @@ SCORE_WEIGHT, CURVED_STRENGTH, LOUD_SHARE, LOUD_WEIGHT = 0.1, 600.0, 0.20, 0.2
 #: have 1.35 times the coefficients of lines: behind even one straight fit by 0.1 and more.)
 LINE_WEIGHT, HARDLY_MORE, ONE_FIT_NOISE, MANY_LINES = 0.2, 1.3, 0.015, 200
 #: Where curves are mostly noise: the nu of a straight fit to numbers, of one with few curves beside
-#: it (census data, few rows: behind at 0.22 and 0.9, ahead at 0.1 and 0.18), of curves of classes.
-LINEAR_NOISE, FEW_CURVES_NOISE, CLASSES_NOISE = 0.03, 0.2, 0.08
+#: it, of one with so many lines that curves hardly count (census data, 2,000 rows: ahead by 0.05 at
+#: 0.85; beyond 1 nothing was compared), of curves of classes.
+LINEAR_NOISE, FEW_CURVES_NOISE, MANY_LINES_NOISE, CLASSES_NOISE = 0.03, 0.2, 1.0, 0.08
 #: Random waves of all columns together: how many, their length^2 over that of all others, how far
 #: numbers and categories turn them, and the nu below which they are worth their noise.
 FOURIER, FOURIER_WEIGHT, NUMBER_TURN, FLAG_TURN, FOURIER_NOISE = 200, 0.5, 1.0, 0.5, 0.0047
@@ -180,7 +181,8 @@ def choose_features(
         few = together.width(layout, 1) + 1 <= HARDLY_MORE * lines
         if few and (noise >= ONE_FIT_NOISE or lines >= MANY_LINES):
             chosen = together
-        if noise >= (FEW_CURVES_NOISE if few else LINEAR_NOISE):
+        beside = MANY_LINES_NOISE if lines >= MANY_LINES else FEW_CURVES_NOISE
+        if noise >= (beside if few else LINEAR_NOISE):
             reason = f"nu of a straight fit is {noise:.2g}: curves would mostly be noise"
             return FeatureChoice("linear", reason)
     elif (noise := _noise(chosen, layout, n_scores, strength)) >= CLASSES_NOISE:

@@ -23,7 +23,6 @@ wherever it stands in the table, so that rounding is part of the map.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,13 +30,10 @@ import numpy as np
 
 from veilspan._scales import check_location, check_scale, check_width
 from veilspan.curator.curator import Curator
-from veilspan.estimators.linear.budget_parts import prepare_rest
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import Event, GaussianEvent
-from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.row_scaling import RowScaling
 from veilspan.queries.linear.target_scaling import TargetScaling
-from veilspan.solvers.linear.asked.class_shares import AskShares
 from veilspan.solvers.linear.asked.narrow_columns import (
     LOOKS,
     NARROW,
@@ -54,7 +50,6 @@ from veilspan.solvers.linear.asked.private_ranges import (
     private_ranges,
 )
 from veilspan.solvers.linear.asked.target_range import TARGETS, private_target_range
-from veilspan.solvers.linear.base import LinearPrepared
 
 #: Shares of mu^2 for ranges of features, for the length of rows, and for the range of targets:
 #: errors of them only make rows and targets shorter than they need be.
@@ -180,12 +175,15 @@ class FeatureScaling:
         Releases of ranges, of a length, of the targets' range; none with public bounds.
     public_map : RowScaling or None
         The map of public bounds for dense tables.
+    left : float
+        Share of mu^2 that the events leave to the solver.
     """
 
     bounds: FeatureBounds
     n_columns: int
     events: tuple[Event, ...] = ()
     public_map: RowScaling | None = None
+    left: float = 1.0
 
     def find_map(self, curator: Curator) -> RowScaling:
         """The map by public bounds, or by what is asked for now."""
@@ -213,36 +211,23 @@ class FeatureScaling:
         return self.bounds.map_for(curator.n_features, curator.is_sparse)
 
 
-def prepare_scaled(
-    bounds: FeatureBounds,
-    n_features: int,
-    budget: Budget,
-    neighbors: Neighbors,
-    prepare: Callable[[Budget], LinearPrepared],
-    targets: bool = False,
-    afters: tuple[AskShares, ...] = (),
-) -> LinearPrepared:
-    """A solver for scaled rows; what nobody knows of them is asked for first.
+def plan_scaling(
+    bounds: FeatureBounds, n_features: int, budget: Budget, targets: bool = False
+) -> FeatureScaling:
+    """The stage that scales rows; what nobody knows of them is asked for.
 
     Parameters
     ----------
     bounds : FeatureBounds
         What is public about the features. Where that is nothing, ranges are asked for with shares
         of 0.07 and 0.02 of mu^2, those far from zero again with 0.015, and the length of rows with
-        0.01. If all releases are Gaussian the solver's part has the rest; else it is searched for,
-        by accounting all parts together.
+        0.01.
     n_features : int
         Columns of the rows as they are.
     budget : Budget
         Of the whole fit.
-    neighbors : {"replace-one", "add-remove"}
-        The neighbour relation.
-    prepare : callable
-        The solver, prepared for a part of the budget.
     targets : bool
         Whether the range of the targets is to be asked for, with shares of 0.02 and 0.005.
-    afters : tuple of afters
-        What is asked once the solver is done.
     """
     public_map = bounds.check(n_features)
     parts: list[tuple[str, int, float]] = []  # name, questions, share of mu^2
@@ -254,20 +239,13 @@ def prepare_scaled(
     if targets:
         parts.append((TARGETS, 2, TARGETS_SHARE))
         parts.append((NARROW_TARGETS, LOOKS, NARROW_TARGETS_SHARE))
-    first: tuple[Event, ...] = ()
-    rest = 1.0
+    events: tuple[Event, ...] = ()
+    left = 1.0
     for name, count, share in parts:
-        first += (GaussianEvent(name, math.sqrt(count / share) / budget.mu, count),)
-        rest -= share
+        events += (GaussianEvent(name, math.sqrt(count / share) / budget.mu, count),)
+        left -= share
     columns = n_features + (bounds.intercept_scaling is not None)
-    stage = FeatureScaling(bounds, columns, first, public_map)
-    kept = prepare_rest(first, rest, budget, neighbors, prepare, afters)
-    if kept is None:
-        raise ValueError(
-            f"epsilon = {budget.epsilon:g} is too small at delta = {budget.delta:g} for private "
-            "bounds and a solver together: give public bounds, or a larger epsilon."
-        )
-    return replace(kept, stages=(stage,))
+    return FeatureScaling(bounds, columns, events, public_map, left)
 
 
 def asks_ranges(bounds: Any, feature_range: Any, row_norm: Any) -> bool:

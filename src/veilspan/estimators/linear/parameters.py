@@ -48,9 +48,10 @@ class LinearParameters(TableParameters):
         Under add-remove, a public guess of the number of rows by which defaults are chosen.
     features : {"auto", "linear", "bins", "waves", "fourier"}, optional
         What the model learns from: the columns themselves (``"linear"``), or curves of each column,
-        chosen by public numbers (``"auto"``; docs/linear_models.md). ``None`` is ``"auto"`` with a
-        schema and ``"linear"`` for plain arrays, which need a ``feature_range`` for curves. Lasso
-        and ElasticNet, whose point is a short list of columns, are linear unless asked.
+        chosen by public numbers (``"auto"``; docs/howto/linear_models.md). ``None`` is ``"auto"``
+        with a schema and ``"linear"`` for plain arrays, which need a ``feature_range`` for
+        curves. Lasso and ElasticNet, whose point is a short list of columns, are linear
+        unless asked.
     schema : Schema, optional
         What is public of the table (:class:`veilspan.Schema`); target, classes and bounds follow
         from it. ``row_norm`` is then a share of the longest row that the schema allows.

@@ -40,8 +40,8 @@ class PortableModel:
         """The model as a JSON document that scores rows without veilspan.
 
         It holds the schema's rules for cells, the released maps and coefficients: all that
-        ``predict`` and ``predict_proba`` use. ``docs/scorer.md`` has a reader for it, which needs
-        nothing but Python.
+        ``predict`` and ``predict_proba`` use. ``docs/howto/scorer.md`` has a reader for it, which
+        needs nothing but Python.
         """
         check_is_fitted(self)
         return str(import_module("veilspan.releases.scorer").scorer_json(self))

@@ -8,7 +8,7 @@ the scaled rows; ``coef_`` and ``intercept_`` are in the units of y and the feat
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,15 +22,20 @@ from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.linear.base import LinearEstimator, noise_threshold, strength_per_row
 from veilspan.estimators.schema_input import refuse_said_twice
 from veilspan.estimators.validation import refuse_lazy_score
-from veilspan.losses.linear import Huber, LinearLoss, Squared
+from veilspan.losses.linear import Huber, LinearLoss, Quantile, Squared
+from veilspan.losses.nonconvex import Biweight
 from veilspan.losses.penalties import L1, L2, NoPenalty, Penalty
 from veilspan.losses.penalties import ElasticNet as ElasticNetPenalty
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.plan import Plan
 from veilspan.queries.linear.target_scaling import TargetScaling
 from veilspan.solvers.base import Outcome
+from veilspan.solvers.linear.base import LinearSolver
+from veilspan.solvers.linear.by_name import linear_solver
 
 PRIVATE_TARGETS = "the range of targets was estimated from them by charged, noisy histograms"
+OWN_LOSSES = (Squared, Huber, Quantile, Biweight)  # of residuals
+DESCENTS = ("gd", "sgd")  # solvers whose every step is a clipped gradient, and no more
 PUBLIC_TARGETS = "target_range was set without the data; targets outside are clipped to it"
 
 
@@ -323,6 +328,11 @@ class HuberRegressor(LinearRegressor):
         ``target_range``.
     alpha : float, optional
         Ridge penalty as in :class:`Ridge`.
+    loss : loss, optional
+        Another loss of residuals in place of Huber's, on the scale of targets in [-1, 1]:
+        ``veilspan.losses.nonconvex.Biweight(0.5)``, to which far residuals do not count at all, or
+        ``veilspan.losses.linear.Quantile(0.9)``. One that is not convex needs ``solver="gd"`` or
+        ``"sgd"`` (``"auto"`` is ``"gd"`` then).
     target_range, fit_intercept, ..., random_state
         As in :class:`LinearRegression`.
 
@@ -334,8 +344,14 @@ class HuberRegressor(LinearRegressor):
 
     threshold: float | None = None
     alpha: float | None = None
+    loss: Any = None
 
     def _loss(self) -> LinearLoss:
+        if self.loss is not None:
+            if self.threshold is not None:
+                raise ValueError("threshold is that of Huber's loss: leave it None with loss=...")
+            self._check_targets()
+            return own_loss(self.loss)
         if self._asks_targets:
             if self.threshold is not None:
                 raise ValueError(
@@ -349,9 +365,48 @@ class HuberRegressor(LinearRegressor):
             width = check_scale(self.threshold, "threshold")
         return Huber(width / self._target_scale()[1])
 
+    def _solver(self) -> LinearSolver:
+        if type(self.loss) is not Biweight:
+            return super()._solver()
+        told = "gd" if self.solver == "auto" else self.solver
+        if self.selection is not None or linear_solver(told).name not in DESCENTS:
+            raise ValueError(
+                f"the {own_loss(self.loss).name} loss is not convex, and this solver rests on "
+                'convexity: use solver="gd" or "sgd", without a selection.'
+            )
+        solver = linear_solver(told)
+        if self.clip is None:
+            return solver
+        return solver.with_clip(check_scale(self.clip, "clip"))
+
+    def _choose_features(self, *facts: Any) -> Any:
+        choice, layout = super()._choose_features(*facts)
+        if type(self.loss) is Biweight and choice.kind != "linear":
+            raise ValueError(
+                f"the {own_loss(self.loss).name} loss is not convex, and curves are learned by "
+                'steps that rest on convexity: say features="linear".'
+            )
+        return choice, layout
+
     def _penalty(self, budget: Budget, rows: int | None, n_columns: int) -> Penalty:
         alpha = _strength(self.alpha)
         return NoPenalty() if alpha is None else L2(strength_per_row(alpha, rows, "alpha"))
+
+
+def own_loss(loss: Any) -> LinearLoss:
+    """One of this library's losses of residuals, made anew from its settings, or a sentence.
+
+    No others, and nothing that was changed since it was made: proofs of solvers rest on what a loss
+    says of its slopes and of its curvature.
+    """
+    if type(loss) not in OWN_LOSSES:
+        raise ValueError(
+            "loss must be one of veilspan's losses of residuals, "
+            f"veilspan.losses.nonconvex.Biweight(0.5) say; got {loss!r}."
+        )
+    settings = {one.name: getattr(loss, one.name) for one in fields(loss) if one.init}
+    made: LinearLoss = type(loss)(**settings)
+    return made
 
 
 def _strength(alpha: Any) -> float | None:

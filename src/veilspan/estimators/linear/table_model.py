@@ -185,7 +185,7 @@ def prepare_features(
         events += first_events(first)
     if choice.width_share:
         events += (single_event(WIDTH, choice.width_share, mu),)
-    solver = model._solver()
+    solver = model._around(model._solver())
     if choice.width_share and isinstance(solver, AutoLinear) and solver.clip is None:
         part = budget.part(choice.rest_share)
         nu = model._problem(part, n_rows, columns).noise_of_a_gradient(part, neighbors)

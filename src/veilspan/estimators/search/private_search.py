@@ -364,6 +364,8 @@ class _Search:
             release_id=secrets.token_hex(8),
             asked=ready.plan.budget.epsilon,
         )
+        if ready.plan.budget.is_private:
+            lead._forget_bars()
         search.best_estimator_, search.best_params_ = lead, dict(params)
         search.plan_, search.privacy_ = lead.plan_, lead.privacy_
         search.n_features_in_ = lead.n_features_in_

@@ -58,6 +58,8 @@ class AskScore:
             query = CapturedShare(result.center)
             answer = curator.answer(query, np.asarray(basis), event=SCORE)
         # A robust fit may have paired its rows: their number is public wherever that is offered.
+        # Elsewhere (add-remove, combine="none") it is private and no trial pairs: all trials score
+        # sums over the same rows, which compare as their means would.
         told = float(np.asarray(answer.value).ravel()[0]) / (curator.plan.n_rows or 1)
         self.told = told if math.isfinite(told) else -math.inf
         return result

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from veilspan.estimators.noise.tracked_angle import TrackedAngle
 from veilspan.estimators.parameters import TableParameters
 from veilspan.estimators.schema_input import encode_own, refuse_people, schema_of
 from veilspan.estimators.stream.tracker_state import StoredState, check_may_go_without_epsilon
@@ -27,6 +28,7 @@ LARGEST_ENTRY = 1e140
 
 @dataclass(eq=False, repr=False)
 class SubspaceTracker(
+    TrackedAngle,
     TableParameters,
     StoredState,
     ClassNamePrefixFeaturesOutMixin,
@@ -95,6 +97,8 @@ class SubspaceTracker(
         In private mode only: blocks released, what was promised for the whole stream, what is
         asked. There ``n_samples_seen_`` counts released rows, ``n_changes_`` is read off
         released numbers, and ``n_samples_skipped_`` is not set: it would tell of rows.
+    subspace_angle_ : float
+        In private mode only: degrees by which noise may have turned the subspace, with 95 %.
 
     Examples
     --------

@@ -7,7 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from veilspan.estimators.noise.summary import Parts, summarize_components
+from veilspan.estimators.noise.summary import (
+    Parts,
+    name_columns,
+    summarize_components,
+    summarize_place,
+)
 from veilspan.estimators.subspace.base import SubspaceEstimator
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.neighbors import Neighbors
@@ -17,6 +22,9 @@ from veilspan.solvers.subspace.analyze_gauss import AnalyzeGauss, PrincipalCompo
 from veilspan.solvers.subspace.base import SubspaceProblem
 from veilspan.solvers.subspace.unbounded.scaled_pca import ScaledPCA
 from veilspan.solvers.subspace.unbounded.stretched_pca import StretchedPCA
+
+#: Attributes that say how sure it is: of components, of the mean.
+BARS = ("component_angles_", "sampled_angles_", "mean_bars_", "sampled_mean_bars_")
 
 
 @dataclass(eq=False, repr=False)
@@ -85,8 +93,15 @@ class PCA(SubspaceEstimator):
     component_angles_ : array of shape (n_components,)
         Degrees by which noise may have turned each component, with 95 %; 90 where noise hides it.
         By released numbers, for up to 1,000 columns; not about other people who might have come.
+    sampled_angles_ : array of shape (n_components,)
+        The same of noise and sampling together: degrees between a component and that of all people
+        the rows were drawn from, if rows are independent and spread as normal ones. Not of
+        correlations (``scale="private"``).
     mean_ : array of shape (n_features,)
         What is subtracted in :meth:`transform`.
+    mean_bars_, sampled_mean_bars_ : array of shape (n_features,)
+        Noise has moved each number of ``mean_`` by no more than this, with 95 %; noise and sampling
+        together have. Where a private mean was released.
     center_used_ : str
         ``"private"``, ``"public"`` or ``"origin"``.
     row_norm_ : float
@@ -176,9 +191,7 @@ class PCA(SubspaceEstimator):
         self.explained_variance_ = found.variances
         self.explained_variance_ratio_ = found.ratios
         self.noise_edge_ = found.noise_edge
-        self.__dict__.pop("component_angles_", None)
-        if found.angles is not None and plan.budget.is_private:
-            self.component_angles_ = found.angles
+        self._keep_bars(found, plan.budget.is_private)
         self.row_norm_ = float(found.row_norm or self._row_bound())
         if found.scale is not None:
             self.scale_ = found.scale
@@ -188,19 +201,45 @@ class PCA(SubspaceEstimator):
         self.center_used_ = self._name_center(found)
         self._keep_notes(found.notes)
 
+    def _forget_bars(self) -> None:
+        for name in BARS:
+            self.__dict__.pop(name, None)
+
+    def _keep_bars(self, found: PrincipalComponents, private: bool) -> None:
+        self._forget_bars()
+        if not private:
+            return
+        if found.angles is not None:
+            self.component_angles_ = found.angles.noise
+            if found.angles.sampled is not None:
+                self.sampled_angles_ = found.angles.sampled
+        if found.doubt is not None:
+            self.mean_bars_ = found.doubt.bars(sampling=False)
+            self.sampled_mean_bars_ = found.doubt.bars(sampling=True)
+
     def _name_center(self, found: PrincipalComponents) -> str:
         if found.center is None:
             return "origin"
         return "public" if self._center_word is None and self.center is not None else "private"
 
     def _summary_parts(self) -> Parts:
-        angles = getattr(self, "component_angles_", np.full(self.n_components_, np.nan))
-        return summarize_components(self.explained_variance_ratio_, angles)
+        told = vars(self).get
+        parts = summarize_components(
+            self.explained_variance_ratio_, told("component_angles_"), told("sampled_angles_")
+        )
+        bars = told("mean_bars_")
+        if bars is None:
+            return parts
+        names = name_columns(self, len(self.mean_))
+        place = summarize_place(names, self.mean_, bars, told("sampled_mean_bars_"))
+        return parts._replace(more=(place,))
 
     def _learned_shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
         shapes = super()._learned_shapes(n_features)
-        angles = ("component_angles_", (self.n_components_,))
-        for name, shape in (("row_norm_", ()), ("scale_", (n_features,)), angles):
-            if hasattr(self, name):  # releases of earlier versions have neither
+        own = {"row_norm_": (), "scale_": (n_features,)}
+        own |= dict.fromkeys(BARS[:2], (self.n_components_,))
+        own |= dict.fromkeys(BARS[2:], (n_features,))
+        for name, shape in own.items():
+            if hasattr(self, name):  # releases of earlier versions have not all
                 shapes[name] = shape
         return shapes

@@ -198,13 +198,16 @@ class RobustPCA(SubspaceEstimator):
         self.components_ = np.ascontiguousarray(found.basis.T)
         self.spectrum_ = found.spectrum
         self.noise_edge_ = found.noise_edge
-        self.__dict__.pop("subspace_angle_", None)
+        self._forget_bars()
         if plan.budget.is_private and found.spectrum is not None and found.noise_edge is not None:
             count = len(self.components_)
             self.subspace_angle_ = angle_of_spectrum(found.spectrum, found.noise_edge, count)
         self._keep_center(found.center, plan.n_features)
         self.center_used_, self.center_reason_ = self._describe_center(outcome)
         self._keep_notes(tuple(self._find_notes()))
+
+    def _forget_bars(self) -> None:
+        self.__dict__.pop("subspace_angle_", None)
 
     def _summary_parts(self) -> Parts:
         return summarize_subspace(self.spectrum_, getattr(self, "subspace_angle_", None))

@@ -19,6 +19,8 @@ from veilspan.reports.subject import Subject
 
 #: Letters of a dataset's or release's name on the cover; the report behind it has all of them.
 MOST_NAME = 40
+#: With so few letters to fill in and so few other releases the sheet has room for larger type.
+FEW_LETTERS, FEW_RELEASES = 800, 4
 _MARKS = {YES: "ok", ASK: "ask", NO: "danger"}
 
 
@@ -51,9 +53,17 @@ def cover(
             class_="small muted",
         ),
         id="cover",
-        class_="cover card",
+        class_="cover card" + (" roomy" if _has_room(meta, account) else ""),
         aria_label="Cover",
     )
+
+
+def _has_room(meta: Meta, account: AccountRecord | None) -> bool:
+    """Whether larger type still fits on one sheet of paper."""
+    texts = [getattr(meta, name) or "" for name in (*TEXTS, *MORE_TEXTS)]
+    letters = sum(map(len, (*texts, *meta.signatures)))
+    releases = 0 if account is None else len(account.releases)
+    return letters <= FEW_LETTERS and releases <= FEW_RELEASES and len(meta.signatures) <= 2
 
 
 def _three_answers(subject: Subject, account: AccountRecord | None) -> Html:

@@ -13,7 +13,7 @@ YES, ASK, NO = "yes", "ask", "no"
 #: The rules, as a page states them.
 RULES = (
     "Do not release: there is no guarantee, or the recorded uses of the data cost more than was "
-    "promised, or an audit found a violation.",
+    "promised, or an audit found a violation, or it was withdrawn.",
     "Ask back before releasing: the promise is weak; or the number of people is protected and "
     "nobody stated a guess to hold δ against; or the charge is not in the account that was shown, "
     "or was a test.",
@@ -55,6 +55,8 @@ def recommend(
         stops.append("The recorded uses of the data cost more than was promised.")
     if audit is not None and not audit.ok:
         stops.append("An audit found a violation of the promise.")
+    if account is not None and account.withdrawn:
+        stops.append(account.withdrawn)
     if stops:
         return Recommendation(NO, tuple(stops))
     doubts = []

@@ -12,7 +12,7 @@ from veilspan.ledger.errors import LedgerError
 from veilspan.ledger.ledger import Ledger
 from veilspan.ledger.records import CHARGE, RELEASE, as_json
 from veilspan.reports.account import read_account
-from veilspan.reports.recheck.checks import FITS, UNCHECKED, WRONG, Check
+from veilspan.reports.recheck.checks import FITS, UNCHECKED, WITHDRAWN, WRONG, Check
 from veilspan.reports.recheck.page import MOST_BYTES
 from veilspan.reports.record import PageRecord
 
@@ -38,10 +38,13 @@ def check_charge(model: Any, ledger: Ledger | None, dataset: Dataset | None, pag
     if problems:
         return Check("ledger", WRONG, " ".join(problems))
     test = " It is recorded as a test, which costs nothing." if charged.get("test") else ""
+    withdrawn = handle.withdrawal(charged["entry"])
+    told = "" if withdrawn is None else f"{withdrawn.describe()} "
     return Check(
         "ledger",
-        FITS,
-        f"All seals of the ledger fit, and entry {charged['entry']} of “{charged['dataset']}” "
+        FITS if withdrawn is None else WITHDRAWN,
+        f"{told}All seals of the ledger fit, and entry {charged['entry']} of "
+        f"“{charged['dataset']}” "
         f"is the charge of this release, at the cost that its plan has; the statement is, word for "
         f"word, the one that was recorded with it.{test}{left_out}",
     )

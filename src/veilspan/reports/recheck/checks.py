@@ -11,12 +11,19 @@ from veilspan._printable import printable
 
 #: How a check ends.
 FITS, WRONG, UNCHECKED = "fits", "DOES NOT FIT", "not checked"
+#: And how that of the ledger ends where all fits, and somebody withdrew the release.
+WITHDRAWN = "WITHDRAWN"
 #: What no check of a release can see.
-LIMITS = (
-    "That the noise was really added cannot be seen in a release. Who rewrites a release with all "
-    "of its digests is found by its key (--key). The ledger (--ledger) finds another statement, "
-    "plan or charge; it does not know the learned numbers and the parameters, so that only the key "
-    "vouches for these."
+NOISE = "That the noise was really added cannot be seen in a release."
+#: What nobody has looked at without the key, and what is known with it.
+WITHOUT_KEY = (
+    "Nobody has checked here that the released numbers are the ones that were computed. Whoever "
+    "can write to the folder can exchange them, and everything above still fits. The ledger does "
+    "not help: it records what was promised and charged, not the numbers. Only the key file that "
+    "sealed the release can show it: give it by --key."
+)
+WITH_KEY = (
+    "Nobody without the key has changed the release, its numbers included, since it was sealed."
 )
 
 
@@ -28,7 +35,7 @@ class Check:
     ----------
     name : {"files", "promise", "schema", "report", "ledger"}
         What.
-    outcome : {"fits", "DOES NOT FIT", "not checked"}
+    outcome : {"fits", "DOES NOT FIT", "not checked", "WITHDRAWN"}
         How it ended.
     told : str
         Sentences that say what was found.
@@ -55,6 +62,8 @@ class ReleaseCheck:
         How strong the promise is (:mod:`veilspan.privacy.strength`).
     checks : tuple of Check
         In the order in which they were made.
+    sealed : bool
+        Whether the seal of the release was checked by its key: only that vouches for the numbers.
     """
 
     release_id: str
@@ -62,11 +71,19 @@ class ReleaseCheck:
     private: bool
     grade: str
     checks: tuple[Check, ...]
+    sealed: bool = False
+
+    @property
+    def limits(self) -> str:
+        """What was not checked, or cannot be, in plain words."""
+        if not self.ok:
+            return NOISE
+        return f"{WITH_KEY} {NOISE}" if self.sealed else f"{WITHOUT_KEY} {NOISE}"
 
     @property
     def ok(self) -> bool:
-        """Whether all that was looked at fits."""
-        return all(check.outcome != WRONG for check in self.checks)
+        """Whether all that was looked at fits, and nobody withdrew the release."""
+        return all(check.outcome not in (WRONG, WITHDRAWN) for check in self.checks)
 
     def __bool__(self) -> bool:
         return self.ok
@@ -74,11 +91,15 @@ class ReleaseCheck:
     @property
     def conclusion(self) -> str:
         """What follows from all checks together, in a sentence or two."""
-        if not self.ok:
-            wrong = ", ".join(check.name for check in self.checks if check.outcome == WRONG)
+        wrong = ", ".join(check.name for check in self.checks if check.outcome == WRONG)
+        if not self.ok and not wrong:
+            return "What was checked fits, and the release was WITHDRAWN: do not use it any more."
+        if wrong:
             return f"Something does not fit: {wrong}. Do not rely on this release or its report."
         left = [check.name for check in self.checks if check.outcome == UNCHECKED]
         told = "Everything that was checked fits."
+        if not self.sealed:
+            left.append("the numbers themselves")
         if left:
             told += f" Not checked: {', '.join(left)}."
         if not self.private:
@@ -97,7 +118,8 @@ class ReleaseCheck:
             "strength": self.grade,
             "checks": [asdict(check) for check in self.checks],
             "conclusion": self.conclusion,
-            "limits": LIMITS,
+            "sealed": self.sealed,
+            "limits": self.limits,
         }
 
     def __repr__(self) -> str:
@@ -108,13 +130,17 @@ class ReleaseCheck:
             first, *rest = wrap(_on_one_line(check.told), 76)
             lines.append(f"  {head} {first}")
             lines += [f"  {'':<{len(head)}} {line}" for line in rest]
-        return "\n".join([*(line for line in lines if line), "", self.conclusion, LIMITS])
+        return "\n".join([*(line for line in lines if line), "", self.conclusion, self.limits])
 
     def _repr_html_(self) -> str:
         facts = [(f"{check.name}: {check.outcome}", [check.told]) for check in self.checks]
-        badge = ("strong", "fits") if self.ok else ("none", "DOES NOT FIT")
+        wrong = any(check.outcome == WRONG for check in self.checks)
+        badge = ("strong", "fits") if self.ok else ("none", WRONG if wrong else WITHDRAWN)
         return draw_card(
-            f"Release {self.release_id}", facts, badge=badge, foot=f"{self.conclusion} {LIMITS}"
+            f"Release {self.release_id}",
+            facts,
+            badge=badge,
+            foot=f"{self.conclusion} {self.limits}",
         )
 
 

@@ -104,6 +104,7 @@ def verify_release(
         statement.private,
         strength.grade,
         tuple(checks),
+        sealed=key is not None,
     )
 
 

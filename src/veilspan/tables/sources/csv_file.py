@@ -10,6 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -231,13 +232,14 @@ def parse_ahead(
 def read_ahead(work: Callable[[Block], T], blocks: Iterable[Block]) -> Iterator[T]:
     """Yield ``work`` of each block, in order, while threads are at the next ones.
 
-    They help where pyarrow does the work, which needs no lock of Python's.
+    They help where pyarrow does the work, which needs no lock of Python's. Each runs in a copy of
+    the caller's context, so that what is silent here is silent there.
     """
     threads = min(MOST_THREADS, os.cpu_count() or 1)
     waiting: deque[Future[T]] = deque()
     with ThreadPoolExecutor(threads, thread_name_prefix="veilspan-read") as pool:
         for block in blocks:
-            waiting.append(pool.submit(work, block))
+            waiting.append(pool.submit(copy_context().run, work, block))
             if len(waiting) > threads:
                 yield waiting.popleft().result()
         while waiting:

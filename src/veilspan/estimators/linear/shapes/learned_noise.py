@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from veilspan.losses.linear import LinearLoss
-from veilspan.queries.linear.asked.curvature_diagonal import share_of_curvature
+from veilspan.queries.linear.asked.curvature_diagonal import STEEP, share_of_curvature
 from veilspan.queries.linear.learned_features import LearnedFeatures
 from veilspan.queries.linear.residual_features import ResidualFeatures
 from veilspan.queries.linear.table_features import TableFeatures
@@ -26,6 +26,7 @@ from veilspan.solvers.linear.asked.curvature import loss_minimised
 from veilspan.solvers.linear.base import LinearResult
 from veilspan.solvers.linear.tables.curve_noise import NewtonNoise, column_blocks
 from veilspan.solvers.linear.tables.made_up_rows import model_moment
+from veilspan.solvers.linear.tables.moments_noise import MomentsNoise
 
 #: Places of a number's range at which a straight score is written in the column's features.
 PLACES = 129
@@ -52,6 +53,10 @@ def learned_noise(
     covariance = _covariance(features, result, loss_minimised(loss, result))
     if covariance is None:
         return None
+    # Coefficients are theta times a factor, which has noise of its own.
+    both = np.ravel(result.theta)
+    covariance = covariance + result.confidence_std**2 * np.outer(both, both)
+    covariance = result.confidence**2 * covariance
     if features.score_line is None:
         return column_blocks(covariance, features.columns, len(features.layout.columns))
     return _with_scores(row_map, features, covariance)
@@ -63,8 +68,10 @@ def _covariance(
     """Covariance of the noise in theta; None where nothing was released that would tell it."""
     noise = result.noise
     if isinstance(noise, NewtonNoise):
+        if loss.name not in STEEP or not noise.exact or noise.ridge.any():
+            return None  # bands of curves were measured for these alone
         return noise.covariance(model_moment(features, noise.diagonal, noise.std))
-    if noise is None or result.diagonal is None:
+    if noise is None or result.diagonal is None or isinstance(noise, MomentsNoise):
         return None
 
     def weigh(rows: np.ndarray, coins: np.random.Generator) -> np.ndarray:
