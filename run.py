@@ -1,4 +1,4 @@
-"""Set up Veilspan in its own environment and run it: ``python3 run.py demo | test | lint | docs``.
+"""Set up Veilspan in its own environment and run it: ``python3 run.py demo | studio | test``.
 
 Needs nothing but the standard library. The environment is `.venv` beside this file; nothing is
 ever installed into the Python that runs this script, so an externally managed one is fine.
@@ -11,9 +11,11 @@ import hashlib
 import importlib.util
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 try:
@@ -29,14 +31,15 @@ MAX_WORKERS = 8
 USAGE = """\
 usage: python3 run.py COMMAND [ARGUMENTS]
 
-  demo [ARGUMENTS]   set up with matplotlib, then `veilspan demo`
+  demo [ARGUMENTS]   set up with matplotlib and the studio, then `veilspan demo`
+  studio [ARGUMENTS] set up with the studio, then `veilspan studio`; try --demo
   test [ARGUMENTS]   set up with the test tools, then pytest in parallel; --all runs the slow
                      tests too (games, replays, experiments), as .ci/run does
   lint               set up with the linters, then ruff (lint and format) and mypy
   docs               set up with Sphinx, then build build/site; warnings are errors
 """
 
-# Settings of the calling shell that would send an installation or an import elsewhere.
+# Settings of the calling shell that would send an installation or an import elsewhere, or slow it.
 LEAKS = (
     "VIRTUAL_ENV",
     "CONDA_PREFIX",
@@ -49,6 +52,8 @@ LEAKS = (
     "PIP_ROOT",
     "PIP_PYTHON",
     "UV_SYSTEM_PYTHON",
+    # Every process would compile the package anew, and there are hundreds of them in the tests.
+    "PYTHONDONTWRITEBYTECODE",
 )
 
 
@@ -65,6 +70,19 @@ def say(text):
     print(f"run.py: {text}", file=sys.stderr, flush=True)
 
 
+@contextlib.contextmanager
+def stage(label):
+    """Print one line for a stage of the set-up: what it is, then how long it took."""
+    start = time.monotonic()
+    print(f"run.py: {label} ...", end="", file=sys.stderr, flush=True)
+    try:
+        yield
+    except BaseException:
+        print(" stopped", file=sys.stderr, flush=True)
+        raise
+    print(f" {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
+
+
 def base_python():
     """Return the interpreter behind this one, which outlives any virtual environment."""
     return getattr(sys, "_base_executable", None) or sys.executable
@@ -78,7 +96,7 @@ def program(name):
 
 
 def clean_environ():
-    """Return the caller's environment variables without those that lead out of `.venv`."""
+    """Return the caller's environment variables without those of `LEAKS`."""
     return {name: value for name, value in os.environ.items() if name not in LEAKS}
 
 
@@ -98,6 +116,22 @@ def call(command, environ=None, cwd=None):
     except OSError as error:
         raise ToolFailed(f"cannot run {command[0]}: {error.strerror}.") from error
     return code if code >= 0 else 128 - code
+
+
+def run_tool(command, cwd=None):
+    """Run an installer in silence and return its exit code and what it would have said."""
+    try:
+        done = subprocess.run(
+            command,
+            env=clean_environ(),
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+    except OSError as error:
+        raise ToolFailed(f"cannot run {command[0]}: {error.strerror}.") from error
+    return done.returncode, done.stdout.decode(errors="replace").strip()
 
 
 # The record of what `.venv` holds.
@@ -184,29 +218,31 @@ def make_venv(tool):
             "or install uv, and try again."
         )
     remove_venv()
-    say(f"making .venv with {'uv' if tool == 'uv' else 'venv'} ...")
     if tool == "uv":
         command = ["uv", "venv", "--quiet", "--python", base_python(), str(VENV)]
     else:
         command = [base_python(), "-m", "venv", str(VENV)]
-    if call(command) != 0:
-        raise ToolFailed(f"{tool} could not make .venv: see its output above.")
+    with stage(f"making .venv with {'uv' if tool == 'uv' else 'venv'}"):
+        code, output = run_tool(command)
+        if code != 0:
+            raise ToolFailed(f"{tool} could not make .venv. It said:\n{output}")
 
 
 def install(tool, extras):
     """Install the package, editable, with its extras into `.venv`."""
     suffix = f"[{','.join(sorted(extras))}]" if extras else ""
-    say(f"installing veilspan{suffix} with {tool} ...")
     if tool == "uv":
         command = ["uv", "pip", "install", "--quiet", "--python", program("python")]
     else:
         command = [program("python"), "-m", "pip", "install", "--quiet"]
         command.append("--disable-pip-version-check")
-    if call([*command, "--editable", f".{suffix}"], cwd=str(ROOT)) != 0:
-        raise ToolFailed(
-            f"{tool} could not install the package: see its output above "
-            "(a network that cannot be reached is the usual reason)."
-        )
+    with stage(f"installing veilspan{suffix} with {tool}, a minute or two"):
+        code, output = run_tool([*command, "--editable", f".{suffix}"], cwd=str(ROOT))
+        if code != 0:
+            raise ToolFailed(
+                f"{tool} could not install the package (a network that cannot be reached is the "
+                f"usual reason). It said:\n{output}"
+            )
 
 
 def build(tool, extras):
@@ -261,7 +297,7 @@ def complete(extras):
     except ToolFailed as failure:
         if tool != "uv":
             raise
-        say(f"{failure} Trying venv and pip instead.")
+        say(f"{failure}\nTrying venv and pip instead.")
         build("pip", wanted)
 
 
@@ -273,20 +309,36 @@ def workers(arguments):
     own = ("-n", "--numprocesses", "--pdb", "--trace", "no:xdist", "-pno:xdist")
     if any(argument.startswith(own) for argument in arguments):
         return []
-    return ["-n", str(min(os.cpu_count() or 1, MAX_WORKERS))]
+    # One more than there are cores: many tests wait for processes. Each begins with a stretch of its
+    # own, so that what the tests of a file share is made once, and takes from others at the end.
+    return ["-n", str(min((os.cpu_count() or 1) + 1, MAX_WORKERS)), "--dist", "worksteal"]
+
+
+def start(command, arguments, extras):
+    """Start a command of veilspan where the caller stands, and tell it how it can be called."""
+    set_up(extras)
+    path = os.path.relpath(program("veilspan")) if Path.cwd() == ROOT else program("veilspan")
+    environ = {**venv_environ(), "VEILSPAN_PROGRAM": shlex.quote(path)}
+    return call([program("veilspan"), command, *arguments], environ)
 
 
 def demo(arguments):
-    """Run the demonstration where the caller stands, with what draws its picture."""
-    set_up(["plots"])
-    return call([program("veilspan"), "demo", *arguments], venv_environ())
+    """Run the demonstration, with what draws its picture and what it proposes next."""
+    return start("demo", arguments, ["plots", "studio"])
+
+
+def studio(arguments):
+    """Start the studio."""
+    return start("studio", arguments, ["studio"])
 
 
 def test(arguments):
     """Run the test suite."""
     set_up(["plots", "test"])
     command = [program("python"), "-m", "pytest", *workers(arguments), *arguments]
-    return call(command, venv_environ(), str(ROOT))
+    # Workers share the cores already: further threads of BLAS would wait for each other.
+    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return call(command, {**one_thread, **venv_environ()}, str(ROOT))
 
 
 def lint(arguments):
@@ -314,7 +366,7 @@ def docs(arguments):
     return code
 
 
-COMMANDS = {"demo": demo, "test": test, "lint": lint, "docs": docs}
+COMMANDS = {"demo": demo, "studio": studio, "test": test, "lint": lint, "docs": docs}
 
 
 def check_python():

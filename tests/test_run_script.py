@@ -3,6 +3,8 @@
 import importlib.util
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -40,6 +42,7 @@ class Machine:
         monkeypatch.setattr(self.script, "ROOT", root)
         monkeypatch.setattr(self.script, "VENV", self.venv)
         monkeypatch.setattr(self.script, "call", self.call)
+        monkeypatch.setattr(self.script, "run_tool", self.run_tool)
         monkeypatch.setattr(self.script, "answers", lambda: (self.venv / "pyvenv.cfg").exists())
         monkeypatch.setattr(self.script.shutil, "which", self.which)
 
@@ -59,6 +62,7 @@ class Machine:
     def call(self, command, environ=None, cwd=None):
         kind = self.kind(command)
         self.calls.append((kind, command))
+        self.environ = environ
         outcome = self.fail.get(kind, 0)
         if isinstance(outcome, BaseException):
             raise outcome
@@ -66,6 +70,9 @@ class Machine:
             self.venv.mkdir()
             (self.venv / "pyvenv.cfg").write_text("")
         return outcome
+
+    def run_tool(self, command, cwd=None):
+        return self.call(command, cwd=cwd), "words of the tool"
 
     def run(self, *argv):
         """Run the script and return its exit code and the kinds of programs it started."""
@@ -101,10 +108,28 @@ class TestArguments:
         assert code == 0
         assert kinds == [*FRESH, "veilspan demo --seed 3 -h"]
 
+    def test_studio_starts_the_studio(self, machine):
+        assert machine.run("studio", "--demo") == (0, [*FRESH, "veilspan studio --demo"])
+        assert machine.command("install pip")[-1] == ".[studio]"
+
+    @pytest.mark.skipif(os.name == "nt", reason="quotes as a shell of Unix does")
+    def test_veilspan_is_told_how_it_can_be_called(self, machine, monkeypatch, tmp_path):
+        machine.run("demo")
+        program = machine.script.program("veilspan")
+        assert machine.environ["VEILSPAN_PROGRAM"] == shlex.quote(program)
+        monkeypatch.chdir(tmp_path)
+        machine.run("demo")
+        assert machine.environ["VEILSPAN_PROGRAM"] == ".venv/bin/veilspan"
+
     def test_test_runs_pytest_in_parallel(self, machine, monkeypatch):
         monkeypatch.setattr(machine.script.os, "cpu_count", lambda: 2)
+        monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", "4")  # the caller's own choice stands
         machine.run("test", "-k", "pca")
-        assert machine.command("pytest")[1:] == ["-m", "pytest", "-n", "2", "-k", "pca"]
+        words = ["-m", "pytest", "-n", "3", "--dist", "worksteal", "-k", "pca"]
+        assert machine.command("pytest")[1:] == words
+        threads = {name: machine.environ[f"{name}_NUM_THREADS"] for name in ("OMP", "OPENBLAS")}
+        assert threads == {"OMP": "1", "OPENBLAS": "4"}
 
     @pytest.mark.parametrize("own", [["-n0"], ["-n", "3"], ["--pdb"], ["-p", "no:xdist"]])
     def test_the_callers_choice_of_workers_stands(self, machine, own):
@@ -113,7 +138,7 @@ class TestArguments:
 
     def test_many_processors_do_not_mean_many_workers(self, machine, monkeypatch):
         monkeypatch.setattr(machine.script.os, "cpu_count", lambda: 128)
-        assert machine.script.workers([]) == ["-n", "8"]
+        assert machine.script.workers([])[:2] == ["-n", "8"]
 
     def test_lint_runs_every_check_and_returns_the_first_failure(self, machine):
         machine.fail["ruff format --check"] = 3
@@ -138,8 +163,8 @@ class TestArguments:
 class TestRecord:
     def test_first_run_installs_editable_and_records(self, machine):
         assert machine.run("demo") == (0, [*FRESH, "veilspan demo"])
-        assert machine.command("install pip")[-2:] == ["--editable", ".[plots]"]
-        assert json.loads(machine.script.stamp().read_text())["extras"] == ["plots"]
+        assert machine.command("install pip")[-2:] == ["--editable", ".[plots,studio]"]
+        assert json.loads(machine.script.stamp().read_text())["extras"] == ["plots", "studio"]
 
     def test_second_run_installs_nothing(self, machine):
         machine.run("demo")
@@ -149,7 +174,7 @@ class TestRecord:
         machine.run("demo")
         assert machine.run("test") == (0, ["install pip", "pytest"])
         assert machine.run("lint")[1][0] == "install pip"
-        assert machine.command("install pip")[-1] == ".[lint,plots,test]"
+        assert machine.command("install pip")[-1] == ".[lint,plots,studio,test]"
         assert machine.run("test") == (0, ["pytest"])
         assert machine.run("demo") == (0, ["veilspan demo"])
 
@@ -157,7 +182,7 @@ class TestRecord:
         machine.run("test")
         machine.pyproject.write_text("[project]\nname = 'other'\n")
         assert machine.run("demo") == (0, ["install pip", "veilspan demo"])
-        assert machine.command("install pip")[-1] == ".[plots,test]"
+        assert machine.command("install pip")[-1] == ".[plots,studio,test]"
 
     def test_changed_version_installs_again(self, machine):
         machine.run("demo")
@@ -261,7 +286,7 @@ class TestTools:
 class TestSentences:
     def one_line(self, capsys):
         lines = capsys.readouterr().err.splitlines()
-        return [line for line in lines if not line.endswith("...")]
+        return [line for line in lines if " ... " not in line]
 
     @pytest.mark.parametrize("missing", ["venv", "ensurepip"])
     def test_missing_venv(self, machine, monkeypatch, capsys, missing):
@@ -288,8 +313,26 @@ class TestSentences:
     def test_network_failure(self, machine, capsys):
         machine.fail["install pip"] = 1
         assert machine.run("demo")[0] == 1
-        (line,) = self.one_line(capsys)
-        assert "pip could not install the package: see its output above" in line
+        line, words = self.one_line(capsys)
+        assert "pip could not install the package" in line
+        assert words == "words of the tool"
+
+    def test_a_stage_is_one_line_with_its_time_and_no_word_of_the_tool(self, machine, capsys):
+        machine.run("demo")
+        making, installing = capsys.readouterr().err.splitlines()
+        assert re.fullmatch(r"run\.py: making \.venv with venv \.\.\. \d+ s", making)
+        assert re.fullmatch(
+            r"run\.py: installing veilspan\[plots,studio\] .*\.\.\. \d+ s", installing
+        )
+
+    def test_a_stage_that_fails_says_so_on_its_line(self, machine, capsys):
+        machine.fail["make venv"] = 1
+        assert machine.run("demo")[0] == 1
+        assert capsys.readouterr().err.splitlines() == [
+            "run.py: making .venv with venv ... stopped",
+            "run.py: pip could not make .venv. It said:",
+            "words of the tool",
+        ]
 
     def test_interrupt(self, machine):
         machine.fail["install pip"] = KeyboardInterrupt()
@@ -323,6 +366,17 @@ class TestEnvironment:
         script = load()
         with pytest.raises(script.ToolFailed, match="cannot run"):
             script.call([str(tmp_path / "nothing")])
+
+    def test_a_tool_is_silent_and_its_words_are_kept(self, capfd):
+        speak = "import sys; print('out'); print('warn', file=sys.stderr); sys.exit(3)"
+        code, words = load().run_tool([sys.executable, "-c", speak])
+        assert (code, sorted(words.split())) == (3, ["out", "warn"])
+        assert capfd.readouterr() == ("", "")
+
+    def test_a_tool_that_cannot_start_is_a_sentence(self, tmp_path):
+        script = load()
+        with pytest.raises(script.ToolFailed, match="cannot run"):
+            script.run_tool([str(tmp_path / "nothing")])
 
     def test_an_environment_without_python_does_not_answer(self, tmp_path, monkeypatch):
         script = load()

@@ -50,6 +50,11 @@ def say(text: object, *, error: bool = False) -> None:
         _write(printable(str(text), lines=True), sys.stdout)
 
 
+def say_stage(text: object, *, whole: bool = True) -> None:
+    """Say on the error stream what is being done; not ``whole`` leaves the line open for more."""
+    _write(printable(str(text)), sys.stderr, end="\n" if whole else "")
+
+
 def note(text: object) -> None:
     """Say something beside the result, on the error stream."""
     say(f"note: {text}", error=True)
@@ -120,10 +125,10 @@ def make_console(**options: Any) -> Any:
     return PatientConsole(highlight=False, **options)
 
 
-def _write(text: str, stream: TextIO) -> None:
+def _write(text: str, stream: TextIO, end: str = "\n") -> None:
     """Print a text now; a reader that went away (``| head``) is no reason to stop the work."""
     try:
-        print(text, file=stream, flush=True)
+        print(text, file=stream, end=end, flush=True)
     except BrokenPipeError:
         _write_to_nobody(stream)
 

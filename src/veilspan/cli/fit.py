@@ -256,7 +256,8 @@ def _tell(
         say(f"{model.summary()}\n")
     say(model.privacy_)
     if schema is not None:
-        _tell_schema(schema, list(getattr(model, "column_names", ())))
+        counted = list(getattr(model, "column_names", ()))
+        _tell_schema(schema, counted, predicts=hasattr(model, "predict"))
     elif names is not None:
         say(f"\nLearned from the columns {join_names(names)}: their names are part of the release.")
     if account is not None:
@@ -264,13 +265,13 @@ def _tell(
     say(f"\nSaved in {out}" + (f"; open {report}" if report else ""))
 
 
-def _tell_schema(schema: Schema, counted: list[str]) -> None:
+def _tell_schema(schema: Schema, counted: list[str], *, predicts: bool) -> None:
     """Say which columns were used: a schema is public, and part of the release."""
     from veilspan.cli.io.tables import join_names
 
     unused = ("id", "ignore", "target")
     used = counted or [column.name for column in schema.columns if column.role not in unused]
-    aim = "" if counted or schema.target is None else f" to predict {schema.target.name}"
+    aim = f" to predict {schema.target.name}" if predicts and schema.target is not None else ""
     verb = "Counted" if counted else "Learned from"
     say(f"\n{verb} {join_names(used)}{aim}, read by the schema")
     say(f"{schema.name or '(unnamed)'}, digest {schema.digest[:12]}, which is part of the release.")

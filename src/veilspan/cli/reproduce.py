@@ -33,6 +33,10 @@ def reproduce(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Begin anew instead of going on after a break.")
     ] = False,
+    recheck: Annotated[
+        bool,
+        typer.Option("--recheck", help="Compute some parts of a finished run again and compare."),
+    ] = False,
     peers: Annotated[
         bool, typer.Option(help="Run other libraries too, in environments of their own.")
     ] = True,
@@ -49,6 +53,7 @@ def reproduce(
             "data": data,
             "out": out,
             "fresh": fresh,
+            "recheck": recheck,
             "peers": peers,
         }
         run_items(names, settings, as_json=json)
@@ -98,7 +103,8 @@ def run_items(names: list[str], settings: dict[str, Any], *, as_json: bool) -> N
     names : list of str
         As the user said them.
     settings : dict
-        What ``experiments.job.run_item`` takes beside the item: scale, data, out, fresh, peers.
+        What ``experiments.job.run_item`` takes beside the item: scale, data, out, fresh, recheck,
+        peers.
     as_json : bool
         Whether to print the records alone.
     """

@@ -32,7 +32,7 @@ def verify(
     read, nothing is spent, no network is used.
 
     Exit code 0: all that was checked fits. 5: it fits, and is NOT PRIVATE. 6: something does not
-    fit. 1: it could not be checked.
+    fit, or the ledger says that it was withdrawn. 1: it could not be checked.
 
     Example: veilspan verify release --ledger budget.db
     """

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -30,23 +31,40 @@ def run(*arguments, cwd, expect=0, first=""):
 def demo(tmp_path_factory):
     """The demo with its defaults, run once: what it printed, and its folder."""
     where = tmp_path_factory.mktemp("demo")
-    return run("demo", cwd=where).stdout, where / "veilspan-demo"
+    result = run("demo", cwd=where)
+    return result.stdout, where / "veilspan-demo", result.stderr
 
 
 def test_demo_writes_a_picture_and_a_record_that_verifies(demo):
-    shown, folder = demo
+    shown, folder, _ = demo
     assert "epsilon" in shown
     assert "Only the components are private" in shown
     assert sorted(path.name for path in folder.iterdir()) == [
         "components.npy",
         "picture.png",
         "privacy.json",
+        "report.html",
     ]
     record = json.loads((folder / "privacy.json").read_text())
     assert PrivacyStatement.from_dict(record["privacy"]).verify()
     components = np.load(folder / "components.npy")
     np.testing.assert_allclose(components @ components.T, np.eye(2), atol=1e-12)
     assert (folder / "picture.png").read_bytes().startswith(b"\x89PNG")
+    assert "<html" in (folder / "report.html").read_text()[:200]
+
+
+def test_the_demo_says_one_line_a_stage_and_what_comes_next(demo):
+    shown, _, said = demo
+    first, *stages = said.splitlines()
+    assert first == "Veilspan demo: a map from made-up genes."
+    assert len(stages) == 7  # the people, five methods, picture and report
+    assert all(re.fullmatch(r"  \S.*\S +\d+\.\d s", stage) for stage in stages), stages
+    files, _, then = shown.partition("Look at")[2].partition("Next")
+    assert "veilspan-demo/picture.png" in files
+    assert "veilspan-demo/report.html" in files
+    assert len(then.strip().splitlines()) == 6  # three steps
+    assert "    veilspan studio --demo\n" in then
+    assert max(map(len, shown.splitlines())) <= 120
 
 
 def test_the_demo_is_honest_about_every_method(demo):
@@ -67,6 +85,7 @@ def test_the_demo_is_honest_about_every_method(demo):
     assert all(statement.epsilon == pytest.approx(1) for statement in statements.values())
 
 
+@pytest.mark.long
 def test_the_lower_bound_stays_below_the_accountant():
     """Where the accountant is exact, counting must not claim more than it."""
     for noise, rate, steps in ((0.3, 0.05, 40), (0.5, 0.1, 100), (1.0, 0.01, 300)):
@@ -103,12 +122,13 @@ def test_colours_are_colours_and_differ_between_corners():
     assert gaps[~np.eye(4, dtype=bool)].min() > 0.3
 
 
+@pytest.mark.long
 def test_json_and_all_but_the_picture_without_matplotlib(tmp_path):
     absent = "import sys; sys.modules['matplotlib'] = None;"
     result = run("demo", "--json", "--epsilon", "3", cwd=tmp_path, first=absent)
     assert json.loads(result.stdout)["privacy"]["epsilon"] == pytest.approx(3)
     written = {path.name for path in (tmp_path / "veilspan-demo").iterdir()}
-    assert written == {"components.npy", "privacy.json"}
+    assert written == {"components.npy", "privacy.json", "report.html"}
     assert result.stderr.splitlines() == [
         "veilspan: note: no picture was drawn, because matplotlib is not installed: "
         'pip install "veilspan[plots]" brings it.'

@@ -7,12 +7,8 @@ from typing import Annotated
 
 import typer
 
-from veilspan._progress import show_progress
 from veilspan.cli.arguments.options import AsJson, Epsilon
 from veilspan.cli.console import note, print_json
-
-#: Stages of the progress bar: the people, five methods, the picture.
-N_STAGES = 7
 
 
 def demo(
@@ -25,22 +21,23 @@ def demo(
 ) -> None:
     """Draw a map from made-up genes by two private components.
 
-    Writes a picture and the record of what was spent.
+    Writes a picture, a report and the record of what was spent.
     """
     from veilspan.cli.demo.methods import learn
     from veilspan.cli.demo.picture import NO_PICTURE, can_draw
     from veilspan.cli.demo.results import make_record, save_result, show_result
+    from veilspan.cli.demo.stages import show_stages
     from veilspan.privacy.budget import Budget
 
     budget = Budget(epsilon, delta)
     if not budget.is_private:
         raise ValueError("the demo compares private methods: epsilon must be finite.")
     out.mkdir(parents=True, exist_ok=True)  # before the work: better refused now than afterwards
-    with show_progress("starting", N_STAGES, quiet=json) as bar:
-        result = learn(budget, bar)
-        bar.describe("drawing the picture")
+    with show_stages(quiet=json) as stages:
+        result = learn(budget, stages)
+        stages.describe("writing picture and report" if can_draw() else "writing the report")
         save_result(result, out)
-        bar.advance()
+        stages.advance()
     if json:
         print_json(make_record(result))
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +18,7 @@ from veilspan.estimators.subspace.pca import PCA
 from veilspan.estimators.subspace.robust_pca import RobustPCA
 from veilspan.metrics import procrustes_correlation
 from veilspan.privacy.budget import Budget
+from veilspan.privacy.errors import LoudNoiseWarning
 from veilspan.privacy.events import SampledGaussianEvent
 from veilspan.privacy.statement import PrivacyStatement
 from veilspan.solvers.spectral import leading_eigenvectors
@@ -48,6 +50,8 @@ class View:
         What the release spent; None without privacy.
     seconds : float
         Time to fit.
+    fitted : PCA or RobustPCA, optional
+        What was fitted; None without privacy.
     """
 
     components: np.ndarray
@@ -55,6 +59,7 @@ class View:
     correlation: float
     privacy: PrivacyStatement | None
     seconds: float
+    fitted: PCA | RobustPCA | None = None
 
 
 @dataclass(frozen=True)
@@ -107,11 +112,15 @@ def fit_view(method: PCA | RobustPCA | None, scores: np.ndarray, data: GeneMap) 
     if method is None:
         components = leading_eigenvectors(scores.T @ scores, N_COMPONENTS)[1]
     else:
-        components = method.fit(scores).components_
+        with warnings.catch_warnings():
+            # That a bound which is too generous drowns in its noise is what the demo shows.
+            warnings.simplefilter("ignore", LoudNoiseWarning)
+            components = method.fit(scores).components_
     seconds = time.perf_counter() - start
     points, here = scores @ components.T, ~data.is_outlier
     correlation = procrustes_correlation(points[here], data.place[here])
-    return View(components, points, correlation, getattr(method, "privacy_", None), seconds)
+    privacy = getattr(method, "privacy_", None)
+    return View(components, points, correlation, privacy, seconds, method)
 
 
 def make_printed_method(n_rows: int, budget: Budget) -> RobustPCA:

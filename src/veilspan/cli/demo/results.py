@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,19 @@ NOTES = (
     "data-independent sum turns the loci into 200 scores first.",
 )
 
+#: What a newcomer does after the demo: without programming, with an own file, and in Python.
+NEXT = (
+    ("a made-up hospital in your browser, no code", "{0} studio --demo"),
+    (
+        "a table of your own (docs/howto/from_csv_to_release.md)",
+        "{0} schema init TABLE.csv --out table.toml",
+    ),
+    ("ten minutes in Python", "docs/tutorials/quickstart.md"),
+)
+
 
 def save_result(result: DemoResult, out: Path) -> None:
-    """Write the record, the components and the picture, each whole or not at all.
+    """Write the record, the components, the report and the picture, each whole or not at all.
 
     Without matplotlib everything but the picture is written.
     """
@@ -42,6 +53,8 @@ def save_result(result: DemoResult, out: Path) -> None:
     figure = draw(result) if can_draw() else None
     write_whole(out / "privacy.json", lambda f: f.write(record))
     write_whole(out / "components.npy", lambda f: np.save(f, result.release.components))
+    assert result.release.fitted is not None
+    result.release.fitted.report(out / "report.html")
     if figure is not None:
         write_whole(out / "picture.png", lambda f: figure.savefig(f, format="png"))
 
@@ -68,24 +81,37 @@ def make_record(result: DemoResult) -> dict[str, Any]:
 
 
 def show_result(result: DemoResult, out: Path) -> None:
-    """Print the table, the promise of the release, its re-accounting, and the notes."""
+    """Print the table, the promise of the release, its re-accounting, and where to go from here."""
     console = make_console()
+    console.print()
     console.print(_make_table(result))
     privacy = result.release.privacy
     assert privacy is not None
-    # Without a box: the terminal may be narrower than its lines, and each wraps by itself.
-    console.print(f"\nprivacy_ of the {ROBUST}", style="bold")
-    console.print(printable(repr(privacy), lines=True), soft_wrap=True, markup=False)
-    console.print()
     check = privacy.verify()
     verdict = "agrees" if check else "DISAGREES"
-    console.print(f"Re-accounted from the record: epsilon = {check.recomputed:.6g} ({verdict}).")
-    for caveat in NOTES:
-        console.print(f"- {caveat}")
-    written = "picture.png" if can_draw() else "privacy.json"
     console.print(
-        f"\nReleased in {result.release.seconds:.2f} s. Look at {printable(str(out))}/{written}"
+        f"\nReleased: two components of 200 numbers, at epsilon = {result.budget.epsilon:g}, "
+        f"delta = {result.budget.delta:g}.\n"
+        f"Accounted again from the record: epsilon = {check.recomputed:.6g} ({verdict})."
     )
+    for caveat in NOTES[:2]:
+        console.print(f"- {caveat}")
+    for lines in (_list_files(out), _list_steps()):
+        console.print("\n" + printable(lines, lines=True), soft_wrap=True, markup=False)
+
+
+def _list_files(out: Path) -> str:
+    """The files that are made for people, with a word about each."""
+    lines = [f"  {out / 'picture.png'}   the map"] if can_draw() else []
+    lines.append(f"  {out / 'report.html'}   what was promised, spent and learned")
+    return "\n".join(["Look at", *lines])
+
+
+def _list_steps() -> str:
+    """Three ways on; ``run.py`` says by a variable where it has put the program."""
+    program = os.environ.get("VEILSPAN_PROGRAM", "veilspan")
+    lines = [f"  {about}\n    {step.format(program)}" for about, step in NEXT]
+    return "\n".join(["Next", *lines])
 
 
 def _make_table(result: DemoResult) -> Any:

@@ -72,6 +72,7 @@ def check(
         _tell(str(schema), problems, "" if found is None else repr(found).strip("<>"))
         if source is not None:
             _tell(source.label, beside, "Its columns are those of the schema; no cell was read")
+            _tell_words(found, source)
     if problems or beside:
         raise typer.Exit(ERROR)
 
@@ -133,3 +134,15 @@ def _tell(what: str, problems: Sequence[Problem], good: str) -> None:
     say(f"{what} has {many}:")
     for problem in problems:
         say(f"  - {problem}")
+
+
+def _tell_words(schema: Schema | None, source: Any) -> None:
+    """Say which words of texts count as yes and no: others are missing, and no message may tell."""
+    from veilspan.tables.columns import UNTYPED_ROLES, BooleanColumn
+    from veilspan.tables.problems import show
+
+    for column in () if schema is None else schema.columns:
+        texts = getattr(source, "kinds", {}).get(column.name) == "text"
+        if isinstance(column, BooleanColumn) and texts and column.role not in UNTYPED_ROLES:
+            yes, no = (", ".join(words) for words in (column.true, column.false))
+            say(f"  {show(column.name)}: {yes} is true; {no} is false; other words count as empty.")
