@@ -31,6 +31,7 @@ ASIDE = {
     "experiments.registry",
     "experiments.job",
     "experiments.cells",
+    "experiments.recheck",
     "experiments.cpu",
     "experiments.records",
     "experiments.values",

@@ -28,6 +28,7 @@ from veilspan._progress import track_progress
 from .cells import Cells
 from .cpu import cpu_time
 from .imports import digest_imports
+from .recheck import Recheck
 from .records import SCHEMA, read_record
 from .registry import Item
 from .values import plain
@@ -74,6 +75,7 @@ class Job:
     data: Path | None = None
     peers: bool = True  # whether environments of other libraries may be used (full runs only)
     fresh: bool = False
+    recheck: bool = False  # compute some parts of a finished run again, and compare
     quiet: bool = False
     pictures: list[str] = field(default_factory=list)
 
@@ -87,8 +89,13 @@ class Job:
         self._code = code_digest(self.item)
         run = {"item": self.item.name, "scale": self.scale, "data": folder, "peers": self.peers}
         run |= {"code": self._code}
-        self._cells = Cells(self.file(f"{self.scale}.cells.jsonl"), run, fresh=self.fresh)
-        if self._cells.resumed and not self.quiet:
+        self._cells: Cells | Recheck
+        if self.recheck:
+            self._cells = Recheck(self.file("parts.jsonl.gz"), run, digest_imports)
+        else:
+            path = self.file(f"{self.scale}.cells.jsonl")
+            self._cells = Cells(path, run, digest_imports, fresh=self.fresh)
+        if self._cells.resumed and not self.recheck:
             self.say(f"going on after {self._cells.resumed} finished parts")
 
     def _refuse_to_replace(self, known: dict[str, Any] | None) -> None:
@@ -124,9 +131,14 @@ class Job:
         label = f"{self.item.name} {label}".rstrip()
         yield from track_progress(items, label, quiet=self.quiet)
 
-    def cell(self, key: Any, compute: Callable[[], Any]) -> Any:
-        """A part of the result, kept once computed; see ``Cells.get`` for what comes back."""
-        return self._cells.get(key, compute)
+    def cell(self, key: Any, compute: Callable[[], Any], made_by: str | None = None) -> Any:
+        """A part of the result, kept once computed; see ``Cells.get`` for what comes back.
+
+        ``made_by`` names a module of the experiments (``"tables.rivals"``) that makes this part on
+        its own, data included: the part then stays valid as long as what that module imports is
+        unchanged, whatever becomes of the rest of the item. ``compute`` must call nothing else.
+        """
+        return self._cells.get(key, compute, made_by)
 
     def picture(self, figure: Any, name: str = "") -> None:
         """Save a figure of matplotlib as PNG and SVG, and close it."""
@@ -173,14 +185,28 @@ class Job:
             "source": source, "verdict": verdict, "claims": [asdict(c) for c in claims],
             "costs": [asdict(c) for c in costs], "notes": list(notes),
             "pictures": self.pictures, "facts": facts, "command": self.command(),
-            "cpu_seconds": round(self._cells.earlier + cpu_time() - self._start, 1),
+            "cpu_seconds": self._cpu_seconds(),
             "versions": versions(), "code": self._code,
-            "date": datetime.now(UTC).date().isoformat(),
+            **self._dates(),
         })  # fmt: skip
         text = json.dumps(record, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+        self._cells.keep(self.file("parts.jsonl.gz"))
         write_whole(self.file("json"), lambda stream: stream.write(text.encode()))
-        self._cells.clear()
         return record
+
+    def _dates(self) -> dict[str, Any]:
+        """When the figures were computed, and which parts of them again."""
+        today = datetime.now(UTC).date().isoformat()
+        if not isinstance(self._cells, Recheck):
+            return {"date": today}
+        known = read_record(self.file("json")) or {}
+        return {"date": known.get("date"), "rechecked": {**self._cells.facts(), "date": today}}
+
+    def _cpu_seconds(self) -> float:
+        """CPU seconds of all parts and of what was done between them; of a recheck, as before."""
+        known = read_record(self.file("json")) if self.recheck else None
+        spent = self._cells.earlier + cpu_time() - self._start
+        return known["cpu_seconds"] if known else round(spent, 1)
 
     def command(self) -> str:
         """The command that repeats this run."""

@@ -15,10 +15,12 @@ from veilspan._files import write_whole
 from .job import SCALES
 from .records import read_record
 from .registry import ITEMS, PAPERS, Paper
+from .winners import contests, draw, in_words
 
 Record = dict[str, Any]
 ANSWERS = {True: "holds", False: "**does not hold**", None: "not judged"}
 QUICK_NO = "not shown (quick run)"  # a quick run refutes nothing
+LARGEST_PARTS = 200_000  # bytes: larger ones stay where they were made
 NAMES = (
     "diffprivlib", "geomstats", "implicit", "mu", "opendp", "pymanopt", "pyriemann", "surprise"
 )  # fmt: skip
@@ -38,6 +40,13 @@ and **refute nothing**. Times are CPU seconds of one thread, measured side by si
 their ratios. Pictures: vermilion is ours, blue the paper's method, green another library, black
 dotted without privacy.
 """
+WINNERS = """\
+## Who wins, task by task
+
+Each square compares ours, with its defaults, with the best private rival of that square, chosen
+after the fact: vermilion is ours ahead, blue the rival. The records below have the numbers, the
+rivals' settings and the methods without privacy.
+"""
 
 
 def publish(out: Path, page: Path) -> list[str]:
@@ -45,7 +54,9 @@ def publish(out: Path, page: Path) -> list[str]:
     folder = page.with_suffix("")
     folder.mkdir(parents=True, exist_ok=True)
     taken = [item.name for item in ITEMS if _take(out, folder, item.name)]
-    for name, text in page_texts(records(folder), folder.name).items():
+    draw_winners(folder)
+    won = winners_section(folder)
+    for name, text in page_texts(records(folder), folder.name, won).items():
         path = page if name == folder.name else folder / f"{name}.md"
         write_whole(path, lambda stream, text=text: stream.write(text.encode()))
     return taken
@@ -63,7 +74,37 @@ def _take(out: Path, folder: Path, name: str) -> bool:
         _copy_picture(out / f"{stem}.png", folder / f"{stem}.png")
     record = (out / f"{name}.json").read_bytes()
     write_whole(folder / f"{name}.json", lambda stream: stream.write(record))
+    _take_parts(out / f"{name}.parts.jsonl.gz", folder / f"{name}.parts.jsonl.gz")
     return True
+
+
+def _take_parts(source: Path, target: Path) -> None:
+    """The parts of a run beside its record, for ``--recheck``, where they are small."""
+    if source.exists() and source.stat().st_size <= LARGEST_PARTS:
+        parts = source.read_bytes()
+        write_whole(target, lambda stream: stream.write(parts))
+    else:
+        target.unlink(missing_ok=True)
+
+
+def draw_winners(folder: Path) -> None:
+    """Draw who wins each task by the records of a folder."""
+    from . import style
+
+    for contest in contests(folder):
+        stem = f"winners-{contest.name}"
+        style.save(draw(contest), folder / stem)
+        (folder / f"{stem}.svg").unlink()
+        _copy_picture(folder / f"{stem}.png", folder / f"{stem}.png")
+
+
+def winners_section(folder: Path) -> str:
+    """Show who wins each task, in words and pictures."""
+    found = contests(folder)
+    words = [f"- {in_words(contest)}" for contest in found]
+    shown = [f"![{contest.title}](winners-{contest.name}.png)\n" for contest in found]
+    squares = folded("The squares of every task", "\n".join(shown))
+    return "\n".join([WINNERS, *words, "", squares]) if found else ""
 
 
 def _copy_picture(source: Path, target: Path) -> None:
@@ -81,12 +122,13 @@ def records(folder: Path) -> dict[str, Record]:
     return {name: record for name, record in found.items() if record is not None}
 
 
-def page_texts(found: dict[str, Record], first: str) -> dict[str, str]:
-    """Write the first page, and one for each paper, by name."""
+def page_texts(found: dict[str, Record], first: str, won: str = "") -> dict[str, str]:
+    """Write the first page, and one for each paper, by name; ``won`` heads that of our own."""
     papers = {paper.key: _of(found, paper) for paper in PAPERS}
     shown = [paper for paper in PAPERS if papers[paper.key]]
     texts = {first: first_page(found, shown, first)}
-    texts |= {paper.key: paper_page(paper, papers[paper.key]) for paper in shown}
+    for paper in shown:
+        texts[paper.key] = paper_page(paper, papers[paper.key], won if paper.key == "ours" else "")
     return texts
 
 
@@ -135,15 +177,16 @@ def _too_much(cost: Record) -> bool:
     return float(cost["true"]) > 1.001 * float(cost["claimed"])
 
 
-def paper_page(paper: Paper, mine: list[Record]) -> str:
-    """Write one paper: what survives and what does not, its figures, then the long tables."""
+def paper_page(paper: Paper, mine: list[Record], won: str = "") -> str:
+    """Write one paper: what survives and what does not, the long tables, then its figures."""
     figures = [figure(record) for record in mine]
     tables = [folded("Every claim, and what came out", claims_table(mine))]
     tables += [folded("What printed methods truly cost", costs_table(mine))]
     head = f"# {paper.short}\n\n{paper.citation}.\n"
     back = "[All papers](../evidence.md).\n"
     return (
-        "\n".join(p for p in [head, in_short(mine), back, *tables, *figures] if p).rstrip() + "\n"
+        "\n".join(p for p in [head, in_short(mine), back, won, *tables, *figures] if p).rstrip()
+        + "\n"
     )
 
 
@@ -229,9 +272,21 @@ def figure(record: Record) -> str:
         lines.append(table(rows[0], (row.values() for row in rows)))
     facts = f"{record['scale']} run, {duration(record['cpu_seconds'])} of CPU"
     facts += f", code {record['code']}" if "code" in record else ", by an earlier version"
-    lines.append(f"`{record['command']}` ({facts})\n")
+    lines.append(f"`{record['command']}` ({facts}{_rechecked(record)})\n")
     lines += [f"- {sentence(note)}" for note in record["notes"]]
     return "\n".join(lines) + ("\n" if record["notes"] else "")
+
+
+def _rechecked(record: Record) -> str:
+    """How much of a record was computed again by the code that it names, in words."""
+    if "rechecked" not in record:
+        return ""
+    seen = record["rechecked"]
+    how = "all" if seen["parts"] == seen["of"] else f"{seen['parts']} of {seen['of']}"
+    return (
+        f", which computed {how} parts again on {seen['date']}, the same to the last digit; "
+        f"made by code {seen['made_by']}"
+    )
 
 
 def table(head: Iterable[Any], rows: Iterable[Iterable[Any]]) -> str:

@@ -26,10 +26,11 @@ PEER, PLAIN = "diffprivlib, best C", "scikit-learn, not private"
 RECIPE = "DP-SGD recipe"
 ONE_PASS = ("objective", "newton")
 SOLVERS = (*ONE_PASS, "gd", "sgd", "accmd", "svrg", "svrg++")
-# Accuracy that the default has to reach, at EPSILONS, on a split that does not change.
+# Accuracy that the default has to reach, at EPSILONS, on a split that does not change: a hundredth
+# or so below what few seeds gave before, so that a loss shows.
 GOALS = {
-    "breast_cancer": (0.740, 0.912, 0.940, 0.957),
-    "digits >= 5": (0.655, 0.835, 0.862, 0.876),
+    "breast_cancer": (0.850, 0.915, 0.945, 0.960),
+    "digits >= 5": (0.720, 0.850, 0.865, 0.885),
     "a9a": (0.842, 0.849, 0.850, 0.850),
 }
 HINDSIGHT = 0.005  # below the best of our solvers, on sets that the rule was not chosen on

@@ -33,7 +33,7 @@ class Size:
 
 TINY = Size(60, 3, 100, 2, 1, (0.0, 1e-5, 1.0))
 QUICK = Size(2000, 20, 1500, 3, 1)
-FULL = Size(2000, 20, 1500, 100, 25)
+FULL = Size(2000, 20, 1500, 100, 100)
 #: Below this the discrepancy is a difference of numbers near d.
 ROUNDING = 1e-9
 TIGHT = 2.0  # measured over promised progress that still counts as tight
@@ -165,9 +165,14 @@ def tightness(records):
 
 
 def tight_claims(records):
-    """Whether each theorem is tight before and from zeta = 1/2, with the step of eq. (8)."""
+    """Whether each theorem is tight where Sec. 5 says so, with the step of eq. (8).
+
+    Of Theorem 5 it says that it is accurate in the local region alone.
+    """
     for theorem in (4, 5):
         for where, phases in (("before", PHASES[:2]), ("from", PHASES[2:])):
+            if (theorem, where) == (5, "before"):
+                continue
             own = [r for r in records if r["theorem"] == theorem and r["phase"] in phases
                    and r["step"] == "eq. (8)"]  # fmt: skip
             word, (low, high) = tightness(own)

@@ -28,8 +28,7 @@ that every release has a bound per user. With H half of the rating range,
 Gaussian noise on all three, their mu^2 in the shares below, gives mu-GDP for the mu of the budget
 (``Budget.mu``, by exact accounting): the epsilon in the figure is the one that holds, per user,
 under the relation of the row. The text of the 2009 paper was not at hand: weights, clamp and the
-steps of cleansing follow its description, the constants are ours, and rank and penalty are the best
-of a small grid by the held-out ratings, as for the other printed algorithms.
+steps of cleansing follow its description, the constants below are ours. `rival.py` tunes them.
 """
 
 import math
@@ -40,13 +39,12 @@ from scipy import sparse
 from veilspan import Budget
 
 from .data import pairs
-from .printed import kept_part
+from .printed import DELTA, kept_part, relation
 
 SHARES = (0.02, 0.19, 0.79)  # of mu^2: averages of all, of items, covariance and weights
 ITEM_PRIOR, USER_PRIOR = 25.0, 5.0  # ratings that draw an average to that of all
 DRAWN = 5.0  # how many typical weights draw an entry of Cov and Wgt to its average
 CLAMP = 0.5  # B over half of the range: 1 star of 5
-GRID = tuple((rank, penalty) for rank in (2, 8, 20) for penalty in (0.5, 2.0))
 
 
 def reach(neighbors, half, clamp):
@@ -56,33 +54,27 @@ def reach(neighbors, half, clamp):
     return math.sqrt(2) * half, math.sqrt(2) * half, math.sqrt(2) * clamp**2
 
 
-def best(data, epsilon, delta, neighbors, seed):
-    """Held-out RMSE of the best rank and penalty."""
-    released = release(data, epsilon, delta, neighbors, seed)
-    return min(predict(data, *released, rank, penalty) for rank, penalty in GRID)
+def release(data, epsilon, seed, clamp=CLAMP, shares=SHARES, drawn=DRAWN):
+    """The noisy answers, cleansed: middle of the range, item averages, scaled correlations, scale.
 
-
-def release(data, epsilon, delta, neighbors, seed):
-    """The three noisy answers, cleansed: average of all, item averages, scaled correlations."""
+    ``clamp`` is B over half of the range.
+    """
     low, high = data.rating_range
-    half, n = (high - low) / 2, data.shape[1]
-    clamp = CLAMP * half
+    half, middle, n = (high - low) / 2, (low + high) / 2, data.shape[1]
+    limit = clamp * half
     rng = np.random.default_rng([seed, 6])
-    mu = Budget(epsilon, delta).mu if math.isfinite(epsilon) else math.inf
+    mu = Budget(epsilon, DELTA).mu if math.isfinite(epsilon) else math.inf
     noise = [far / (mu * math.sqrt(share)) for far, share in zip(
-        reach(neighbors, half, clamp), SHARES)]  # fmt: skip
+        reach(relation(data), half, limit), shares)]  # fmt: skip
     rows = capped(data, seed)
-    user, counts = pairs(rows)[0], np.diff(rows.indptr)
-    some = np.maximum(counts, 1)
-    middle = (low + high) / 2
-    values = np.clip(rows.data, low, high) - middle
+    user, some = pairs(rows)[0], np.maximum(np.diff(rows.indptr), 1)
+    values, weight = np.clip(rows.data, low, high) - middle, 1 / np.sqrt(some[user])
     # 1. everybody
     means = np.bincount(user, values, rows.shape[0]) / some
     total = means.sum() + noise[0] * rng.standard_normal()
     people = max(rows.shape[0] + noise[0] / half * rng.standard_normal(), 1.0)
     average = float(np.clip(total / people, -half, half))
     # 2. items
-    weight = 1 / np.sqrt(some[user])
     sums = np.bincount(rows.indices, values * weight, n) + noise[1] * rng.standard_normal(n)
     seen = np.bincount(rows.indices, weight, n) + noise[1] / half * rng.standard_normal(n)
     prior = ITEM_PRIOR / math.sqrt(data.cap)  # of ratings that have the least weight
@@ -90,10 +82,10 @@ def release(data, epsilon, delta, neighbors, seed):
     # 3. covariance and weights of what users clamp
     left = values - items[rows.indices]
     left -= (np.bincount(user, left, rows.shape[0]) / (some + USER_PRIOR))[user]
-    left = np.clip(left, -clamp, clamp)
+    left = np.clip(left, -limit, limit)
     cov = moment(rows, left * weight) + noise[2] * symmetric(rng, n)
-    wgt = moment(rows, weight) + noise[2] / clamp**2 * symmetric(rng, n)
-    return middle, items, *cleanse(cov, wgt, seen)
+    wgt = moment(rows, weight) + noise[2] / limit**2 * symmetric(rng, n)
+    return middle, items, *cleanse(cov, wgt, seen, drawn)
 
 
 def capped(data, seed):
@@ -119,37 +111,57 @@ def symmetric(rng, n):
     return (noise + noise.T) / 2
 
 
-def cleanse(cov, wgt, seen):
+def cleanse(cov, wgt, seen, strength=DRAWN):
     """Draw entries to their averages, divide, and scale to even noise; and the scale."""
     n = len(cov)
     off = ~np.eye(n, dtype=bool)
     drawn = np.empty_like(cov)
     for part in (off, ~off):
         typical, mean = max(wgt[part].mean(), 1e-9), cov[part].mean()
-        below = np.maximum(wgt[part], 0) + DRAWN * typical
-        drawn[part] = (cov[part] + DRAWN * mean) / below
+        below = np.maximum(wgt[part], 0) + strength * typical
+        drawn[part] = (cov[part] + strength * mean) / below
     scale = np.sqrt(np.maximum(seen, 0.05 * max(float(seen.mean()), 1e-9)))
     scale /= math.sqrt(float(np.mean(scale**2)))
     return drawn * np.outer(scale, scale), scale
 
 
-def predict(data, middle, items, matrix, scale, rank, penalty):
-    """Cut to a rank; each user regresses her own ratings on it. Held-out RMSE."""
-    values, vectors = np.linalg.eigh(matrix)
-    kept = np.maximum(values[-rank:], 0)
-    factors = vectors[:, -rank:] * np.sqrt(kept) / scale[:, None]
-    train = data.train
+def predict(data, middle, items, matrix, scale, settings):
+    """Held-out RMSE for each (rank, penalty): each user regresses her ratings on so many factors.
+
+    Rank 0 are the averages of items and users alone.
+    """
+    vectors, train = by_size(matrix), data.train
     user, counts = pairs(train)[0], np.diff(train.indptr)
     left = train.data - middle - items[train.indices]
     level = np.bincount(user, left, train.shape[0]) / (counts + USER_PRIOR)
     target = sparse.csr_array((left - level[user], train.indices, train.indptr), train.shape)
-    ones = sparse.csr_array((np.ones(train.nnz), train.indices, train.indptr), train.shape)
-    pairs_of = (factors[:, :, None] * factors[:, None, :]).reshape(len(factors), -1)
     test_user, test_item = pairs(data.test)
-    found = np.empty((train.shape[0], rank))
-    for start in range(0, train.shape[0], 4096):
-        stop = min(start + 4096, train.shape[0])
-        gram = (ones[start:stop] @ pairs_of).reshape(-1, rank, rank) + penalty * np.eye(rank)
-        found[start:stop] = np.linalg.solve(gram, (target[start:stop] @ factors)[..., None])[..., 0]
-    own = np.einsum("ij,ij->i", found[test_user], factors[test_item])
-    return data.rmse(middle + items[test_item] + level[test_user] + own)
+    base, found = middle + items[test_item] + level[test_user], {(0, None): 0.0}
+    for rank in {rank for rank, _ in settings if rank}:
+        factors = vectors[:, :rank] / scale[:, None]
+        penalties = [penalty for r, penalty in settings if r == rank]
+        for penalty, own in zip(penalties, regress(target, factors, penalties)):
+            found[rank, penalty] = np.einsum("ij,ij->i", own[test_user], factors[test_item])
+    return [data.rmse(base + found[rank, penalty if rank else None]) for rank, penalty in settings]
+
+
+def by_size(matrix):
+    """Eigenvectors times the roots of their eigenvalues, the largest first; none below zero."""
+    values, vectors = np.linalg.eigh(matrix)
+    return (vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1]
+
+
+def regress(target, factors, penalties, block_users=4096):
+    """Every user's coefficients of the factors, by ridge regression of what she rated."""
+    rank = factors.shape[1]
+    ones = sparse.csr_array((np.ones(target.nnz), target.indices, target.indptr), target.shape)
+    pairs_of = (factors[:, :, None] * factors[:, None, :]).reshape(len(factors), -1)
+    found = np.empty((len(penalties), target.shape[0], rank))
+    for start in range(0, target.shape[0], block_users):
+        block = slice(start, start + block_users)
+        gram = (ones[block] @ pairs_of).reshape(-1, rank, rank)
+        right = (target[block] @ factors)[..., None]
+        for place, penalty in enumerate(penalties):
+            ridge = gram + penalty * np.eye(rank)
+            found[place, block] = np.linalg.solve(ridge, right)[..., 0]
+    return found

@@ -3,7 +3,8 @@
 import numpy as np
 
 from .. import style
-from .methods import CLEANSED, DEFAULT, FRANK_WOLFE, SVD, TWIN, USER_MEAN, summary
+from .methods import DEFAULT, FRANK_WOLFE, PAPER_PLAIN, SVD, TWIN, USER_MEAN, summary
+from .rival import TUNED
 
 #: methods that are drawn, all others are in the CSV
 LOOKS = {
@@ -11,11 +12,12 @@ LOOKS = {
     FRANK_WOLFE: style.PRINTED,
     "frank-wolfe, corrected": style.CORRECTED,
     SVD: style.Role(style.SKY, "--", "v"),
-    CLEANSED: style.Role(style.GREEN, "--", "s"),
+    TUNED: style.Role(style.GREEN, "--", "P"),
     "als": style.Role(style.PURPLE, "-.", "D"),
     "item bias alone": style.Role(style.GREY, "-", "x"),
     USER_MEAN: style.Role(style.GREY, (0, (1, 1)), ""),
     TWIN: style.PLAIN,
+    PAPER_PLAIN: style.Role(style.BLUE, (0, (3, 1, 1, 1)), ""),
     "surprise SVD, not private": style.PEER,
 }
 NAMES = {
@@ -23,11 +25,12 @@ NAMES = {
     "frank-wolfe, corrected": "Frank-Wolfe, corrected (ours)",
     FRANK_WOLFE: "Frank-Wolfe as printed",
     SVD: "SVD as printed (counts left out)",
-    CLEANSED: "SVD after cleansing (2009), per user",
+    TUNED: "McSherry & Mironov (2009), per user",
     "als": "alternating least squares (ours)",
     "item bias alone": "item bias alone (ours)",
     USER_MEAN: "each user's mean",
     TWIN: "ours without noise, not private",
+    PAPER_PLAIN: "the paper's Frank-Wolfe without privacy",
     "surprise SVD, not private": "surprise SVD, not private",
 }
 

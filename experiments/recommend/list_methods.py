@@ -1,4 +1,4 @@
-"""Ways to a list: ours, noisy popularity, EASE with noise and without, each as a recall of 20."""
+"""Ways to a list: ours, noisy popularity, EASE with noise and without, DPALS; recalls of 20."""
 
 import time
 import warnings
@@ -15,7 +15,10 @@ from veilspan.queries.completion.taste_rows import UNIT_STEPS, TasteRule
 from veilspan.solvers.completion.list_weights import autoencoder, clean_moment, floor_popularity
 from veilspan.solvers.completion.ranking import RankingCompletion
 
+from . import lists_dpals
+
 OURS, POPULAR, DP_EASE, PLAIN = "ours", "noisy popularity", "DP-EASE", "EASE, not private"
+DPALS = "DPALS"
 DELTA = 1e-6
 LENGTH, SHORT = 20, 10  # of lists: for the recall, for the NDCG
 MOST_USERS = 10_000  # who get lists
@@ -105,7 +108,23 @@ def plain_ease(data, epsilon, seed, neighbors="replace-one"):
     return measured_weights(data, popularity, top, autoencoder(moment, 1.0))
 
 
-METHODS = {OURS: ours, POPULAR: popular, DP_EASE: dp_ease, PLAIN: plain_ease}
+def dpals(data, epsilon, seed, neighbors="add-remove"):
+    """DPALS, the best of its grid by the held-out likes; see ``lists_dpals``."""
+    rng = np.random.default_rng([seed, 6])
+    mu = Budget(epsilon, DELTA).mu
+    liked = lists_dpals.liked_rows(data)
+    share = lists_dpals.POPULARITY
+    popular = unit_rows(data).sum(axis=0)  # of users' rows of length 1
+    popular = np.ravel(popular) + rng.standard_normal(data.shape[1]) / (mu * np.sqrt(share))
+    top = np.argsort(-popular, kind="stable")[: lists_dpals.WIDTH]
+    found = []
+    for setting in lists_dpals.GRID:
+        items = lists_dpals.fit_items(liked[:, top], mu * np.sqrt(1 - share), *setting, rng)
+        found.append(measured(lists_dpals.Factors(data, popular, top, items), data))
+    return max(found)
+
+
+METHODS = {OURS: ours, POPULAR: popular, DP_EASE: dp_ease, DPALS: dpals, PLAIN: plain_ease}
 
 
 def row_of(data, method, epsilon, seed, neighbors):

@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,10 +13,10 @@ from veilspan.solvers.completion.by_name import SOLVERS
 
 from ..environments import PeerUnavailable
 from ..values import number
-from . import cleansed, peers, printed
+from . import peers, printed
 from .data import pairs
+from .printed import DELTA, relation
 
-DELTA = 1e-6
 DEFAULT = "default (auto)"
 #: ours, by the label in the figures; a solver that this version lacks is left out
 SOLVER_OF = {
@@ -30,14 +31,9 @@ OURS = tuple(k for k, s in SOLVER_OF.items() if not isinstance(s, str) or s in S
 FRANK_WOLFE, SVD = "frank-wolfe as printed", "svd as printed"
 GROWING = "frank-wolfe as printed, growing noise"
 PRINTED = (FRANK_WOLFE, GROWING, SVD)
-CLEANSED = "svd after cleansing (2009)"  # McSherry & Mironov
+PAPER_PLAIN = "frank-wolfe without privacy"
 TWIN = "default without noise"
 USER_MEAN = "user mean"
-
-
-def relation(data):
-    """Synthetic ratings by the paper's own relation, the others by the usual one."""
-    return "replace-one" if data.name == "synthetic" else "add-remove"
 
 
 def ours(data, solver, epsilon, seed, components=None):
@@ -59,23 +55,45 @@ def ours(data, solver, epsilon, seed, components=None):
     return data.rmse_of_blocks(model.predict)
 
 
-def as_printed(data, name, epsilon, seed, quick=False):
-    """Best RMSE over a small grid, chosen by looking at the held-out ratings, as the paper does."""
+def as_printed(data, name, epsilon, seed, setting):
+    """Held-out RMSE of a printed algorithm with one setting of `choices.py`."""
     deviation = (data.rating_range[1] - data.rating_range[0]) / 4
-    full = deviation * np.sqrt(min(data.cap, data.shape[1]))
-    common = {"epsilon": epsilon, "delta": DELTA, "seed": seed}
-    if name.startswith("svd"):
-        ranks = (1,) if data.name == "synthetic" or quick else (1, 4)
-        return min(printed.svd(data, bound=full, rank=r, **common) for r in ranks)
-    # The nuclear norm of a rank-one part that holds a tenth (synthetic: all) of the variance.
-    nuclear = deviation * np.sqrt(data.shape[0] * data.shape[1])
-    scales = (1.0,) if data.name == "synthetic" else (0.15, 0.5)
-    grid = [(t, k) for t in (2, 5) for k in scales][: 1 if quick else None]
-    common["growth"] = float(name == GROWING)
+    bound = deviation * np.sqrt(min(data.cap, data.shape[1]))
+    common = {"epsilon": epsilon, "delta": DELTA, "seed": seed, "bound": bound}
+    if name == SVD:
+        return printed.svd(data, rank=setting["rank"], **common)
+    # A ball of 1 holds a rank-one part with all of the variance.
+    nuclear = setting["ball"] * deviation * np.sqrt(data.shape[0] * data.shape[1])
+    return printed.frank_wolfe(
+        data, rounds=setting["rounds"], nuclear_norm=nuclear, growth=float(name == GROWING),
+        lead=printed.leading_alone, **common,
+    )  # fmt: skip
+
+
+def plain_frank_wolfe(data, rounds, balls):
+    """Held-out RMSE of the paper's method without privacy: users' and items' averages taken off.
+
+    The best of several balls by the held-out ratings.
+    """
+    user, item = pairs(data.train)
+    means = np.bincount(user, data.train.data, data.shape[0])
+    means /= np.maximum(np.diff(data.train.indptr), 1)
+    rest = data.train.data - (0 if data.name == "synthetic" else means[user])
+    bias = np.bincount(item, rest, data.shape[1])
+    bias /= np.maximum(np.bincount(item, minlength=data.shape[1]), 1)
+    low, high = data.rating_range
+    shifted = replace(
+        data, train=printed.with_data(data.train, data.train.data - bias[item]),
+        test=printed.with_data(data.test, data.test.data - bias[data.test.indices]),
+        rating_range=(2 * low - high, 2 * high - low), cap=data.shape[1],
+    )  # fmt: skip
+    nuclear = (high - low) / 4 * np.sqrt(data.shape[0] * data.shape[1])
     return min(
-        printed.frank_wolfe(data, bound=full, rounds=t, nuclear_norm=k * nuclear, **common)
-        for t, k in grid
-    )
+        printed.frank_wolfe(
+            shifted, epsilon=np.inf, delta=DELTA, seed=0, bound=np.inf, rounds=rounds,
+            nuclear_norm=ball * nuclear, lead=printed.leading_alone,
+        ) for ball in balls
+    )  # fmt: skip
 
 
 def user_mean(data):
@@ -84,23 +102,6 @@ def user_mean(data):
     sums = np.bincount(pairs(data.train)[0], data.train.data, minlength=data.shape[0])
     means = np.where(counts > 0, sums / np.maximum(counts, 1), np.mean(data.rating_range))
     return data.rmse(means[pairs(data.test)[0]])
-
-
-def plan(epsilons, quick):
-    """Every method with its epsilon: label, nominal epsilon and the function of data and seed."""
-    yield USER_MEAN, np.inf, lambda data, seed: user_mean(data)
-    yield TWIN, np.inf, lambda data, seed: ours(data, DEFAULT, np.inf, seed)
-    yield "plain ALS, not private", np.inf, lambda data, seed: peers.plain_als(data)
-    for e in epsilons:
-        for name in OURS:
-            yield name, e, lambda data, seed, n=name, e=e: ours(data, n, e, seed)
-        for name in PRINTED:
-            yield name, e, lambda data, seed, n=name, e=e: as_printed(data, n, e, seed, quick)
-        yield (
-            CLEANSED,
-            e,
-            lambda data, seed, e=e: cleansed.best(data, e, DELTA, relation(data), seed),
-        )
 
 
 def true_epsilon(method, epsilon, neighbors):

@@ -21,15 +21,21 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 
 from veilspan.privacy.gdp import epsilon_of
 
 from ..job import Cost
 from .data import pairs
 
+DELTA = 1e-6
 BETA = 0.05  # failure probability in the bias; the paper gives none
 RELATION = {"add-remove": 1.0, "replace-one": math.sqrt(2)}
+
+
+def relation(data):
+    """Synthetic ratings by the paper's own relation, the others by the usual one."""
+    return "replace-one" if data.name == "synthetic" else "add-remove"
 
 
 def printed_noise(bound, rounds, epsilon, delta):
@@ -51,15 +57,17 @@ def true_epsilon(epsilon, delta, neighbors, algorithm="frank-wolfe"):
 def costs(epsilons, delta, neighbors):
     """What the printed noise of both algorithms truly gives, for the verdict."""
     clipped = "by exact accounting, if rows are clipped to L first, which it does not do"
-    counts = "its local step uses the number of ratings of everybody, which gets no noise"
+    fixed = "with |Omega| the same for all ratings, as where every user gives sqrt(n) of them"
+    counts = "with |Omega| counted: its local step uses the ratings of everybody without noise"
     found = [
         Cost("Algorithm 1 (private Frank-Wolfe)", epsilon,
              true_epsilon(epsilon, delta, neighbors), delta, neighbors, clipped)
         for epsilon in epsilons
     ]  # fmt: skip
+    svd = "Algorithm 3 (private SVD)"
     noise = true_epsilon(1.0, delta, neighbors, "svd")
-    why = f"{counts}; the noise of its matrix alone gives {noise:.3g}"
-    return [*found, Cost("Algorithm 3 (private SVD)", 1.0, math.inf, delta, neighbors, why)]
+    return [*found, Cost(svd, 1.0, noise, delta, neighbors, fixed),
+            Cost(svd, 1.0, math.inf, delta, neighbors, counts)]  # fmt: skip
 
 
 @lru_cache(maxsize=1)  # the same for a whole grid of settings
@@ -105,10 +113,26 @@ def second_moment(rows, block_users=4096):
     return total
 
 
-def frank_wolfe(data, *, epsilon, delta, bound, nuclear_norm, rounds, seed, growth=0.0):
+def leading(moment):
+    """Largest singular value and its right vector, from all of them."""
+    _, values, right = np.linalg.svd(moment)
+    return values[0], right[0]
+
+
+def leading_alone(moment):
+    """The same to rounding, six times as fast: one eigenvector of M^T M."""
+    last = len(moment) - 1
+    squares, vectors = linalg.eigh(moment.T @ moment, subset_by_index=(last, last))
+    return math.sqrt(max(squares[0], 0.0)), vectors[:, 0]
+
+
+def frank_wolfe(
+    data, *, epsilon, delta, bound, nuclear_norm, rounds, seed, growth=0.0, lead=leading
+):
     """Held-out RMSE of Algorithm 1; ``epsilon`` is nominal, ``inf`` is without noise.
 
-    ``growth`` 1 is the growing noise of Section 4, 0 the equal noise of Algorithm 1.
+    ``growth`` 1 is the growing noise of Section 4, 0 the equal noise of Algorithm 1; ``lead`` finds
+    the singular vector.
     """
     rows, means = kept_part(data, seed)
     rows, _ = clip_rows(rows, bound)
@@ -122,8 +146,8 @@ def frank_wolfe(data, *, epsilon, delta, bound, nuclear_norm, rounds, seed, grow
         bias = math.sqrt(level * math.log(n / BETA) * n**0.25)
         residual = with_data(rows, own - rows.data)
         moment = second_moment(residual) + level * rng.standard_normal((n, n))
-        _, values, right = np.linalg.svd(moment)
-        direction, top = right[0], math.sqrt(values[0]) + bias
+        value, direction = lead(moment)
+        top = math.sqrt(value) + bias
         local = -nuclear_norm / rounds * (residual @ direction) / top
         own = (1 - 1 / rounds) * own + local[user] * direction[item]
         shrunk, factors = clip_rows(with_data(rows, own), bound)

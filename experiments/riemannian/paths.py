@@ -33,11 +33,9 @@ def plot_paths(job, rows):
         axes.flat[-1].legend(handles, labels, loc="center")
     else:
         figure.legend(handles, labels, loc="outside lower center", ncols=2)
-    borrowed = any("truth of" in row["setting"] for row in rows)
     title(
         figure,
-        "Excess risk along the path at equal privacy: medians and quartiles (lower is better)"
-        + ("; thin: tuned on another problem" if borrowed else ""),
+        "Excess risk along the path at equal privacy: medians and quartiles (lower is better)",
     )
     job.picture(figure)
 
@@ -53,8 +51,7 @@ def draw(ax, rows, problem, epsilon):
             np.array([row[key] for row in chosen])
             for key in ("passes", "excess", "lower_quartile", "upper_quartile")
         )
-        thin = "truth of" in chosen[-1]["setting"]
-        ax.plot(passes, middle, **role.line(label=label, linewidth=0.8 if thin else 1.7))
+        ax.plot(passes, middle, **role.line(label=label, linewidth=1.7))
         ax.fill_between(passes, low, high, color=role.color, alpha=0.15, linewidth=0)
     ax.set_yscale("log")
     ax.set_title(f"{problem}, ε = {epsilon}", fontsize=9)

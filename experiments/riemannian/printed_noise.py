@@ -19,6 +19,7 @@ from .printed_samplers import (
     find_variance_range,
     printed_affine,
     printed_bures,
+    printed_bures_rooted,
     printed_log_euclidean,
     printed_lorentz,
     printed_poincare,
@@ -41,10 +42,13 @@ class Printed:
 
 
 _LORENTZ_TAIL = np.array([1.0, 0.5])
+#: Where the paper prints two formulas for one algorithm both are here, its better one first.
 PRINTED = (
     Printed("Algorithm 3 (SPD, affine-invariant)", printed_affine, SPD(2),
             np.diag([0.02, 0.05]), "W = diag(0.02, 0.05)"),
-    Printed("Algorithm 4 (SPD, Bures-Wasserstein)", printed_bures,
+    Printed("Algorithm 4 (SPD, Bures-Wasserstein), kernel of Sec. 4.1", printed_bures_rooted,
+            SPD(2, metric="bures-wasserstein"), np.diag([0.02, 0.05]), "W = diag(0.02, 0.05)"),
+    Printed("Algorithm 4 (SPD, Bures-Wasserstein), kernel of A.1", printed_bures,
             SPD(2, metric="bures-wasserstein"), np.diag([0.02, 0.05]), "W = diag(0.02, 0.05)"),
     Printed("Algorithm 5 (SPD, Log-Euclidean)", printed_log_euclidean,
             SPD(2, metric="log-euclidean"), np.eye(2), "W = I"),
@@ -85,7 +89,13 @@ def noise_claim(facts):
     said = "; ".join(f"{fact['algorithm']} at {fact['point']}: {words(fact)}" for fact in wrong)
     return Claim(
         "Algorithms 3-8 as printed: the output is a tangent Gaussian N_w(0, sigma^2)",
-        f"exact for {len(facts) - len(wrong)} of {len(facts)}" + (f"; {said}" if wrong else ""),
+        f"exact for {len(facts) - len(wrong)} of {len(facts)} printed readings"
+        + (f"; {said}" if wrong else "")
+        + (
+            "; with the transports of appendix A.1 repaired Algorithms 7 and 8 are exact"
+            if any(not fact["tangent"] for fact in facts)
+            else ""
+        ),
         not wrong,
     )
 
@@ -108,13 +118,13 @@ def exact(fact):
 
 
 def noise_costs(facts):
-    """What one release at (1, 1e-6) costs where the weakest direction has too little noise."""
+    """What one release at (1, 1e-6) costs where noise is not what it should be, one by one."""
     mu = mu_of(CLAIMED, DELTA)
     return [
         Cost(f"{fact['algorithm']} as printed", CLAIMED, true_epsilon(mu, fact), DELTA,
              "replace-one", f"one release at {fact['point']}: {fact['weakest_variance']:.3g} of "
              "the variance along the weakest direction")
-        for fact in facts if fact["weakest_variance"] < 1 - EXACT
+        for fact in facts if abs(fact["weakest_variance"] - 1) > EXACT
     ]  # fmt: skip
 
 

@@ -23,9 +23,19 @@ def printed_affine(w: np.ndarray, normals: np.ndarray) -> np.ndarray:
 
 
 def printed_bures(w: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    """Algorithm 4: scale 4 and kernel (l_r + l_s) / 2; it must be scale 2 and the kernel's root."""
+    """Algorithm 4, transport of appendix A.1: scale 4 and kernel (l_r + l_s) / 2.
+
+    It must be scale 2 and the kernel's root.
+    """
     values, p = np.linalg.eigh(w)
     kernel = (values[:, None] + values[None, :]) / 2
+    return np.asarray(p @ (kernel * (p.T @ (4 * _symmetric(normals)) @ p)) @ p.T)
+
+
+def printed_bures_rooted(w: np.ndarray, normals: np.ndarray) -> np.ndarray:
+    """Algorithm 4, kernel of section 4.1: scale 4 and the root that is right."""
+    values, p = np.linalg.eigh(w)
+    kernel = np.sqrt((values[:, None] + values[None, :]) / 2)
     return np.asarray(p @ (kernel * (p.T @ (4 * _symmetric(normals)) @ p)) @ p.T)
 
 

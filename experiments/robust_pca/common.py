@@ -1,7 +1,7 @@
 """What all figures share: the paper's settings, and errors along a run."""
 
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -32,14 +32,9 @@ class Curve:
     seconds: np.ndarray
     final: float
 
-    def kept(self):
-        """The curve as a value that can be kept in a file; ``Curve.again`` reads it."""
-        return asdict(self)
-
-    @classmethod
-    def again(cls, kept):
-        lists = {name: np.array(kept[name]) for name in ("steps", "errors", "seconds")}
-        return cls(**lists, final=kept["final"])
+    def end(self):
+        """The last point alone."""
+        return Curve(self.steps[-1:], self.errors[-1:], self.seconds[-1:], self.final)
 
     @property
     def cpu(self):

@@ -53,6 +53,11 @@ def true_epsilon(method, n_rows, steps, epsilon, delta, batch):
     return epsilon_spent([GaussianEvent(STEP, std * n_rows / moved, steps)], delta)
 
 
+def theorem_8_std(n_rows, steps, epsilon, delta, batch):
+    """Standard deviation that Theorem 8 prints for minibatches of REAP, on the mean gradient."""
+    return batch * math.sqrt(steps * math.log(1 / delta)) / (epsilon * n_rows)
+
+
 @cache
 def theorem_8_epsilon(n_rows, steps, epsilon, delta, batch):
     """Epsilon of minibatches of REAP with the noise of Theorem 8, under replace-one.
@@ -60,7 +65,7 @@ def theorem_8_epsilon(n_rows, steps, epsilon, delta, batch):
     Its variance on the mean gradient is B^2 T log(1/delta) / (epsilon N)^2, and two rows' parts are
     at most sqrt(2) apart.
     """
-    std = batch * math.sqrt(steps * math.log(1 / delta)) / (epsilon * n_rows)
+    std = theorem_8_std(n_rows, steps, epsilon, delta, batch)
     return sampled_epsilon(std * batch / math.sqrt(2), batch / n_rows, steps, delta)
 
 

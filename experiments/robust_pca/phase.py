@@ -1,6 +1,6 @@
 """What the phase diagrams share: methods run over cells of settings, several times each."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -10,8 +10,16 @@ from veilspan.datasets import make_haystack
 from ..values import number
 from .common import EPSILON, RANK, TOLERANCE, paper_batch, paper_delta
 from .costs import start_cost, steps_costs, true_epsilon
-from .honest import our_solver, paper_solver, run_honest
-from .printed import run_printed
+from .engine import Form, run_many
+from .honest import our_solver, run_honest
+
+WIDE = 20  # columns from which on every step of REAP is slow
+#: What all notes on runs of the engine say.
+ENGINE_NOTE = (
+    "methods with the paper's steps run on many tables at once, with correct noise from the "
+    "library's start and with its noise; dp-(S)GGD ends where its steps left cannot change "
+    "log10 d² by 0.015"
+)
 
 
 @dataclass(frozen=True)
@@ -44,22 +52,44 @@ class Cell:
     def true_epsilon(self, method):
         return true_epsilon(method, *self.setting)
 
+    def printed_epsilons(self, method):
+        """True epsilons of the steps by every printed reading, the best first."""
+        return [cost.true for cost in steps_costs(method, *self.setting)]
 
-@lru_cache(maxsize=1)  # one after another, all methods see the same table
-def table(n, d, rank, share, seed):
-    return make_haystack(n, d, rank, inlier_share=share, noise=0.0, random_state=seed)
+
+@lru_cache(maxsize=1)  # one after another, all methods see the same tables
+def tables(n, d, rank, share, count):
+    return [
+        make_haystack(n, d, rank, inlier_share=share, noise=0.0, random_state=seed)
+        for seed in range(count)
+    ]
+
+
+def run_paper(method, cell, data):
+    """Curves of a method with the paper's steps, as printed or with correct noise."""
+    form = Form(method.method, isinstance(method, Printed))
+    return run_many(form, data, range(len(data)), steps=cell.steps, batch=cell.size,
+                    stop=method.stop_at(cell), settle=True, **cell.budget)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Printed:
-    """A method as printed, stopped early where the rest is slow or changes nothing."""
+    """A method as printed; ``stop`` ends it early, ``wide`` on tables of many columns."""
 
     method: str
     stop: int | None = None
+    wide: int | None = None
 
     @property
     def title(self):
-        return f"dp-{self.method} as printed" + ": not private" * self.bad
+        noise = {"SGD-REAP": ", noise of Algorithm 1", "SMD-REAP": ", noise of Algorithm 2"}
+        return f"dp-{self.method}{noise.get(self.method, ' as printed')}" + (
+            ": not private" * self.bad
+        )
+
+    def stop_at(self, cell):
+        """Steps after which it is stopped, of a setting."""
+        return self.wide if self.wide and cell.d > WIDE else self.stop
 
     @property
     def bad(self):
@@ -70,9 +100,8 @@ class Printed:
         """The setting as far as it matters to the method."""
         return cell
 
-    def run(self, cell, data, seed):
-        setting = {"steps": cell.steps, "batch": cell.size, "stop": self.stop}
-        return run_printed(self.method, data, seed=seed, **setting, **cell.budget)[0]
+    def run(self, cell, data):
+        return run_paper(self, cell, data)
 
 
 @dataclass(frozen=True)
@@ -87,12 +116,15 @@ class PaperHonest:
     def title(self):
         return f"dp-{self.method} honest, paper's steps"
 
+    def stop_at(self, cell):
+        """Steps after which it is stopped, of a setting."""
+        return self.stop
+
     def seen(self, cell):
         return cell
 
-    def run(self, cell, data, seed):
-        solver = paper_solver(self.method, cell.steps, cell.size / cell.n)
-        return run_honest(solver, data, seed=seed, stop=self.stop, **cell.budget)[0]
+    def run(self, cell, data):
+        return run_paper(self, cell, data)
 
 
 @dataclass(frozen=True)
@@ -110,9 +142,11 @@ class Ours:
         """Neither the paper's steps nor its batches: squares that differ in them share a run."""
         return replace(cell, steps=0, batch=None)
 
-    def run(self, cell, data, seed):
+    def run(self, cell, data):
         solver = "auto" if self.method == "auto" else our_solver(self.method)
-        return run_honest(solver, data, seed=seed, **cell.budget)[0]
+        return [
+            run_honest(solver, one, seed=seed, **cell.budget)[0] for seed, one in enumerate(data)
+        ]
 
 
 AUTO = Ours("auto")
@@ -132,33 +166,46 @@ class Outcome:
         return cls(curve.final, float(curve.steps[-1]), curve.cpu, curve.time_to())
 
 
-#: Outcomes by folder, scale and run. Figs. 2 and 7-9 show the same runs; a command that draws
+#: Names of what is kept of the runs of a square; those of times are not compared by a recheck.
+KEPT = {"final": "final", "steps": "steps", "cpu": "cpu_seconds", "reached": "reached_seconds"}
+#: Outcomes by folder, scale and runs. Figs. 2 and 7-9 show the same runs; a command that draws
 #: several of them computes each run once.
 _KNOWN = {}
 
 
-def outcome(job, method, cell, seed):
-    """One run, or what is known of it."""
-    key = [repr(method), repr(method.seen(cell)), seed]
+def outcomes(job, method, cell, count):
+    """Outcomes of ``count`` repetitions, or what is known of them."""
+    key = [repr(method), repr(method.seen(cell)), count]
     known = (str(job.out), job.scale, *key)
-    if known not in _KNOWN:
 
-        def compute():
-            data = table(cell.n, cell.d, cell.rank, cell.share, seed)
-            return asdict(Outcome.of(method.run(cell, data, seed)))
+    def compute():
+        # A recheck computes; else a figure of the same runs takes over what another one found.
+        if known in _KNOWN and not job.recheck:
+            return _KNOWN[known]
+        curves = method.run(cell, tables(cell.n, cell.d, cell.rank, cell.share, count))
+        made = [Outcome.of(curve) for curve in curves]
+        return {kept: [to_kept(getattr(one, name)) for one in made] for name, kept in KEPT.items()}
 
-        kept = job.cell(key, compute)
-        _KNOWN[known] = Outcome(**{name: number(value) for name, value in kept.items()})
-    return _KNOWN[known]
+    kept = _KNOWN[known] = job.cell(key, compute)
+    columns = [[number(value) for value in kept[name]] for name in KEPT.values()]
+    return [Outcome(*values) for values in zip(*columns, strict=True)]
 
 
-def sweep(job, cells, methods, seeds, label):
-    """Outcomes by (method, cell), one per seed; all methods see the same tables."""
+def to_kept(value):
+    """Six digits: more would be kept for nobody."""
+    return float(f"{value:.6g}")
+
+
+def sweep(job, cells, methods, count, label):
+    """Outcomes by (method, cell), one per seed; all methods see the same tables.
+
+    ``count(method, cell)`` is the number of repetitions.
+    """
     runs = {}
     for cell in job.track(flat(cells), label):
-        for seed in range(seeds):
-            for method in methods:
-                runs.setdefault((method, cell), []).append(outcome(job, method, cell, seed))
+        # By their number, so that tables are made once.
+        for method in sorted(methods, key=lambda m: -count(m, cell)):
+            runs[method, cell] = outcomes(job, method, cell, count(method, cell))
     return runs
 
 

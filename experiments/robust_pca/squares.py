@@ -17,7 +17,9 @@ def pair_up(left, right):
 def draw_squares(job, text, methods, cells, number, *, xs, ys, labels, bar, **options):
     """Squares of ``number(method, cell)`` for all methods (or gaps), two panels in a row."""
     rows = len(methods) // 2
-    figure, axes = panels(rows, 2, width=3.7, height=1.1 + 0.33 * max(len(ys), 3))
+    lines = max(lines_of(method, cells) for method in methods)
+    height = 1.1 + (0.22 + 0.11 * lines) * max(len(ys), 3)
+    figure, axes = panels(rows, 2, width=3.7, height=height)
     for k, (ax, method) in enumerate(zip(axes.flat, methods, strict=True)):
         if method is None:
             ax.set_axis_off()
@@ -34,8 +36,17 @@ def draw_squares(job, text, methods, cells, number, *, xs, ys, labels, bar, **op
     job.picture(figure)
 
 
+def lines_of(method, cells):
+    """Lines of text below the number of a square."""
+    notes = notes_of(method, cells[:1])
+    return len(notes[0][0].split("\n")) if notes else 0
+
+
 def notes_of(method, cells):
-    """The true epsilon under every square of a printed method."""
+    """The true epsilons under every square of a printed method, the best reading first."""
     if not isinstance(method, Printed):
         return None
-    return [[f"ε {short(cell.true_epsilon(method.method))}" for cell in row] for row in cells]
+    return [
+        ["ε " + "\nor ".join(map(short, cell.printed_epsilons(method.method))) for cell in row]
+        for row in cells
+    ]

@@ -10,7 +10,7 @@ fixed:
 * ``MatrixCompletion``: a covariance of the users' rows, then 13 times a few eigenvectors of items^2
   numbers, each in some hundreds of products with them.
 * ``LogisticRegression``: two products with the table, n D operations, per step. Rows are mapped
-  into the unit ball first: once, if that takes at most 64 MB (``mapped_rows.KEPT_BYTES``), at every
+  into the unit ball first: once, if that takes at most 64 MB (``rows.KEPT_BYTES``), at every
   step if more. Both are proportional to n D, the second 2 to 3 times as slow, so a range across the
   boundary has no exponent: each side has its own.
 * ``SubspaceTracker``: two products with the basis, n d operations, per row, also of the first d
@@ -204,17 +204,17 @@ def _logistic(n: int, D: int) -> Callable[[], Any]:
 
 def _large_logistic(n: int, D: int) -> Callable[[], Any]:
     """The same with rows mapped at every step, whatever their size, as those above 64 MB are."""
-    from veilspan.curator import mapped_rows
+    from veilspan.curator import rows as curator_rows
 
     fit = _logistic(n, D)
 
     def mapped_fit() -> Any:
-        usual = mapped_rows.KEPT_BYTES
-        mapped_rows.KEPT_BYTES = 0
+        usual = curator_rows.KEPT_BYTES
+        curator_rows.KEPT_BYTES = 0
         try:
             return fit()
         finally:
-            mapped_rows.KEPT_BYTES = usual
+            curator_rows.KEPT_BYTES = usual
 
     return mapped_fit
 

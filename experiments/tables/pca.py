@@ -4,27 +4,24 @@ Every fit is ``PCA(k, epsilon, delta).fit(X)`` of a plain array. What counts is 
 the mean, in the units of the columns, that its components hold, over what those of scikit-learn's
 PCA hold. With as many components as columns that is 1 for any answer, so tables of few columns are
 asked for fewer. Beside it: the centre left at the origin, rows cut to length 1 about the origin
-(the defaults of earlier versions), and diffprivlib's PCA, told exact bounds.
+(the defaults of earlier versions), and the PCA of diffprivlib and of OpenDP, told exact bounds.
 """
 
 import math
-import tempfile
 import warnings
-from pathlib import Path
 
 import numpy as np
 
 from veilspan import PCA
 
-from ..environments import PeerUnavailable, ask
 from ..job import Claim
 from ..style import OURS, PEER, PLAIN, panels, title
-from .pca_tables import GENERATED, read_table
+from .pca_peers import DIFFPRIVLIB, LIMIT, MOST_COLUMNS, OPENDP, ask_peer, captured
+from .pca_tables import find_table
 
 DELTA = 1e-6
 EPSILONS = (1.0, 3.0)
 DEFAULT, NEIGHBOURS, ORIGIN, EARLIER = "default", "add-remove", "origin", "earlier default"
-DIFFPRIVLIB = "diffprivlib, exact bounds"
 SETTINGS = {
     DEFAULT: {},
     NEIGHBOURS: {"neighbors": "add-remove"},
@@ -39,32 +36,25 @@ WANTED = {
     "census": ((0.99, 0.99), (1, 2, 3, 5, 7)),
 }
 MADE = {"far from the origin": ((0.99, 0.99), (2, 5)), "smooth pictures": ((0.98, 0.99), (10,))}
+COLOURS = {DIFFPRIVLIB: PEER.color, OPENDP: PLAIN.color}
 FIRST_SEED = 1000  # later ones than those that settings were tried on
 LEAST_MISSED = 1e-6  # what a picture shows as next to nothing
-LIMIT = 30  # CPU seconds of diffprivlib's fits to one table
-MOST_COLUMNS = (
-    50  # of a table that diffprivlib is asked to fit: its sampler takes minutes, or no end
-)
-PACKAGES = ["diffprivlib==0.6.6", "scikit-learn==1.7.2", "numpy<2.4"]
-SCRIPT = Path(__file__).with_name("diffprivlib_pca.py")
+SEEDS = 5  # of the default, and of each peer; the other settings of ours have one
 NOTES = (
     "delta = 1e-6, replace-one unless said; plain arrays in the units of their columns.",
     "Images are large: they are shown for the default and the earlier one alone.",
     "Captured variance is measured about the exact mean, over that of scikit-learn's PCA.",
-    f"{DIFFPRIVLIB}: pure epsilon-DP, told the exact range of every column and the exact length of "
-    f"the longest row, which is not private; not asked of more than {MOST_COLUMNS} columns, and no "
-    f"answer where its sampler did not end in {LIMIT} s of CPU.",
+    f"{DIFFPRIVLIB} and {OPENDP}: pure epsilon-DP, which is more than ours promise at the same "
+    "epsilon; told the exact range of every column or the exact mean, and the exact length of the "
+    f"longest row, which is not private; not asked of more than {MOST_COLUMNS} columns, and no "
+    f"answer where a sampler did not end in {LIMIT} s of CPU. OpenDP has no seed: its fits cannot "
+    "be repeated to the last digit.",
 )
-
-
-def captured(moment, components):
-    """Variance that orthonormal components hold."""
-    return float(np.sum((components @ moment) * components))
 
 
 def one_table(name, folder, seeds, epsilons, methods):
     """All fits of our own to one table."""
-    rows = read_table(name, folder) if name in WANTED else GENERATED[name]()
+    rows = find_table(name, folder)
     moment = np.cov(rows.T, bias=True)
     values = np.linalg.eigvalsh(moment)[::-1]
     found = []
@@ -87,30 +77,6 @@ def cell(name, method, epsilon, rank, seed, ratio):
     """One row of the CSV."""
     return {"table": name, "method": method, "epsilon": epsilon, "components": rank, "seed": seed,
             "ratio": ratio}  # fmt: skip
-
-
-def peer_fits(name, folder, epsilons, seed, limit):
-    """Those of diffprivlib; nothing where it does not end in time."""
-    rows = read_table(name, folder) if name in WANTED else GENERATED[name]()
-    if rows.shape[1] > MOST_COLUMNS:
-        return []
-    moment = np.cov(rows.T, bias=True)
-    values, ranks, found = np.linalg.eigvalsh(moment)[::-1], (WANTED | MADE)[name][1], []
-    with tempfile.TemporaryDirectory() as place:
-        file = Path(place) / "rows.npz"
-        np.savez(file, rows=rows)
-        for epsilon in epsilons:
-            settings = {"file": str(file), "epsilon": epsilon, "ranks": ranks, "seed": seed,
-                        "limit": limit}  # fmt: skip
-            try:
-                told = ask("diffprivlib", PACKAGES, SCRIPT, "pca", settings)
-            except PeerUnavailable:
-                continue
-            for rank, components in told.items():
-                basis = np.linalg.qr(np.array(components).T)[0].T
-                ratio = captured(moment, basis) / float(values[: int(rank)].sum())
-                found.append(cell(name, DIFFPRIVLIB, epsilon, int(rank), seed, ratio))
-    return found
 
 
 def means(rows):
@@ -155,8 +121,8 @@ def draw(cells):
             points = [(x, max(1 - cells[name, method, *key][0], LEAST_MISSED))
                       for x, key in enumerate(shown) if (name, method, *key) in cells]  # fmt: skip
             look = OURS.line() if method == DEFAULT else {
-                "color": (PLAIN.color, PEER.color, "0.45", "0.65")[place % 4],
-                "marker": "s^vD"[place % 4], "linestyle": ":",
+                "color": COLOURS.get(method, "0.6"), "marker": "os^vDP"[place % 6],
+                "linestyle": ":",
             }  # fmt: skip
             axis.plot(*zip(*points), **look, label=method)
         labels = [f"{rank}\n\u03b5={epsilon:g}" for epsilon, rank in shown]
@@ -175,23 +141,27 @@ def draw(cells):
 def run(job):
     """Fit every table, beside other settings and diffprivlib; draw, judge, print the table."""
     names = list(WANTED if job.data is not None and job.scale != "tiny" else MADE)
-    seeds = range(FIRST_SEED, FIRST_SEED + job.pick(1, 3, 3))
+    seeds = range(FIRST_SEED, FIRST_SEED + job.pick(1, 3, SEEDS))
     rows = []
     for name in job.track(names):
         few = job.pick(list(SETTINGS)[:1], list(SETTINGS), list(SETTINGS))
         rows += job.cell([name], lambda: one_table(name, job.data, seeds, EPSILONS, few))  # noqa: B023
-        if job.full and job.peers:
-            rows += job.cell(
-                [name, DIFFPRIVLIB],
-                lambda: peer_fits(name, job.data, EPSILONS, FIRST_SEED, LIMIT),  # noqa: B023
+        for peer in (DIFFPRIVLIB, OPENDP) if job.full and job.peers else ():
+            ranks = (WANTED | MADE)[name][1]
+            told = job.cell(
+                [name, peer, SEEDS],
+                lambda: ask_peer(peer, name, job.data, EPSILONS, ranks, seeds),  # noqa: B023
+                "tables.pca_peers",
             )
+            rows += [cell(name, peer, *found) for found in told]
     cells = means(rows)
     job.picture(draw(cells))
     claims = judge(cells)
     job.finish(
         f"Without bound or centre: {claims[0].measured} goals met; {claims[1].measured}.", rows,
         claims, source="generated rows" if job.data is None else ", ".join(names),
-        notes=[*NOTES, f"{len(seeds)} fresh seeds of noise for the default, one for the others."],
+        notes=[*NOTES, f"{len(seeds)} fresh seeds of noise for the default and for each peer, one "
+               "for the other settings of ours."],
         cells=[{"table": k[0], "method": k[1], "epsilon": k[2], "components": k[3], "mean": v[0],
                 "worst": v[1]} for k, v in cells.items()],
     )  # fmt: skip

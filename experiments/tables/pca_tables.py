@@ -42,6 +42,11 @@ def smooth_pictures(seed=0, n=20_000, side=12):
 GENERATED = {"far from the origin": far_from_the_origin, "smooth pictures": smooth_pictures}
 
 
+def find_table(name, folder):
+    """A table by its name, read or generated."""
+    return GENERATED[name]() if name in GENERATED else read_table(name, folder)
+
+
 def read_table(name, folder):
     """A table of real rows, as an array of floats in the units of its files."""
     if name in IMAGES:

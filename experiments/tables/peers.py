@@ -8,10 +8,23 @@ import numpy as np
 from veilspan.tables.columns import NumberColumn
 
 from ..environments import ask
+from . import sets
 
 NAME = "interpret"
 PACKAGES = ["interpret-core==0.7.4", "scikit-learn==1.7.2", "numpy<2.4", "pandas<3"]
 SCRIPT = Path(__file__).with_name("ebm.py")
+
+
+def ask_ebm(folder, case, epsilons, delta):
+    """Scores of DP-EBM for a case (task, draw, rows, seed), at each epsilon."""
+    name, draw, rows, seed = case
+    return dp_ebm(sets.make_task(name, folder, draw, seed, rows), epsilons, delta, seed)
+
+
+def ask_boosting(folder, case):
+    """Score of gradient boosting for a case."""
+    name, draw, rows, seed = case
+    return boosted(sets.make_task(name, folder, draw, seed, rows))
 
 
 def dp_ebm(task, epsilons, delta, seed):

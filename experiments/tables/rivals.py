@@ -1,8 +1,8 @@
-r"""AdaSSP and BoostedAdaSSP as their papers print them, for regressions on rows of the unit ball.
+r"""AdaSSP, BoostedAdaSSP and TukeyEM as their papers print them, for regressions.
 
-Both papers' neighbours add or remove a row, where half of the noise of replace-one is enough: they
-are given that advantage here. Rows x have length at most 1 (the schema's encoding over its longest
-row, with a constant column) and targets lie in [-1, 1].
+Neighbours of the first two add or remove a row, where half of the noise of replace-one is enough:
+they are given that advantage here. Rows x have length at most 1 (the schema's encoding over its
+longest row, with a constant column) and targets lie in [-1, 1].
 """
 
 import math
@@ -10,9 +10,18 @@ import math
 import numpy as np
 
 from veilspan import Budget
+from veilspan.tables.columns import NumberColumn
 
+from . import sets
+from .tukey import fit_parts, tukey_em
+
+ADA, BOOSTED, TUKEY = "AdaSSP", "BoostedAdaSSP", "TukeyEM"
 FAILURE = 0.05  # rho: probability that the ridge is too small
 ROUNDS = (5, 25, 100)  # of boosting: the best by the test rows is shown, in the rival's favour
+#: Fits of TukeyEM, and the best by the test rows is shown: its paper advises 1,000, and at least as
+#: many rows as columns for each.
+FITS = (250, 500, 1_000, 2_000)
+REFUSED = 0.0  # R^2 where TukeyEM refuses: that of the exact mean, in its favour
 
 
 def symmetric_noise(rng, size):
@@ -54,7 +63,13 @@ def boosted_ada_ssp(x, y, epsilon, delta, rounds, rng):
     return theta
 
 
-def rows_of(task):
+def number_places(schema):
+    """Places of the columns of numbers among the encoded ones."""
+    numbers = {c.name for c in schema.features if isinstance(c, NumberColumn)}
+    return [place for place, name in enumerate(schema.columns_out) if name in numbers]
+
+
+def rows_of(task, numbers_alone=False):
     """Encoded rows in the unit ball with a constant, and targets in [-1, 1]; train and test."""
     low, high = task.schema.target_range
     middle, half = (low + high) / 2, (high - low) / 2
@@ -63,20 +78,52 @@ def rows_of(task):
     for part in (task.train, task.test):
         encoded = task.schema.encode(part)
         constant = np.full((len(encoded.x), 1), 0.3 * length)
-        rows = np.hstack([encoded.x, constant]) / (length * math.hypot(1, 0.3))
+        chosen = encoded.x[:, number_places(task.schema)] if numbers_alone else encoded.x
+        rows = np.hstack([chosen, constant]) / (length * math.hypot(1, 0.3))
         made.append((rows, (encoded.y - middle) / half))
     return made
 
 
-def scores(task, epsilon, delta, seed):
-    """R^2 of AdaSSP and of BoostedAdaSSP on the test rows."""
-    (x, y), (new, wanted) = rows_of(task)
+def fit_tukey(rows, rng):
+    """Fits of TukeyEM for each number of them that the rows are enough for."""
+    (x, y), _ = rows
+    return [fit_parts(x, y, count, rng) for count in FITS if len(x) >= count * x.shape[1]]
+
+
+def best_tukey(shapes, epsilon, delta, rng):
+    """R^2 of TukeyEM: the best over numbers of fits, on all columns or on the numbers alone."""
+    found = [REFUSED]
+    for (_, (new, wanted)), tried in shapes:
+        for fits in tried:
+            theta = tukey_em(fits, epsilon, delta, rng)
+            if theta is not None:
+                found.append(r2(wanted, new @ theta))
+    return max(found)
+
+
+def scores(task, epsilons, delta, seed):
+    """R^2 on the test rows of each method, by name, at each epsilon."""
+    rows = rows_of(task)
+    (x, y), (new, wanted) = rows
     rng = np.random.default_rng([21, seed])
-    boosted = [boosted_ada_ssp(x, y, epsilon, delta, rounds, rng) for rounds in ROUNDS]
-    return {
-        "AdaSSP": r2(wanted, new @ ada_ssp(x, y, epsilon, delta, rng)),
-        "BoostedAdaSSP": max(r2(wanted, new @ theta) for theta in boosted),
-    }
+    few = rows_of(task, numbers_alone=True)
+    shapes = [(each, fit_tukey(each, rng)) for each in (rows, few)]
+    found = []
+    for epsilon in epsilons:
+        boosted = [boosted_ada_ssp(x, y, epsilon, delta, rounds, rng) for rounds in ROUNDS]
+        found.append({
+            ADA: r2(wanted, new @ ada_ssp(x, y, epsilon, delta, rng)),
+            BOOSTED: max(r2(wanted, new @ theta) for theta in boosted),
+            TUKEY: best_tukey(shapes, epsilon, delta, rng),
+        })  # fmt: skip
+    return found
+
+
+def ask_rivals(folder, case, epsilons, delta):
+    """The same of a case (task, draw, rows, seed); classes are none of their business."""
+    name, draw, rows, seed = case
+    task = sets.make_task(name, folder, draw, seed, rows)
+    return [] if task.is_classes else scores(task, epsilons, delta, seed)
 
 
 def r2(wanted, told):

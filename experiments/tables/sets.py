@@ -278,10 +278,14 @@ GENERATED_ROWS = 15_000
 WITHOUT_FILES = ("breast cancer", "digits", *GENERATED)
 
 
+def usual_rows(name):
+    """Rows for training, where a case does not say."""
+    return GENERATED_ROWS if name in GENERATED else REAL[name][1]
+
+
 def make_task(name, folder, draw, seed, rows=None):
     """A task by its name; ``rows`` for training, by default all that the comparison uses."""
     if name in GENERATED:
         truth, classes = GENERATED[name]
-        return generated(name, truth, classes, draw, seed, rows or GENERATED_ROWS)
-    make, usual = REAL[name]
-    return task(name, make(folder), draw, seed, rows or usual)
+        return generated(name, truth, classes, draw, seed, rows or usual_rows(name))
+    return task(name, REAL[name][0](folder), draw, seed, rows or usual_rows(name))

@@ -52,7 +52,7 @@ def summarise(found):
 
 
 def rival_of(found, task, ours, others):
-    """The rival with the best mean over all epsilons, fixed for the task."""
+    """The rival with the best mean over all epsilons, fixed for the task; ``None`` without any."""
     totals = {}
     for row in found:
         if row["task"] == task and row["method"] not in (ours, *others):
@@ -61,7 +61,7 @@ def rival_of(found, task, ours, others):
         method: np.mean([np.mean(values) for values in by_epsilon.values()])
         for method, by_epsilon in totals.items()
     }
-    return max(means, key=means.get)
+    return max(means, key=means.get, default=None)
 
 
 def gaps(found, draw, ours, others):
@@ -85,8 +85,11 @@ def gaps(found, draw, ours, others):
     return made
 
 
-def judge(found, ours, others):
-    """One claim for fresh draws and, where there are any, one for those that were tuned on."""
+def judge(found, ours, others, whom="the best rival"):
+    """One claim for fresh draws and, where there are any, one for those that were tuned on.
+
+    ``others`` are no rivals; ``whom`` says who is.
+    """
     claims = []
     for draw, words in (("fresh", "on draws that played no part"), ("tuning", "on tuning draws")):
         made = gaps(found, draw, ours, others)
@@ -101,7 +104,7 @@ def judge(found, ours, others):
                 f"{g.task} at {g.epsilon:g} ({g.ahead:+.4f} to {g.rival})" for g in lost
             )
         what = (
-            f"{words} ours is at or above the best rival of the task in every cell, within .003 "
+            f"{words} ours is at or above {whom} of the task in every cell, within .003 "
             "accuracy or .01 R\u00b2 plus two standard errors"
         )
         claims.append(Claim(what, text, not lost if draw == "fresh" else None, who="ours"))

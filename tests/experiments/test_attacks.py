@@ -115,6 +115,7 @@ veilspan.load = load
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("attack", "text", "count", "words"),
     [

@@ -26,7 +26,14 @@ def found(name, **options):
     return set(imports.find_imports(f"experiments.{ITEMS[name].module}", **options))
 
 
-@pytest.mark.parametrize("name", ["grouse-lemmas", "robust-pca-fig4", "erm-table3", "streams"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "grouse-lemmas",
+        "erm-table3",
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("robust-pca-fig4", "streams")),
+    ],
+)
 def test_what_runs_is_found(name, tmp_path):
     run = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", LOADED, name, str(tmp_path)],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from experiments.recommend import list_methods, lists
+from experiments.recommend import list_methods, lists, lists_dpals
 from experiments.recommend.lists_data import Lists, generated
 
 
@@ -61,3 +61,15 @@ def test_dp_ease_learns_from_much_and_not_from_noise():
     assert list_methods.dp_ease(data, 50.0, 0)[0] > plain - 0.05
     nothing = Lists("none", sparse.csr_array((300, 40)), data.liked[:300], (1.0, 5.0))
     assert list_methods.dp_ease(nothing, 1.0, 0)[0] < plain
+
+
+def test_dpals_learns_from_much_and_takes_few_items_of_a_user():
+    data = generated(2000, 40, 0)
+    popular, *_ = list_methods.popular(data, 50.0, 0)
+    assert list_methods.dpals(data, 1e4, 0)[0] > popular
+    liked = lists_dpals.liked_rows(data)
+    few = lists_dpals.keep_rarest(liked, 2)
+    assert few.sum(axis=1).max() == 2
+    assert few[[0]].indices.tolist() == sorted(liked[[0]].indices)[-2:]
+    users = lists_dpals.solve_users(liked, np.random.default_rng(0).standard_normal((40, 3)))
+    assert np.linalg.norm(users, axis=1).max() <= 1 + 1e-12

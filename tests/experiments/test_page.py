@@ -8,6 +8,7 @@ import pytest
 
 from experiments import job as jobs
 from experiments import page, registry, style
+from experiments.winners import contests
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -74,7 +75,8 @@ def published():
 
 
 def test_the_published_pages_are_what_their_records_give(published):
-    for name, text in page.page_texts(published, "evidence").items():
+    won = page.winners_section(DOCS / "evidence")
+    for name, text in page.page_texts(published, "evidence", won).items():
         path = DOCS / "evidence.md" if name == "evidence" else DOCS / "evidence" / f"{name}.md"
         assert path.read_text() == text
 
@@ -84,7 +86,9 @@ def test_everything_listed_is_published_and_nothing_else(published):
     pictures = {f"{stem}.png" for record in published.values() for stem in record["pictures"]}
     wanted = pictures | {f"{name}.json" for name in published}
     wanted |= {f"{paper.key}.md" for paper in registry.PAPERS}
-    assert {path.name for path in (DOCS / "evidence").iterdir()} == wanted
+    wanted |= {f"winners-{contest.name}.png" for contest in contests(DOCS / "evidence")}
+    parts = {f"{name}.parts.jsonl.gz" for name in published}  # where they are small
+    assert {path.name for path in (DOCS / "evidence").iterdir()} - parts == wanted
     assert "tiny" not in {record["scale"] for record in published.values()}
 
 

@@ -2,12 +2,12 @@
 
 import json
 
-from experiments.tables import pca
+from experiments.tables import pca, pca_tables
 
 
 def test_a_tiny_run_writes_its_files(tiny_job, monkeypatch):
-    made = {name: lambda table=table: table(n=2000) for name, table in pca.GENERATED.items()}
-    monkeypatch.setattr(pca, "GENERATED", made)
+    made = {name: lambda table=table: table(n=2000) for name, table in pca_tables.GENERATED.items()}
+    monkeypatch.setattr(pca_tables, "GENERATED", made)
     job = tiny_job("pca-default")
     pca.run(job)
     record = json.loads(job.file("json").read_text())

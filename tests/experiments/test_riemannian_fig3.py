@@ -48,12 +48,14 @@ def test_excess_is_that_of_the_paper():
         assert np.all(lengths <= problem.bound)  # the bound is public, and holds at the start
 
 
-def test_grids_have_about_as_many_settings():
+def test_the_solver_of_the_paper_has_the_most_settings():
     spd, _, eigen, _, tree = fig3_problems.all_problems(limit=30)
     for problem in (spd, eigen, tree):
         for name, solver in tuned.SOLVERS.items():
             settings = tuned.grid(problem, name)
-            assert 48 <= len(settings) <= 80
+            assert (
+                (96 if name == "RSVRG" else 48) <= len(settings) <= (128 if name == "RSVRG" else 80)
+            )
             assert all(solver(**options) and 0 < clip <= 1 for options, clip in settings)
 
 
@@ -102,25 +104,11 @@ def test_verdicts_of_a_kind_can_go_either_way(kind, place):
     assert not holds(svrg=3.0, calls=0.5)
 
 
-@pytest.mark.parametrize(("default", "expected"), [(1.4, False), (0.5, None)])
-def test_few_settings_judge_no_solver_but_can_refute_the_default(default, expected):
+@pytest.mark.parametrize("default", [1.4, 0.5])
+def test_few_settings_judge_nothing(default):
     table = verdicts.summaries(made_rows(default=default, svrg=0.5))
-    *solvers, own = verdicts.claims(table, tuned=False)
-    assert {claim.holds for claim in solvers} == {None}
-    assert own.holds is expected
+    assert {claim.holds for claim in verdicts.claims(table, tuned=False)} == {None}
     assert "not judged" in verdicts.verdict(table, tuned=False)
-
-
-def test_a_borrowed_setting_is_said_to_be_one_and_judges_no_solver():
-    assert tuned.found_how({"from": "another"}) == "tuned with the truth of another"
-    assert tuned.found_how({}) == "tuned with the truth"
-    rows = made_rows(default=1.4, svrg=30.0)
-    for row in rows:
-        if row["solver"] == "RSVRG":
-            row["setting"] = "x (tuned with the truth of another)"
-    claims = verdicts.claims(verdicts.summaries(rows))
-    assert [claim.holds for claim in claims[:-1]] == [None] * 5
-    assert claims[-1].holds
 
 
 @dataclass
@@ -216,5 +204,6 @@ def test_a_path_is_not_taken_from_another_setting(tiny_job, small, monkeypatch):
 def test_stored_settings_cover_the_real_sets():
     rows = json.loads(tuned.STORED.read_text(encoding="utf-8"))
     keys = {tuned.key_of(row) for row in rows}
-    assert len(keys) == len(rows) == 45
+    assert len(keys) == len(rows) == 30
+    assert {solver for _, solver, _ in keys} == {"RGD", "RSGD"}  # RSVRG is searched for
     assert {epsilon for _, _, epsilon in keys} == set(tuned.EPSILONS)

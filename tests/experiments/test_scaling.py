@@ -98,6 +98,7 @@ def three(monkeypatch):
     return chosen
 
 
+@pytest.mark.long
 def test_a_tiny_run_writes_everything(tiny_job, three):
     job = tiny_job("scaling")
     record = run.run(job)
