@@ -12,7 +12,7 @@ DELTA = 1e-6
 
 
 def test_accelerated_mirror_descent_publishes_an_exact_gradient():
-    """T = 1, no constraint: y_1 = x_1 - grad F / L. Two tables, two outputs, no randomness."""
+    """Algorithm 3, T = 1, no constraint: y_1 = x_1 - grad F / L. No randomness, two tables."""
 
     def first_output(rows, noise, *, as_printed):
         gradient = -rows.mean(axis=0)  # of |x - z|^2 / 2 at x_1 = 0, so L = 1
@@ -31,7 +31,7 @@ def test_accelerated_mirror_descent_publishes_an_exact_gradient():
 
 
 def test_printed_svrg_noise_gets_worse_with_n():
-    """Theorem 4.1, c = 1, T m = 10 n, nominal epsilon 1; add-remove. No constant repairs it."""
+    """Theorem 4.1, (3): c G^2 T m ln(1/delta) / (n epsilon)^2, c = 1, T m = 10 n; add-remove."""
     found = []
     for n in (100_000, 300_000):
         steps = 10 * n
@@ -48,7 +48,7 @@ def test_printed_svrg_noise_gets_worse_with_n():
 
 
 def test_the_noise_of_remark_4_1():
-    """Sigma times ln(T / delta), T = 10 epochs of n steps: enough up to n = 100,000."""
+    """Remark 4.1: sigma times O(ln(T/delta)), T = 10 epochs of n steps: enough to n = 100,000."""
 
     def true(n):
         std = math.sqrt(10 * n * math.log(1 / DELTA)) / n * math.log(10 / DELTA)
@@ -61,7 +61,7 @@ def test_the_noise_of_remark_4_1():
 
 
 def test_no_constant_serves_every_epsilon():
-    """sigma^2 = c G^2 T ln(1/delta) / (n epsilon)^2: the least c by exact calibration, replaced."""
+    """Theorems 5.3, (9), and 6.1, (11): c G^2 T ln(1/delta) / (n epsilon)^2; replace-one."""
 
     def constant(epsilon, steps=7):
         event = calibrate_noise(Budget(epsilon, DELTA), [GaussianEvent("step", count=steps)])[0]
@@ -79,7 +79,7 @@ def test_no_constant_serves_every_epsilon():
 
 
 def test_the_gaussian_mechanism_of_definition_3_4():
-    """sigma = sqrt(2 ln(1.25/delta)) / epsilon: too much below 8.7, too little above."""
+    """Definition 3.4: sqrt(2 ln(1.25/delta)) / epsilon is too much below 8.7, too little above."""
 
     def true_epsilon(nominal, delta=DELTA):
         return epsilon_of(nominal / math.sqrt(2 * math.log(1.25 / delta)), delta)
@@ -93,7 +93,7 @@ def test_the_gaussian_mechanism_of_definition_3_4():
 
 
 def test_smoothness_in_the_norm_of_the_constraint():
-    """f = L |x|^2 / 2 on the ball of radius R: |x|_C = |x| / R, so the constant is L R^2, not L."""
+    """Algorithm 3, alpha = (k + 2) / (4 L): on the ball of radius R it is L R^2, not L."""
     smooth, radius = 2.0, 3.0
     x, y = np.zeros(2), np.array([radius, 0.0])
 
@@ -108,7 +108,7 @@ def test_smoothness_in_the_norm_of_the_constraint():
 
 
 def test_the_step_of_theorem_4_2_cannot_meet_its_inequality():
-    """(4) with L = 1: no number of inner steps helps at 1/12; at 1/48 enough of them do."""
+    """Theorem 4.2, (4), L = 1: no number of inner steps helps at 1/12; at 1/48 enough do."""
 
     def left_side(step, inner, strong=0.1):
         slack = 1 - 8 * step

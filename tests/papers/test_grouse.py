@@ -62,6 +62,7 @@ def theorem_5(epsilon, cos2, n, d, noise):
 
 
 def test_the_vectorised_progress_is_that_of_the_library():
+    """Eq. (8) with c = 1."""
     rng = np.random.default_rng(0)
     u = start(12, 2, 0.4, rng)
     zeta, epsilon = np.linalg.det(u[:2]) ** 2, 2 - np.sum(u[:2] ** 2)
@@ -86,7 +87,7 @@ def z_score(values, bound):
 
 
 def test_theorem_4_is_not_kept_by_equation_8():
-    """Near the truth with noise as strong as the signal; with the assumed step it is kept.
+    """Theorem 4 near the truth, noise as strong as the signal; the assumed step keeps it.
 
     The mean step even loses similarity, where the theorem promises gain.
     """
@@ -102,7 +103,7 @@ def test_theorem_4_is_not_kept_by_equation_8():
 
 
 def test_theorem_5_is_not_kept_by_equation_8():
-    """Of the promised progress about a fifth is left."""
+    """Theorem 5: of the promised progress about a fifth is left."""
     n, d, noise, angle = 200, 10, 1e-2, 0.03
     u = start(n, d, angle, np.random.default_rng(3))
     bound = theorem_5(d * math.sin(angle) ** 2, math.cos(angle) ** 2, n, d, noise)
@@ -114,7 +115,7 @@ def test_theorem_5_is_not_kept_by_equation_8():
 
 
 def test_equation_8_leaves_its_interval():
-    """alpha is to lie in (0, 1]; close to the truth about half of the rows give more than 1."""
+    """Eq. (8), "restricting alpha in (0, 1]": near the truth half of the rows give more than 1."""
     n, d, noise = 200, 10, 1.0
     rng = np.random.default_rng(6)
     u = start(n, d, 0.01, rng)
@@ -130,7 +131,7 @@ def test_equation_8_leaves_its_interval():
 
 @pytest.mark.parametrize(("n", "d"), [(20, 3), (100, 5)])
 def test_section_3_1_has_the_wrong_denominators(n, d):
-    """One greedy step without noise: lemma 2 is exact, (7a) would not move at its own angle."""
+    """Section 3.1: Lemma 2 is exact for a greedy step, (7a) would not move at its own angle."""
     rng = np.random.default_rng(7)
     basis = random_basis(n, d, rng)
     row = np.zeros((1, n))
@@ -152,7 +153,7 @@ def test_section_3_1_has_the_wrong_denominators(n, d):
 
 
 def test_the_constant_of_lemma_1_grows():
-    """E zeta_0 = d! (n - d)! / n!, so C tends to sqrt(2 pi d); "approximately 1" is printed."""
+    """Lemma 1: C (d / (n e))^d, C "approximately equal to 1". C tends to sqrt(2 pi d)."""
 
     def constant(n, d):
         exact = math.lgamma(d + 1) + math.lgamma(n - d + 1) - math.lgamma(n + 1)
@@ -167,6 +168,61 @@ def test_the_constant_of_lemma_1_grows():
     assert abs(np.mean(values) - 1 / 28) < 6 * np.std(values) / math.sqrt(4000)
     printed = (2 / (8 * math.e)) ** 2
     assert abs(np.mean(values) - printed) > 12 * np.std(values) / math.sqrt(4000)
+
+
+def uneven(count, rng):
+    """Signals as Condition 1 asks for (mean 0, covariance I), mostly along one diagonal."""
+    first = rng.random(count) < 0.99
+    size = np.where(first, math.sqrt(0.5 / 0.99), math.sqrt(0.5 / 0.01))
+    signs = np.where(rng.random(count) < 0.5, size, -size)
+    return np.stack([signs, np.where(first, signs, -signs)], axis=1)
+
+
+def test_uncorrelated_entries_are_not_enough_for_lemma_6():
+    """Lemma 6: E x^T Q x / x^T x = tr(Q) / d, 0 here; 2 x_1 x_2 / |x|^2 is 1 or -1."""
+    # Exactly: E x = 0, E x_1^2 = E x_2^2 = 1, E x_1 x_2 = 0.99 * 0.5 / 0.99 - 0.01 * 0.5 / 0.01.
+    x = uneven(200_000, np.random.default_rng(10))
+    values = 2 * x[:, 0] * x[:, 1] / np.sum(x**2, axis=1)
+    assert values.mean() == pytest.approx(0.98, abs=6 * values.std() / math.sqrt(len(x)))
+    products = x[:, 0] * x[:, 1]
+    assert abs(products.mean()) < 6 * products.std() / math.sqrt(len(x))
+
+
+def test_theorem_3_fails_for_signals_that_condition_1_admits():
+    """Theorem 3, K_2 = 2 d log(1 / (0.01 * 0.1)) rows: most trials miss the rare diagonal."""
+    rng = np.random.default_rng(11)
+    rows = math.ceil(4 * math.log(1000))
+    arrived = 0
+    for _ in range(200):
+        basis = np.zeros((2, 6))
+        basis[0, :2] = math.sqrt(0.5)
+        basis[1, :2] = math.cos(0.7) * np.array([1, -1]) * math.sqrt(0.5)
+        basis[1, 2] = math.sin(0.7)
+        assert np.linalg.det(basis[:, :2]) ** 2 >= 0.5
+        table = np.zeros((rows, 6))
+        table[:, :2] = uneven(rows, rng)
+        update_block(basis, table, engine="numpy")
+        arrived += 2 - np.sum(basis[:, :2] ** 2) <= 0.01
+    assert arrived < 100  # promised: 180; below 0.3 by more than six standard deviations
+
+
+def test_lemma_3_drops_a_correlation():
+    """Lemma 3, (20): E zeta'/zeta is below the bound with the alpha of its own proof."""
+    n, d, noise, draws = 50, 5, 1.0, 100_000
+    u = start(n, d, math.pi / 4, np.random.default_rng(12))  # zeta = 2^-5
+    growth, _ = progress(u, noise, draws, np.random.default_rng(13), "assumed")
+    again = np.random.default_rng(13)  # the same rows once more
+    v = again.standard_normal((draws, d))
+    v /= np.linalg.norm(v, axis=1, keepdims=True)
+    x = math.sqrt(noise / n) * again.standard_normal((draws, n))
+    x[:, :d] += v
+    w = x @ u
+    inside = np.sum(w**2, axis=1)
+    outside = 1 - np.sum((v @ u[:d]) ** 2, axis=1)
+    bound = outside**2 / ((np.sum(x**2, axis=1) - inside) * inside)  # (1-alpha)^2 |r|^2 / |p|^2
+    gap = growth - bound
+    assert gap.mean() < -6 * gap.std() / math.sqrt(draws)
+    assert gap.mean() < -0.03
 
 
 def test_rank_one_updates_do_not_drift():

@@ -34,6 +34,7 @@ def printed_frank_wolfe(target, norm, rounds):
 
 @pytest.mark.parametrize("rounds", [9, 20, 50])
 def test_theorem_a_1_is_false_from_nine_rounds(rounds):
+    """Theorem A.1: the excess is at most k^2 / (2 |Omega| T) + gamma; here gamma = 0."""
     target = np.outer(np.ones(6), np.tile([1.0, -1.0], 4))
     norm, size = np.linalg.norm(target), target.size
     reached = printed_frank_wolfe(target, norm, rounds)
@@ -50,7 +51,7 @@ def test_theorem_a_1_is_false_from_nine_rounds(rounds):
 
 @pytest.mark.parametrize("wider", [1.0, 1.3, 1.6])
 def test_a_wider_ball_is_reached(wider):
-    """With k above 1 / (1 - 1/e) = 1.58 norms 1/T arrives: the floor is one of k, not of steps."""
+    """Algorithm 2: with k above 1 / (1 - 1/e) = 1.58 norms 1/T arrives: the floor is one of k."""
     target = np.outer(np.ones(6), np.tile([1.0, -1.0], 4))
     norm = np.linalg.norm(target)
     left = np.linalg.norm(printed_frank_wolfe(target, wider * norm, 200) - target) / norm
@@ -58,7 +59,7 @@ def test_a_wider_ball_is_reached(wider):
 
 
 def test_the_curvature_is_twice_what_is_printed():
-    """The proof of A.1 bounds C_f by 2 k^2 / |Omega|; opposite corners have 4 k^2 / |Omega|.
+    """Theorem A.1, after (9): C_f <= 2 k^2 / |Omega|; opposite corners have 4 k^2 / |Omega|.
 
     With the right curvature Theorem A.1 is false from 31 rounds on.
     """
@@ -78,7 +79,7 @@ def test_the_curvature_is_twice_what_is_printed():
 
 
 def test_the_sensitivity_is_not_4_l_squared():
-    """Rows of A are at most 2 L long; users without a common item are sqrt(2) (2 L)^2 apart."""
+    """Appendix C.1.1: 4 L^2. Rows of 2 L without a common item are sqrt(2) (2 L)^2 apart."""
     first, second = 2.0 * np.eye(4)[0], 2.0 * np.eye(4)[1]  # L = 1
     assert moved(first, second) == pytest.approx(4 * math.sqrt(2))  # 4 is printed
     assert moved(first, 0 * first) == pytest.approx(4)  # add-remove
@@ -106,7 +107,7 @@ def test_rows_must_be_clipped():
 
 
 def test_algorithm_3_hands_out_the_number_of_all_ratings():
-    """With r = n the noise cancels in V V^T: any user divides, and knows |Omega| exactly."""
+    """Algorithm 3, line 2: m n / |Omega| P(Y_i) V V^T. With r = n any user divides."""
     rng = np.random.default_rng(0)
     ratings = np.where(rng.random((5, 4)) < 0.7, rng.uniform(-1, 1, (5, 4)), 0)
     other = ratings.copy()
@@ -125,7 +126,7 @@ def test_algorithm_3_hands_out_the_number_of_all_ratings():
 
 
 def test_ours_predict_from_the_published_half_and_own_ratings():
-    """The same published half and the same row give the same predictions, whoever else is there."""
+    """Algorithm 3, line 2, repaired: a published half and a row give predictions, and no more."""
     rng = np.random.default_rng(1)
     table = np.where(rng.random((60, 6)) < 0.5, rng.integers(1, 6, (60, 6)), 0.0)
     model = MatrixCompletion(epsilon=2.0, rating_range=(1, 5)).fit(sparse.csr_array(table))
@@ -135,14 +136,14 @@ def test_ours_predict_from_the_published_half_and_own_ratings():
 
 
 def test_algorithm_3_has_four_times_the_noise_it_needs():
-    """Clipped rows move W by L^2 (add-remove); the printed noise is that for 4 L^2."""
+    """Algorithm 3, line 1: L^2 sqrt(64 log(1/delta)) / epsilon; clipped rows move W by L^2."""
     assert moved(np.eye(3)[0], np.zeros(3)) == pytest.approx(1)
     assert epsilon_of(1 / printed_std(1.0), DELTA) == pytest.approx(0.124, abs=1e-3)
     assert epsilon_of(1 / (printed_std(1.0) / 4), DELTA) < 1
 
 
 def test_iid_noise_has_complex_eigenvalues():
-    """Seed 0, 20 items, nothing but noise; the projection to symmetric matrices has none."""
+    """Algorithm 1, lines 10, 11, nothing but noise; the projection to symmetric ones has none."""
     noise = np.random.default_rng(0).standard_normal((20, 20))
     values = np.linalg.eigvals(noise)
     assert np.any(np.abs(values.imag) > 1e-3)
@@ -167,7 +168,7 @@ def printed_rounds(target, norm, rounds, start):
 
 
 def test_the_first_round_moves_nobody():
-    """Line 3 starts with v = 0: a paid release without any effect, whatever T is."""
+    """Algorithm 1, line 3, starts with v = 0: a paid release without effect, whatever T is."""
     target = np.outer(np.ones(3), [1.0, -1.0])
     norm = np.linalg.norm(target)
     for rounds in (2, 5):
@@ -178,7 +179,7 @@ def test_the_first_round_moves_nobody():
 
 
 def test_the_bias_of_line_6_has_the_wrong_power():
-    """Gaussian n x n noise has spectral norm about 2 sqrt(n): (15) covers it, line 6 does not."""
+    """Algorithm 1, line 6: n^(1/4); appendix C.1, (15): n^(1/2). Noise has norm 2 sqrt(n)."""
     beta = 0.05
     for n in (1_000, 10_000, 100_000):
         assert math.log(n / beta) * n**0.25 < 2 * math.sqrt(n)
@@ -186,7 +187,7 @@ def test_the_bias_of_line_6_has_the_wrong_power():
 
 
 def test_a_list_of_the_most_rated_items_depends_on_single_users():
-    """One rating moves the list with certainty, from one to another: no epsilon covers that."""
+    """Section 4, "most rated movies": one rating moves the list, and no epsilon covers that."""
     counts, user = np.array([10, 9, 9, 3]), np.array([0, 0, 1, 0])
 
     def most_rated(c):
@@ -197,7 +198,7 @@ def test_a_list_of_the_most_rated_items_depends_on_single_users():
 
 
 def test_user_level_privacy_does_not_divide_by_the_number_of_ratings():
-    """Noise for epsilon = 0.1 a user; one of at most 80 ratings then has 0.1 / 80, it is claimed.
+    """Section 4: epsilon_rating = epsilon_user / xi, with epsilon_user = 0.1 and xi = 80.
 
     Rows are at most L = 1 long; what one rating moves is the sum of y_i y_i^T.
     """

@@ -31,7 +31,7 @@ def unit_rows(n, d, seed=0):
 
 
 def test_minibatch_noise_of_theorem_6_is_too_small_by_n_over_b():
-    """Fig. 1: N = 2000, B = 20, T = 2000, epsilon 0.8, delta 1/sqrt(N), c_2 = 1."""
+    """Theorem 6: c_2 (B/N)^2 T log(1/delta) / (epsilon^2 N^2), c_2 = 1, as in Fig. 1."""
     n, batch, steps, epsilon, delta = 2000, 20, 2000, 0.8, 1 / math.sqrt(2000)
     std_of_mean = (batch / n) * math.sqrt(steps * math.log(1 / delta)) / (epsilon * n)
     printed = SampledGaussianEvent("step", batch / n, std_of_mean * batch, steps)
@@ -53,7 +53,7 @@ def test_theorem_8_prints_noise_that_is_more_than_enough():
 
 @pytest.mark.parametrize("size", [10, 50])
 def test_the_proof_of_theorem_8_drops_the_size_of_the_noise(size):
-    """E |B|^2 is sigma^2 times the number of entries, which is not in the bound."""
+    """Appendix B.4: E |B|^2 is sigma^2 M, M the number of entries, and the bound is without M."""
     std = 0.3
     squares = (std * np.random.default_rng(0).standard_normal((400, size, size))) ** 2
     energy = squares.sum(axis=(1, 2)).mean()
@@ -63,7 +63,7 @@ def test_the_proof_of_theorem_8_drops_the_size_of_the_noise(size):
 
 
 def test_theorem_12_bounds_a_distance_and_not_its_square():
-    """Lemma 1 with S = 1 and an excess e: the nuclear norm is at most e, and d = theta may be e/2.
+    """Theorem 12, S = 1 and an excess e: the nuclear norm is at most e, d = theta may be e/2.
 
     So d / e has a limit as e falls, and d^2 / e, the rate of Theorem 9, has none.
     """
@@ -80,7 +80,7 @@ def test_theorem_12_bounds_a_distance_and_not_its_square():
 
 
 def test_theorem_10_is_about_one_lucky_table():
-    """A table meets (4.8) and its answer stays; an answer without noise moves for another one."""
+    """Theorem 10: a table meets (4.8) and its answer stays; for another one it moves."""
     truth = np.eye(3)[:1]
     lucky = np.vstack([np.tile(truth, (12, 1)), [[0, 1.0, 0]]])
     is_inlier = np.arange(13) < 12
@@ -100,6 +100,7 @@ def test_theorem_10_is_about_one_lucky_table():
 
 
 def test_subgradient_4_1_lacks_the_mean():
+    """Eq. (4.1) is a sum over all rows, of a loss that is a mean."""
     rows, p = unit_rows(40, 4), 0.5 * np.eye(4)
     residuals = rows @ (np.eye(4) - p)
     weights = 1 / np.linalg.norm(residuals, axis=1)
@@ -122,7 +123,7 @@ def test_subgradient_4_1_lacks_the_mean():
 
 
 def test_noise_of_a_mean_on_the_sum_of_4_1():
-    """dp-GD-REAP with (4.1) as printed: sensitivity sqrt(2), noise of a mean of N rows."""
+    """Appendix A: 32 T log^2(T/delta) / (epsilon^2 N^2), the noise of a mean, on the sum (4.1)."""
     n, epsilon = 2000, 0.8
     steps, delta = 2 * n, 1 / math.sqrt(n)
     std = math.sqrt(32 * steps) * math.log(steps / delta) / (epsilon * n)
@@ -132,7 +133,7 @@ def test_noise_of_a_mean_on_the_sum_of_4_1():
 
 
 def test_the_printed_start_is_not_feasible():
-    """Entries N(1, 0.01): the trace is near D^2 (D = 20: 400 +- 4) and must be r."""
+    """Algorithms 1 and 2, line 1: entries N(1, 0.01). The trace is near D^2 and must be r."""
     size, rank = 20, 2
     a = 1 + 0.1 * np.random.default_rng(2).standard_normal((size, size))
     start = a.T @ a
@@ -148,7 +149,7 @@ def test_the_printed_start_is_not_feasible():
 
 
 def test_mirrored_iid_noise_is_more_than_a_symmetric_answer_needs():
-    """Noise variance along unit directions, exactly: what counts is the least of them."""
+    """Algorithms 1 and 2, line 4: B = B^T. What counts is the least variance over directions."""
     d = 4
     ours = np.array([SymmetricSpace(d).project(e).ravel() for e in np.eye(d * d)]).T
     upper = [(i, j) for i in range(d) for j in range(i, d)]
@@ -168,7 +169,7 @@ def test_mirrored_iid_noise_is_more_than_a_symmetric_answer_needs():
 
 
 def test_delta_of_one_over_root_n_allows_publishing_rows():
-    """Publishing each row with probability delta is (0, delta)-DP; 45 of 2,000 rows on average."""
+    """Section 5.1, delta = 1/sqrt(N): publishing each of 2,000 rows with probability delta."""
     rows = unit_rows(2000, 3)
     assert len(rows) / math.sqrt(len(rows)) > 44
     with pytest.warns(WeakGuaranteeWarning, match="publishing a random row"):
@@ -179,7 +180,7 @@ def test_delta_of_one_over_root_n_allows_publishing_rows():
 
 
 def test_shares_in_b_14_are_exchanged():
-    """A share a of inliers (alpha_1): E (1/m) X_in X_in^T = a Sigma_in, for any batch size m."""
+    """Eq. (B.14): a share a of inliers (alpha_1) has E (1/m) X_in X_in^T = a Sigma_in."""
     share_in, cov_in = 0.8, np.diag([2.0, 1.0])
     root = np.sqrt(cov_in)
     # All outcomes of a batch of one row: in (both signs of both axes, equally likely) or out.
@@ -199,7 +200,7 @@ def test_the_distance_is_one_minus_a_cosine():
 
 
 def test_theorem_1_bounds_the_wrong_ball():
-    """(3.1) holds for a small gamma, and PCA is further away than gamma."""
+    """Theorem 1: (3.1) holds for a small gamma, and PCA is further away than gamma."""
     weight = 0.95
     angle = np.arccos(-weight) / 2
     rows = np.array([[1.0, 0], np.sqrt(weight) * np.array([np.cos(angle), np.sin(angle)])])
@@ -216,7 +217,7 @@ def test_theorem_1_bounds_the_wrong_ball():
 
 
 def test_alignment_must_be_divided_by_all_rows():
-    """One outlier among a thousand: as printed it weighs as much as if all were outliers."""
+    """Section 3.2, S_gamma: one outlier in 1,001 rows weighs as much as if all were outliers."""
     inliers = np.tile(np.eye(3)[:2], (500, 1))
     outlier = np.array([[0.6, 0, 0.8]])
     rows, mask = np.vstack([inliers, outlier]), np.arange(1001) < 1000
