@@ -22,6 +22,7 @@ extensions = [
     "sphinx_copybutton",
     "mathml",
     "reference",
+    "folding",
 ]
 exclude_patterns = ["pictures", "_templates"]
 nitpicky = True
@@ -46,8 +47,12 @@ html_math_renderer = "mathml"
 html_title = "Veilspan"
 html_static_path = ["_static"]
 html_css_files = ["veilspan.css"]
+html_logo = "_static/logo.svg"
+html_favicon = "_static/favicon.svg"
+html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")  # guides come first
 html_show_sphinx = False
 html_copy_source = False
+html_use_index = False  # one page of all names, which nobody scrolls: the search finds them
 html_theme_options = {
     "light_css_variables": {
         "color-brand-primary": "#a84300",

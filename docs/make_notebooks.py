@@ -13,16 +13,23 @@ from pathlib import Path
 DOCS = Path(__file__).parent
 #: Guides that are read from the first block to the last, as one reads a notebook.
 PAGES = (
-    "quickstart",
-    "pca",
-    "robust_pca",
-    "linear_models",
-    "recommendations",
-    "manifolds",
-    "tracking_private",
-    "profile",
-    "choosing_epsilon",
-    "how_a_ledger_counts",
+    "tutorials/quickstart",
+    "howto/pca",
+    "howto/robust_pca",
+    "howto/linear_models",
+    "howto/curves",
+    "howto/recommendations",
+    "howto/manifolds",
+    "howto/tracking_private",
+    "howto/profile",
+    "howto/choosing_epsilon",
+    "explanation/how_a_ledger_counts",
+    "tutorials/hospital",
+    "tutorials/genes",
+    "tutorials/films",
+    "tutorials/sensors",
+    "tutorials/brains",
+    "tutorials/survey",
 )
 BLOCK = re.compile(r"^```python\n(.*?)^```\n?", flags=re.S | re.M)
 DIRECTIVE = re.compile(r"^(```|:::)\{.*?^\1\n?", flags=re.S | re.M)  # of Sphinx, nothing to read
@@ -35,18 +42,19 @@ def main(folder: str, *names: str) -> None:
     place.mkdir(parents=True, exist_ok=True)
     for name in names or PAGES:
         text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
-        notebook = json.dumps(make_notebook(text), indent=1, ensure_ascii=False)
-        (place / f"{name}.ipynb").write_text(notebook + "\n", encoding="utf-8")
+        home = (Path("../docs") / name).parent.as_posix()
+        notebook = json.dumps(make_notebook(text, home), indent=1, ensure_ascii=False)
+        (place / f"{Path(name).name}.ipynb").write_text(notebook + "\n", encoding="utf-8")
 
 
-def make_notebook(text: str) -> dict[str, object]:
-    """Return a page as a notebook of format 4.5."""
+def make_notebook(text: str, home: str = "../docs") -> dict[str, object]:
+    """Return a page as a notebook of format 4.5; its links start in the page's folder, ``home``."""
     cells = []
     parts = BLOCK.split(text)
     for place, part in enumerate(parts):
         if place % 2:
             cells.append(cell("code", place, plain_code(part)))
-        elif words := LINK.sub(r"\1../docs/\2", DIRECTIVE.sub("", part)).strip():
+        elif words := LINK.sub(rf"\1{home}/\2", DIRECTIVE.sub("", part)).strip():
             cells.append(cell("markdown", place, words))
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}

@@ -11,11 +11,19 @@ from pathlib import Path
 
 import pytest
 
+import site_in_a_browser as browser
 import veilspan
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 LOADED = {("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("link", "href")}
 OUTSIDE = re.compile(r"(?:\w+:)?//")
+#: What somebody looks for, and the page that says it.
+FOUND_FIRST = {
+    "epsilon": "Choosing epsilon and delta",
+    "ledger": "The ledger: budgets that outlive a process",
+    "missing": "Missing data",
+    "docker": "Docker",
+}
 TOOLS = ("sphinx", "myst_parser", "furo", "sphinx_design", "sphinx_copybutton")
 
 
@@ -90,7 +98,11 @@ def toctree_entries(path):
     blocks += re.findall(r"^\.\. toctree::\n((?:[ ]+.*\n|\n)*)", text, flags=re.M)
     lines = [line.strip() for block in blocks for line in block.splitlines()]
     folder = path.parent.relative_to(DOCS)
-    return [str(folder / line) for line in lines if line and not line.startswith(":")]
+    named = [os.path.normpath(folder / line) for line in lines if re.match(r"[\w.]", line)]
+    if "*" in lines:
+        here = {str(other.relative_to(DOCS).with_suffix("")) for other in path.parent.glob("*.md")}
+        named += sorted(here - {*named, str(path.relative_to(DOCS).with_suffix(""))})
+    return named
 
 
 def sources():
@@ -180,6 +192,9 @@ def test_site(names, tmp_path):
     nothing_is_loaded_from_elsewhere(site)
     the_reference_is_complete(site, names)
     formulas_are_drawn_without_a_script(site)
+    it_has_a_logo_and_an_icon(site)
+    if browser.CHROMIUM is not None and importlib.util.find_spec("playwright"):
+        a_reader_finds_the_way(site)
 
 
 def nothing_is_loaded_from_elsewhere(site):
@@ -207,6 +222,19 @@ def formulas_are_drawn_without_a_script(site):
     assert "<math" in (site / "api" / "geometry.html").read_text()
     for page in site.rglob("*.html"):
         assert "mathjax" not in page.read_text().lower(), page.name
+
+
+def it_has_a_logo_and_an_icon(site):
+    text = (site / "index.html").read_text()
+    assert re.search(r'<link rel="(shortcut )?icon" href="_static/favicon\.svg', text)
+    assert re.search(r'<img[^>]* src="_static/logo\.svg', text)
+
+
+def a_reader_finds_the_way(site):
+    with browser.opened() as page:
+        assert browser.find_tall_pages(page, site, browser.tall_candidates(site)) == {}
+        for words, title in FOUND_FIRST.items():
+            assert browser.first_result(page, site, words) == title
 
 
 def test_an_outside_resource_is_seen():

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from veilspan.studio.demo import make_demo
@@ -22,6 +23,7 @@ CHROMIUM = os.environ.get("VEILSPAN_TEST_CHROMIUM") or shutil.which("chromium")
 WINDOW = {"width": 1180, "height": 860}
 #: Milliseconds to wait for a simulation or a fit.
 PATIENCE = 300_000
+COLOURS = 128
 
 
 def main() -> None:
@@ -51,6 +53,10 @@ def walk(page: Any, studio: Any) -> None:
     def keep(name: str, **how: Any) -> None:
         target = IMAGES / f"studio-{name}.png"
         page.screenshot(path=target, **how)
+        # Pages have few colours: a palette makes a third of the file, and nobody sees it.
+        with Image.open(target) as picture:
+            small = picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+        small.save(target, optimize=True)
         print(target.name, target.stat().st_size // 1024, "KB")
 
     page.goto(write_link(studio))
