@@ -53,13 +53,18 @@ _THREADS = ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM")
 
 @dataclass(frozen=True)
 class Suite:
-    """A script, and which of the shared options it takes."""
+    """A script, which of the shared options it takes, and whose it is.
+
+    With ``--against`` each commit brings its own script, unless it is ``shared``: then this
+    checkout's runs on both sources, whatever the other commit measures by itself.
+    """
 
     name: str
     script: str
     options: tuple[str, ...] = ()
     peers: bool = False
     data: bool = False
+    shared: bool = False
 
     def command(
         self, *, quick: bool, peers: bool, data: Path | None, folder: Path = HERE
@@ -77,6 +82,7 @@ SUITES = (
     Suite("curator", "curator.py"),
     Suite("tables", "tables.py"),
     Suite("pca", "pca.py", peers=True),
+    Suite("defaults", "defaults.py", shared=True),
     Suite("robust_pca", "robust_pca.py", ("--only", "speed"), peers=True),
     Suite("frechet", "frechet.py", peers=True),
     Suite("tracking", "tracking.py", ("--only", "speed")),
@@ -98,7 +104,7 @@ def measure(
     """Ratios of a suite, or ``None`` if it failed; its own tables go to standard error."""
     command = suite.command(
         quick=options.quick, peers=not options.no_peers, data=options.data,
-        folder=root / HERE.name,
+        folder=HERE if suite.shared else root / HERE.name,
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         environ = {**environ_of(root), "VEILSPAN_BENCHMARK_RESULTS": folder}

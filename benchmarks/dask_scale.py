@@ -4,11 +4,12 @@
 
 The table is float32, made by tasks, and kept on the workers; a step is one clipped sum, once of the
 robust method (a d x 5 answer, little work a row) and once of a covariance (d x d, much work a
-row). Workers run with memory that is used again, as docs/dask.md proposes, and once as Dask starts
-them. All are timed in turns by the wall clock, because parallelism is the question, and medians are
-reported: on a machine with other work to do, look at the ratios. BLAS has one thread everywhere.
-A step over two rows shows what a step costs beside its work, and steps over tables in more and more
-parts what a further part costs, kept (a group of parts is one task) and read again (a task each).
+row). Workers run with memory that is used again, as docs/howto/dask.md proposes, and once as Dask
+starts them. All are timed in turns by the wall clock, because parallelism is the question, and
+medians are reported: on a machine with other work to do, look at the ratios. BLAS has one thread
+everywhere. A step over two rows shows what a step costs beside its work, and steps over tables in
+more and more parts what a further part costs, kept (a group of parts is one task) and read again (a
+task each).
 
 Last a table of twice the memory of all workers, which is made again in each step: that run has
 to end without a worker killed.

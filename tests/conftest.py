@@ -1,17 +1,41 @@
 """Settings of the whole suite."""
 
 import io
+import os
 import signal
 from contextlib import redirect_stderr
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import settings
+
+from fixed_secrets import FixedSecrets, draw_fixed_secrets
 
 TESTS = Path(__file__).parent
 #: Left to ``run.py test --all``, which ``.ci/run`` runs: folders, files and single tests, and why
 #: they take long.
 SLOW = {
+    "audit/test_search_audit.py": "replays of searches, each of many fits",
+    "audit/test_private_tracking_audit.py::test_nothing_but_answers_leaves": "replays of streams",
+    "cli/test_fit_by_schema.py::test_a_secret_in_a_cell_appears_nowhere": "processes",
+    "contracts/test_loud_noise.py::test_structure_at_a_large_epsilon": "every kind, fitted well",
+    "estimators/search/test_private_search.py::test_trials_that_are_not_gaussian": "accountants",
+    "estimators/test_schema.py::test_dask_frames_give_the_rows_of_the_frame": "a cluster",
+    "studio/test_jobs.py": "processes that are killed",
+    "studio/test_plan.py::test_the_slider_tells_what_the_ledger_would_charge": "many plans",
+    "audit/test_table_model_audit.py": "replays of whole pipelines",
+    "contracts/test_schema_tables.py::test_a_hostile_line_is_a_row_like_others": "replays",
+    "estimators/linear/test_contract.py::test_a_sparse_table_is_never_made_dense": "800 MB if filled",
+    "estimators/noise/test_error_bars.py::test_descent_is_covered": "hundreds of fits",
+    "nonprivate/grouse/test_rank.py::test_the_dimension_is_found": "long streams",
+    "solvers/linear/test_rare_classes.py::test_replay": "replays",
+    "studio/test_story.py::test_sending_again_changes_nothing": "a release of its own",
+    "studio/test_story.py::test_two_releases_side_by_side": "releases of its own",
+    "studio/test_story.py::test_what_the_python_of_a_draft_charged": "a release of its own",
+    "studio/test_story.py::test_withdrawing_refunds_nothing": "a release of its own",
+    "tables/test_csv.py::test_a_cell_of_a_megabyte_is_a_cell": "large files",
+    "tables/test_csv.py::test_one_odd_cell_among_usual_ones": "thousands of files",
     "audit/test_game.py": "games: thousands of fits each",
     "audit/test_query_games.py": "games: thousands of answers each",
     "audit/test_release_games.py": "games: hundreds of fits each",
@@ -62,6 +86,7 @@ SLOW = {
     "solvers/subspace/test_reaper.py::test_nothing_but_the_answers_is_used": "replays",
     "test_docs.py": "every block of the documentation",
     "test_site.py": "the documentation site, built",
+    "test_tutorials.py": "every block of the tutorials",
     "test_worked_example.py": "a copy of the package with one estimator more",
 }
 
@@ -70,15 +95,50 @@ settings.register_profile("veilspan", deadline=None, derandomize=True, max_examp
 settings.load_profile("veilspan")
 
 
+FIXED = pytest.StashKey[FixedSecrets]()
+KEYS = pytest.StashKey[TemporaryDirectory[str]]()
+
+
 def pytest_configure(config):
-    """Let Ctrl-C reach the processes of tests: a shell's background job has it switched off."""
+    """Fix what is drawn, keep the user's keys out of it, and let Ctrl-C reach processes of tests.
+
+    Ids of ledgers are drawn too, and are the same in every run: beside the user's own key the second
+    run would find what the first one remembered of them, and take the new ledgers for old copies.
+    A shell's background job has Ctrl-C switched off.
+    """
+    config.stash[FIXED] = draw_fixed_secrets(config.getoption("--draws"))
+    config.stash[KEYS] = TemporaryDirectory(prefix="veilspan-keys-")
+    os.environ["VEILSPAN_LEDGER_KEY_FILE"] = str(Path(config.stash[KEYS].name, "ledger.key"))
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_unconfigure(config):
+    """Remove the keys of this run."""
+    config.stash[KEYS].cleanup()
+
+
 def pytest_addoption(parser):
     parser.addoption("--all", action="store_true", help="also what takes long, as .ci/run does")
+    parser.addoption("--draws", type=int, default=0, help="other noise: see fixed_secrets.py")
     parser.addoption("--long", action="store_true", help="--all, and what takes minutes each")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Let every test draw the same secrets, whatever ran before it."""
+    with item.config.stash[FIXED].at(item.nodeid):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef, request):
+    """The same for what tests share, whichever of them asks for it first."""
+    place = f"{fixturedef.baseid}::{fixturedef.argname}[{request.param_index}]"
+    if fixturedef.scope == "function":
+        place += request.node.nodeid
+    with request.config.stash[FIXED].at(place):
+        return (yield)
 
 
 def is_left_out(item, config):

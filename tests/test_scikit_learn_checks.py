@@ -8,7 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from veilspan import catalogue, expected_failed_checks
 from veilspan.scikit_learn_checks import EXPECTED, NOT_CHECKED, SETTINGS
 
-PAGE = Path(__file__).parents[1] / "docs" / "scikit_learn.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "scikit_learn.md"
 START, END = "<!-- checks -->\n", "<!-- end -->"
 #: Fitted with their defaults in every run; ``--all`` checks the others too.
 FIRST = ("PCA", "RobustPCA", "LogisticRegression", "LinearRegression", "MatrixCompletion")

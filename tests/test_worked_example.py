@@ -71,6 +71,7 @@ def test_the_package_the_releases_and_the_command_line_have_it(copy):
     assert "Not simulated: there are no made-up tables to judge ColumnMeans by." in plan
 
 
+@pytest.mark.long
 def test_the_suites_of_contracts_take_it_in(copy):
     suites = [f"tests/contracts/test_{name}.py" for name in ("estimators", "replay", "silence")]
     out = run_in(
