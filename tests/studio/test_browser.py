@@ -124,6 +124,7 @@ def check(page):
 def check_by_axe(page):
     """No finding of axe that is serious or worse."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page.wait_for_load_state("load")  # colours are those of the style sheets
     options = {"resultTypes": ["violations"], "iframes": False}
     found = axe.run(page, options=options).response["violations"]
     grave = [each for each in found if each["impact"] in ("serious", "critical")]
