@@ -242,7 +242,7 @@ def early(curves, convex, nonconvex, until, step):
 
 def run(job):
     n = job.pick(200, 2000, 2000)
-    repetitions = job.pick(1, 1, 20)
+    repetitions = job.pick(1, 1, 100)
     curves = measure(job, n, repetitions)
     draw(job, n, curves)
     claims = judge(curves, n)
@@ -259,8 +259,7 @@ def run(job):
         costs=[*(c for m in METHODS for c in steps_costs(m, *setting)),
                start_cost(EPSILON, paper_delta(n))],
         notes=[
-            f"{repetitions} repetitions (the paper: 100, which would take ten minutes of CPU); "
-            "shaded: quartiles",
+            f"{repetitions} repetitions (the paper: 100); shaded: quartiles",
             "methods with the paper's steps run on ten tables at once (with correct noise: from "
             "the library's start, with its noise); CPU seconds are a table's share, of one thread "
             "on a machine with other work",

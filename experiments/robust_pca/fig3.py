@@ -24,18 +24,18 @@ from .people import load_people
 from .printed import METHODS, paper_step, run_printed, wishart_start
 
 RECOGNISED = 0.75  # correlation with the map from which on one sees it
-CLOSE = 0.05  # of one draw of noise: nearer to that than this, it decides nothing
 NOTHING = 0.01  # angle below which a subspace counts as unchanged
 TOLERANCE = 1e-3  # of Lanczos iterations at all loci
 SMALL_DELTA = 1e-6
 PLAIN, WISHART = "PCA, no privacy", "dp-PCA printed (Wishart)"
 CORRECTED = "dp-SGGD, correct noise"
+AGAIN = "dp-GGD printed, draw "  # of noise, start included, beside the one that is shown
 SMALL_METHODS = ("GGD", "SGGD", "SGD-REAP")  # what runs on the scores
 
 
 def notes_of(stops, n_loci):
     return [
-        f"one seed; {n_loci:,} loci (the paper: 10,000)",
+        f"one seed (dp-GGD: {stops['draws']}); {n_loci:,} loci (the paper: 10,000)",
         "dp-PCA as printed, and the start of dp-(S)GGD, at all loci: eigenvectors of the noisy "
         f"matrix by Lanczos iterations, to {TOLERANCE:g} of its norm",
         f"dp-GGD as printed: stopped after {stops['GGD']} steps at all loci",
@@ -44,8 +44,8 @@ def notes_of(stops, n_loci):
         "10,000 matrix (days of CPU); auto neither, which has its say on the scores",
         f"on the public scores, dp-SGD-REAP as printed is stopped after {stops['SGD-REAP']} steps",
         "the scaling of the published coordinates was chosen with the map in view: see people.py",
-        f"a map counts as recovered from a correlation of {RECOGNISED} on; dp-GGD is not judged "
-        f"within {CLOSE} of that",
+        f"a map counts as recovered from a correlation of {RECOGNISED} on; dp-GGD is judged "
+        "where all draws of its noise, start included, are on one side of that",
     ]
 
 
@@ -64,7 +64,7 @@ def printed_bases(rows, stops):
     """Functions that give bases at all loci."""
     n, d = rows.shape
     delta, batch = paper_delta(n), paper_batch(n, n)
-    start = cache(lambda: large_wishart_start(rows))
+    start = cache(lambda draw=0: large_wishart_start(rows, draw))
     # Errors to a truth are not looked at.
     data = SimpleNamespace(rows=rows, subspace=np.eye(RANK, d))
 
@@ -80,15 +80,19 @@ def printed_bases(rows, stops):
         PLAIN: lambda: plain_pca(rows),
         WISHART: start,
         "dp-GGD printed": lambda: full_batch_ggd(rows, start(), stops["GGD"]),
+        **{
+            f"{AGAIN}{k}": lambda k=k: full_batch_ggd(rows, start(k), stops["GGD"], k)
+            for k in range(1, stops["draws"])
+        },
         "dp-SGGD printed": lambda: printed("SGGD"),
         CORRECTED: corrected,
     }
 
 
-def large_wishart_start(rows):
+def large_wishart_start(rows, draw=0):
     """What ``wishart_start`` gives, without the D x D matrix: by products with its factors."""
     n, d = rows.shape
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng([5, draw] if draw else 5)
     factor = rng.standard_normal((d, d + 1), dtype=np.float32)
     factor *= np.float32(np.sqrt(3 / (2 * n * EPSILON)))
     rows = rows.astype(np.float32)
@@ -103,7 +107,7 @@ def large_wishart_start(rows):
     return np.linalg.qr(vectors.astype(float))[0]
 
 
-def full_batch_ggd(rows, basis, taken):
+def full_batch_ggd(rows, basis, taken, draw=0):
     """What ``run_printed`` of dp-GGD gives with ``taken`` of its N steps, in single precision.
 
     Rows have length 1 and stay far from the subspace: the lengths of residuals are those of
@@ -112,7 +116,7 @@ def full_batch_ggd(rows, basis, taken):
     n = len(rows)
     rows = rows.astype(np.float32)
     std = noise_std("GGD", n, n, EPSILON, paper_delta(n), None)
-    rng = np.random.default_rng([0, METHODS.index("GGD")])
+    rng = np.random.default_rng([draw, METHODS.index("GGD")])
     for k in range(1, min(taken, n) + 1):
         along = (rows @ basis.astype(np.float32)).astype(float)
         weighted = along / np.sqrt(1 - np.sum(along**2, axis=1, keepdims=True))
@@ -210,7 +214,7 @@ def judge(match, small, random, true, n_loci, ggd_steps):
         Claim("dp-PCA does not recover it (Sec. 5.2)",
               f"correlation {match[WISHART]:.2f}; random subspaces {random:.2f}",
               match[WISHART] < RECOGNISED),
-        ggd_claim(match["dp-GGD printed"], *ggd_steps),
+        ggd_claim([v for k, v in match.items() if k.startswith("dp-GGD printed")], *ggd_steps),
         Claim("dp-SGD-REAP does not recover it (Sec. 5.2)",
               f"not run at {n_loci:,} loci, where every step decomposes a matrix of that size; "
               f"correlation on public scores: printed {small['dp-SGD-REAP printed']:.2f}, with "
@@ -223,25 +227,37 @@ def judge(match, small, random, true, n_loci, ggd_steps):
 
 
 def ggd_claim(found, taken, steps, left):
-    """Of a run that was stopped nothing is known, unless the steps left are too small to matter."""
+    """Of a run that was stopped nothing is known, unless the steps left are too small to matter.
+
+    ``found`` are correlations of several draws of noise: the claim is judged where they agree.
+    """
     ended = left <= NOTHING
-    after = f"{found:.2f} after {taken} of {steps:,} steps"
+    after = f"{texts_of(found)} after {taken} of {steps:,} steps"
     if ended and taken < steps:
         after += f"; those left turn the subspace by less than {NOTHING}"
+    lost = [value < RECOGNISED for value in found]
+    alike = all(lost) or not any(lost)
     if not ended:
         after += ": not judged"
-    elif abs(found - RECOGNISED) < CLOSE:
-        after += f": one draw of noise, too close to {RECOGNISED} to tell"
-        ended = False
+    elif not alike:
+        after += f": not judged, {sum(lost)} of {len(lost)} draws are below {RECOGNISED}"
     return Claim("dp-GGD does not recover it (Sec. 5.2)", after,
-                 bool(found < RECOGNISED) if ended else None)  # fmt: skip
+                 all(lost) if ended and alike else None)  # fmt: skip
+
+
+def texts_of(found):
+    """One correlation, or the range of several draws of noise."""
+    if len(found) == 1:
+        return f"{found[0]:.2f}"
+    return f"{min(found):.2f} to {max(found):.2f} in {len(found)} draws of noise"
 
 
 def run(job):
     n_loci, n_scores = job.pick((200, 20), (5_000, 200), (10_000, 200))
     people = load_people(job.data, n_loci, *job.pick((150, 100), (), ()))
-    stops = job.pick({"GGD": 2, "SGD-REAP": 5}, {"GGD": 3, "SGD-REAP": 100},
-                     {"GGD": 900, "SGD-REAP": 1000})  # fmt: skip
+    stops = job.pick({"GGD": 2, "SGD-REAP": 5, "draws": 2},
+                     {"GGD": 3, "SGD-REAP": 100, "draws": 1},
+                     {"GGD": 900, "SGD-REAP": 1000, "draws": 5})  # fmt: skip
     inlier = ~people.is_outlier
     wide = scale_counts(people.counts, people.frequencies)
     narrow = reduce_loci(people.counts, people.frequencies, n_scores).astype(float)
@@ -256,6 +272,7 @@ def run(job):
     n = len(wide)
     setting = (n, n, EPSILON, paper_delta(n), paper_batch(n, n))
     true = {m: true_epsilon(m, *setting) for m in SMALL_METHODS}
+    shown = {k: v for k, v in shown.items() if not k.startswith(AGAIN)}
     draw_maps(job, people, shown, own, match, true, n_loci, n_scores)
     random = chance(wide[inlier], people.place)
     taken = min(stops["GGD"], n)

@@ -45,7 +45,12 @@ def exponent(sizes: Sequence[float], costs: Sequence[float]) -> Exponent:
 
 
 def judged(found: Exponent, expected: float, *, at_most: bool = False) -> bool | None:
-    """Whether the exponent is the expected one, or no larger; ``None`` if it is too uncertain."""
+    """Whether the exponent is the expected one, or no larger; ``None`` if it is too uncertain.
+
+    One that keeps a bound with two standard errors against it is certain enough.
+    """
+    if at_most and found.value + 2 * found.error <= expected + TOLERANCE:
+        return True
     if found.error > TOLERANCE:
         return None
     gap = found.value - expected

@@ -43,12 +43,12 @@ NOTES = (
     "exact ranges.",
     "TukeyEM is given the best by the test rows of 250 to 2,000 fits, on all columns or on the "
     "numbers alone; where it refuses (too few rows for its columns, or a test that fails) it is "
-    "counted as R^2 = 0. It draws with the exponent of its authors' code, twice of what its epsilon "
-    "pays for by our reading: in its favour.",
+    "counted as R^2 = 0. It draws with the exponent of its authors' code, twice of what its "
+    "epsilon pays for by our reading: in its favour.",
     "BoostedAdaSSP is given the best of 5, 25 and 100 rounds by the test rows.",
     "The default without a schema (plain arrays) is not fitted: in the record before this it was "
     "nowhere above 'linear'.",
-    "Constants were chosen on tuning draws; only fresh draws are judged.",
+    "Constants were chosen on tuning draws, which is in their favour; fresh draws played no part.",
 )
 
 

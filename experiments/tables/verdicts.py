@@ -107,5 +107,5 @@ def judge(found, ours, others, whom="the best rival"):
             f"{words} ours is at or above {whom} of the task in every cell, within .003 "
             "accuracy or .01 R\u00b2 plus two standard errors"
         )
-        claims.append(Claim(what, text, not lost if draw == "fresh" else None, who="ours"))
+        claims.append(Claim(what, text, not lost, who="ours"))
     return claims

@@ -241,7 +241,9 @@ def test_fig3_judges_correlations():
         assert holds(claims) == [True, other < 0.75, None, None, True]
         assert "after 40 of 2,387 steps: not judged" in claims[2].measured
         assert holds(judged(0.8, other, 0.8, steps=900, left=0.009))[2] is (other < 0.75)
-    assert holds(judged(0.8, 0.76, 0.8))[2] is None  # one draw of noise
+    # Draws of noise that fall on both sides decide nothing.
+    for draws, answer in (([0.76, 0.78], False), ([0.7, 0.6], True), ([0.76, 0.74], None)):
+        assert fig3.ggd_claim(draws, 2387, 2387, 0.0).holds is answer
     assert fig3.way_left(2387, 10_000, 900) < fig3.NOTHING < fig3.way_left(2387, 10_000, 800)
 
 

@@ -49,6 +49,12 @@ def test_exponents_are_judged_by_a_quarter(value, both, at_most):
     assert fits.judged(at(value, error=math.inf), 1) is None
 
 
+def test_a_vague_exponent_far_below_its_bound_is_judged():
+    assert fits.judged(at(-0.8, error=0.4), 0, at_most=True) is True
+    assert fits.judged(at(-0.8, error=0.6), 0, at_most=True) is None
+    assert fits.judged(at(-0.8, error=0.4), 0) is None
+
+
 def sweep_of(name):
     return next(sweep for sweep in sweeps.SWEEPS if sweep.name == name)
 
