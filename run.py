@@ -309,8 +309,9 @@ def workers(arguments):
     own = ("-n", "--numprocesses", "--pdb", "--trace", "no:xdist", "-pno:xdist")
     if any(argument.startswith(own) for argument in arguments):
         return []
-    # One more than there are cores: many tests wait for processes. Each begins with a stretch of its
-    # own, so that what the tests of a file share is made once, and takes from others at the end.
+    # One more than there are cores: many tests wait for processes. Each begins with a stretch of
+    # its own, so that what the tests of a file share is made once, and takes from others at the
+    # end.
     return ["-n", str(min((os.cpu_count() or 1) + 1, MAX_WORKERS)), "--dist", "worksteal"]
 
 

@@ -26,7 +26,7 @@ SLOW = {
     "studio/test_plan.py::test_the_slider_tells_what_the_ledger_would_charge": "many plans",
     "audit/test_table_model_audit.py": "replays of whole pipelines",
     "contracts/test_schema_tables.py::test_a_hostile_line_is_a_row_like_others": "replays",
-    "estimators/linear/test_contract.py::test_a_sparse_table_is_never_made_dense": "800 MB if filled",
+    "estimators/linear/test_contract.py::test_a_sparse_table_is_never_made_dense": "800 MB filled",
     "estimators/noise/test_error_bars.py::test_descent_is_covered": "hundreds of fits",
     "nonprivate/grouse/test_rank.py::test_the_dimension_is_found": "long streams",
     "solvers/linear/test_rare_classes.py::test_replay": "replays",
@@ -102,8 +102,9 @@ KEYS = pytest.StashKey[TemporaryDirectory[str]]()
 def pytest_configure(config):
     """Fix what is drawn, keep the user's keys out of it, and let Ctrl-C reach processes of tests.
 
-    Ids of ledgers are drawn too, and are the same in every run: beside the user's own key the second
-    run would find what the first one remembered of them, and take the new ledgers for old copies.
+    Ids of ledgers are drawn too, and are the same in every run: beside the user's own key the
+    second run would find what the first one remembered of them, and take the new ledgers for old
+    copies.
     A shell's background job has Ctrl-C switched off.
     """
     config.stash[FIXED] = draw_fixed_secrets(config.getoption("--draws"))

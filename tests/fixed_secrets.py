@@ -1,9 +1,10 @@
 """Secrets of the tests: drawn anew by the library for every release, the same here in every run.
 
-A red build must mean a change, not bad luck: a test that passes by the noise that is drawn would fail
-one day in somebody's hands. Keys of secure noise, ids and tokens all come from `secrets.token_bytes`,
-which in the processes of the tests is a stream of its own for every test and every fixture, whichever
-worker runs it and after what. ``--draws 7`` draws other noise, to find tests that noise decides.
+A red build must mean a change, not bad luck: a test that passes by the noise that is drawn would
+fail one day in somebody's hands. Keys of secure noise, ids and tokens all come from
+`secrets.token_bytes`, which in the processes of the tests is a stream of its own for every test and
+every fixture, whichever worker runs it and after what. ``--draws 7`` draws other noise, to find
+tests that noise decides.
 
 Processes that a test starts draw true secrets, and a fork draws others than its parent.
 """
