@@ -81,3 +81,18 @@ def test_powers_and_promises():
     assert [r["n"] for r in powers.large([{"n": n} for n in (1, 2, 2, 4, 8)], "n")] == [4, 8]
     assert powers.all_hold(True, None) is None
     assert powers.all_hold(None, False) is False
+
+
+def test_a_start_is_judged_by_what_it_gains():
+    def judged(gain, scatter):
+        found = []
+        for method, better in (("PCA", 0.0), ("GD-REAP", gain), ("MD-REAP", 0.0)):
+            for k, noise in enumerate(np.linspace(-scatter, scatter, 20)):
+                value = 10 ** (-3.0 - better + noise * (method != "PCA"))
+                found.append({"part": "started", "method": method, "columns": 5, "rows": 500,
+                              "table": k, "value": value})  # fmt: skip
+        return rates.started_claim(found).holds
+
+    assert judged(0.5, 0.2) is True
+    assert judged(0.0, 0.2) is False
+    assert judged(0.0, 2.0) is None
