@@ -1,15 +1,18 @@
 """What is foretold of a question: exact where it was counted, honest where it was not."""
 
 import json
+import re
 
 import pytest
 
 from studio.stories import ask, go, release, send, text_of, words_of
+from veilspan import Schema
 from veilspan.ledger.costs import cost_of
 from veilspan.studio.asking import find_asking, weigh
-from veilspan.studio.foresee import GRID, foresee
-from veilspan.studio.foreseen import foresee_points, interpolate
-from veilspan.studio.foresight import list_epsilons
+from veilspan.studio.foresee import GRID, count_bars, find_odds, foresee, list_epsilons
+from veilspan.studio.foreseen import GOOD_SHARE, foresee_points, interpolate
+from veilspan.studio.foresight_cards import utility_card
+from veilspan.studio.questions import make_model
 from veilspan.studio.state import Studio
 
 
@@ -53,9 +56,48 @@ def test_the_attacker_is_told_by_the_letter_and_by_the_noise(asked):
     assert seen.grade(5.0) == "weak"
 
 
-def test_why_nothing_was_simulated_is_said(asked):
-    _, visitor, asking, seen = asked
-    assert seen.utility or seen.why in words_of(go(visitor, f"/r/{asking.id}/plan"))
+def test_the_attacker_of_gaussian_noise_is_counted_at_every_place_of_the_slider(asked):
+    studio, _, asking, seen = asked
+    for epsilon, told in zip(seen.epsilons, seen.planned):
+        assert told == pytest.approx(find_odds(asking.plan(studio, epsilon)), abs=1e-5)
+
+
+def test_a_profile_is_foretold_by_its_error_bars(asked):
+    """What the plan says, at every place of the slider, and from which epsilon on it will do."""
+    studio, visitor, asking, seen = asked
+    page = words_of(go(visitor, f"/r/{asking.id}/plan"))
+    said = asking.plan(studio).decisions
+    share, mean = (seen.at(seen.bars[name], asking.epsilon) for name in ("share", "mean"))
+    assert said["a share is known to"] == f"± {100 * share:.2g} points"
+    assert said["a mean is known to"] == f"± {100 * mean:.2g} % of the range"
+    assert f"± {float(f'{100 * share:.2g}'):g} points of 100" in page
+    assert "cannot be simulated" not in page
+    assert seen.bars["share"] == sorted(seen.bars["share"], reverse=True)
+    assert (seen.smallest, min(seen.bars["share"]) > GOOD_SHARE) == (None, True)
+    assert "No epsilon of the slider knows shares to ± 1 point." in page
+
+
+def test_the_smallest_epsilon_that_knows_shares_to_a_point_is_offered(asked):
+    """Of 300 patients there is none; of more there is, and the card and its button say it."""
+    studio, _, asking, seen = asked
+    more = {name: [bar / 20 for bar in told] for name, told in seen.bars.items()}
+    found = {"grid": [1.0], "costs": None, "odds": {"epsilons": [1.0], "right": [0.5]},
+             "bars": more, "curve": None, "why": ""}  # fmt: skip
+    studio.foresight.find = lambda *_: found
+    again = foresee_points(studio, asking, None)
+    good = [e for e, bar in zip(again.epsilons, again.bars["share"]) if bar <= GOOD_SHARE]
+    assert again.smallest == min(good) > again.epsilons[0]
+    assert f"Epsilon {min(good):g} would do" in str(utility_card(asking, again))
+
+
+def test_how_exact_a_profile_will_be_is_not_said_of_a_private_number(hospital):
+    text = hospital.tables["ward"].schema.read_text()
+    secret = re.sub(r"^count\s*=.*$", 'neighbors = "add-remove"', text, flags=re.MULTILINE)
+
+    def at(epsilon):
+        return make_model("profile", Schema.from_toml(secret), {}, epsilon, 1e-6)
+
+    assert count_bars(at) == {}
 
 
 def test_looking_again_simulates_nothing_again(asked, monkeypatch):
@@ -80,7 +122,7 @@ def test_the_simulation_is_relative_to_no_noise(hospital, tmp_path):
         assert all(0 <= value <= 1 for value in values)
         assert values == sorted(values)
     assert found["costs"] is None
-    assert found["odds"] == sorted(found["odds"])
+    assert found["odds"]["right"] == sorted(found["odds"]["right"])
 
 
 def test_lines_are_drawn_over_the_logarithm():

@@ -23,16 +23,21 @@ def foresight_chart(
     here: float,
     *,
     low: float = 0.0,
+    upright: Axis | None = None,
     smallest: float | None = None,
 ) -> Html:
-    """Curves over epsilon with the zones of the promise behind, and a line where the slider is."""
+    """Curves over epsilon with the zones of the promise behind, and a line where the slider is.
+
+    They are shares from ``low`` to 1, unless there is another axis ``upright``.
+    """
     x = Axis(epsilons[0], epsilons[-1], (0.03, 0.1, 0.3, 1.0, 3.0, 10.0), "epsilon", log=True)
     wanted = (0.0, 0.25, 0.5, 0.75, 1.0) if low == 0 else (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-    frame = Frame(x, Axis(low, 1.0, wanted, label, form=percent), CHART_HEIGHT)
+    y = upright or Axis(low, 1.0, wanted, label, form=percent)
+    frame = Frame(x, y, CHART_HEIGHT)
     parts: list[Html] = []
     for name, start, end in ZONES:
-        left, _ = frame.at(start, 1.0)
-        right, _ = frame.at(end, 1.0)
+        left, _ = frame.at(start, y.high)
+        right, _ = frame.at(end, y.high)
         width, tall = right - left, frame.floor - TOP
         parts.append(tag("rect", x=left, y=TOP, width=width, height=tall, class_=f"zone {name}"))
         parts.append(text((left + right) / 2, TOP + 14, name, "zone-name", "middle"))
@@ -43,9 +48,9 @@ def foresight_chart(
         parts.append(path(points, f"line c{number}"))
         names.append(name)
     if smallest is not None:
-        across, _ = frame.at(smallest, 1.0)
+        across, _ = frame.at(smallest, y.high)
         parts.append(line(across, TOP, across, frame.floor, "good"))
-    across, _ = frame.at(here, 1.0)
+    across, _ = frame.at(here, y.high)
     parts.append(
         tag("line", x1=across, y1=TOP, x2=across, y2=frame.floor, class_="here", data_here="yes")
     )

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from veilspan.studio.asking import Asking, weigh
-from veilspan.studio.foresight import list_epsilons
+from veilspan.studio.foresee import list_epsilons
 from veilspan.studio.state import Studio
 
 STRENGTHS = ("weak", "medium", "strong")
+#: A share that is known to a point of a hundred, as people write shares, is good enough.
+GOOD_SHARE = 0.01
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Foreseen:
     after : list of float
         Share of the budget that would be used afterwards, above 1 if it does not fit; empty while
         that is being counted.
+    bars : dict
+        How exact a profile would be: ``share``, and ``mean`` as a part of the range.
     utility : dict
         What is kept of weak, medium and strong structure; empty while that is being simulated.
     smallest : float or None
@@ -55,6 +59,7 @@ class Foreseen:
     waiting: bool = False
     curve: dict[str, Any] | None = None
     planned: list[float] = field(default_factory=list)
+    bars: dict[str, list[float]] = field(default_factory=dict)
     delta: float = 1e-6
     people: int | None = None
 
@@ -83,6 +88,7 @@ class Foreseen:
             "before": self.before,
             "grades": [self.grade(e) for e in self.epsilons],
             **self.utility,
+            **self.bars,
         }
 
 
@@ -103,13 +109,19 @@ def foresee_points(studio: Studio, asking: Asking, state: Any) -> Foreseen:
         why = "" if found is None else found.get("why", "")
         return Foreseen(epsilons, odds, waiting=found is None, why=why, **known)
     grid = found["grid"]
-    known["planned"] = [round(interpolate(grid, found["odds"], e), 5) for e in epsilons]
+    counted = found["odds"]
+    known["planned"] = [
+        round(interpolate(counted["epsilons"], counted["right"], e), 5) for e in epsilons
+    ]
     after: list[float] = []
     if found["costs"] is not None and state is not None:
         charges = [weigh(costs, state) for costs in found["costs"]]
         after = [round(_after(grid, charges, e), 5) for e in epsilons]
     curve = found["curve"]
     if curve is None:
+        bars = {name: [float(f"{x:.3g}") for x in told] for name, told in found["bars"].items()}
+        good = [e for e, bar in zip(epsilons, bars.get("share", ())) if bar <= GOOD_SHARE]
+        known |= {"bars": bars, "smallest": min(good, default=None)}
         return Foreseen(epsilons, odds, after, why=found.get("why", ""), **known)
     utility = {
         s: [round(interpolate(curve["epsilons"], curve["utility"][s], e), 4) for e in epsilons]

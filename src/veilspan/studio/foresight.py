@@ -22,8 +22,8 @@ from veilspan.studio.asking import Asking
 from veilspan.studio.state import CURVES, Studio
 
 MOST_BYTES = 2**20
-#: Epsilons of the slider, the same as those of a simulated curve: from 0.03 to 10.
-LOWEST, HIGHEST, POINTS = 0.03, 10.0, 61
+#: Of what is kept; another number where the files say other things than they did.
+FORMAT = 2
 #: Seconds after which a simulation is given up.
 PATIENCE = 300.0
 
@@ -47,7 +47,7 @@ class Foresight:
             return found
         with self._lock:
             if self._steps.get(name, {}).get("failed"):
-                return {"grid": [], "costs": None, "odds": [], "curve": None,
+                return {"grid": [], "costs": None, "odds": {}, "bars": {}, "curve": None,
                         "why": "The simulation could not be run on this machine."}  # fmt: skip
             if name not in self._steps:
                 self._steps[name] = {"step": 0, "of": 0, "what": "wait"}
@@ -68,6 +68,7 @@ class Foresight:
 
         return {
             "version": __version__,
+            "format": FORMAT,
             "schema": asking.schema(self._studio).to_toml(),
             "estimator": asking.estimator,
             "params": asking.params,
@@ -118,9 +119,3 @@ class Foresight:
             finally:
                 timer.cancel()
         return process.returncode == 0 and path.exists()
-
-
-def list_epsilons() -> list[float]:
-    """The epsilons of the slider: even steps of the logarithm, rounded to read well."""
-    ratio = (HIGHEST / LOWEST) ** (1 / (POINTS - 1))
-    return [float(f"{LOWEST * ratio**k:.3g}") for k in range(POINTS)]

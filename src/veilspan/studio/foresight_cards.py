@@ -6,6 +6,7 @@ from typing import Any
 
 from veilspan._html import Html, tag
 from veilspan.reports.numbers import percent, percent_up
+from veilspan.reports.svg import log_axis
 from veilspan.studio.asking import Asking
 from veilspan.studio.budgets import budget_strip
 from veilspan.studio.charts import foresight_chart
@@ -21,6 +22,8 @@ def write_kept(share: float) -> str:
 def utility_card(asking: Asking, seen: Foreseen) -> Html:
     """What noise leaves of what could be learned, on made-up rows of this schema."""
     title = "What noise leaves"
+    if seen.bars:
+        return bars_card(asking, seen)
     if not seen.utility:
         words = seen.why or "Made-up rows of this schema are being fitted, to see what noise costs."
         wait = None
@@ -63,6 +66,51 @@ def utility_card(asking: Asking, seen: Foreseen) -> Html:
     )  # fmt: skip
 
 
+def bars_card(asking: Asking, seen: Foreseen) -> Html:
+    """How exact a profile will be, which its plan tells: nothing is simulated."""
+    now = {name: 100 * seen.at(told, asking.epsilon) for name, told in seen.bars.items()}
+    curves = {f"a {name}": [100 * bar for bar in told] for name, told in seen.bars.items()}
+    every = [bar for told in curves.values() for bar in told]
+    chart = foresight_chart(
+        "utility",
+        "How exactly shares and means are known",
+        "± of 100",
+        curves,
+        seen.epsilons,
+        asking.epsilon,
+        upright=log_axis(min(every), max(every), "± of 100"),
+        smallest=seen.smallest,
+    )
+    units = {"share": "a share, in points of 100", "mean": "a mean, in % of its range"}
+    keys = [
+        tag("li", tag("span", "", class_=f"swatch c{k}"), units[name])
+        for k, name in enumerate(seen.bars)
+    ]
+    mean = None
+    if "mean" in now:
+        mean = tag("p", "A mean is known to ", tag("b", write_bar(now["mean"]), id="mean"),
+                   " % of its column's range.", class_="help")  # fmt: skip
+    good = "No epsilon of the slider knows shares to ± 1 point."
+    if seen.smallest is not None:
+        good = f"Epsilon {seen.smallest:g} would do for shares to ± 1 point."
+    return card(
+        tag("p", tag("b", write_bar(now["share"]), id="share", class_="big-number"),
+            " points of 100 is how exactly a share is known.", class_="figure-words"),
+        chart,
+        tag("ul", *keys, class_="legend"),
+        mean,
+        tag("p", "By noise alone, in 95 of 100 cases. "
+            f"{good}", class_="help"),
+        title="What noise leaves",
+        class_="utility",
+    )  # fmt: skip
+
+
+def write_bar(bar: float) -> str:
+    """A bar to two digits, as the script of the page writes it."""
+    return f"± {float(f'{bar:.2g}'):g}"
+
+
 def attacker_card(asking: Asking, seen: Foreseen) -> Html:
     """What somebody gains who knows everybody else's data."""
     odds = seen.at(seen.odds, asking.epsilon)
@@ -89,7 +137,7 @@ def attacker_card(asking: Asking, seen: Foreseen) -> Html:
             class_="figure-words"),
         chart,
         tag("ul", *keys, class_="legend") if keys else None,
-        tag("p", "The noise that is planned allows ", tag("b", allowed, id="planned"), ".",
+        tag("p", "The noise that is planned allows about ", tag("b", allowed, id="planned"), ".",
             class_="help") if keys else None,
         tag("p", "The attacker knows all the other rows and two equally likely versions of one "
             "person's, and guesses from the release which is true.", class_="help"),

@@ -14,6 +14,10 @@ from veilspan._html import Html, details, join, tag
 
 #: The way from a file to a release, as the steps at the top of a page name it.
 STEPS = ("Declare", "Ask", "Plan", "Sign and run", "Release")
+#: The three lists, and by the first word of an address to which of them a page belongs.
+_LISTS = {"Datasets": "/", "Requests": "/requests", "Releases": "/releases"}
+_PARTS = {"requests": "/requests", "r": "/requests", "releases": "/releases", "x": "/releases",
+          "compare": "/releases"}  # fmt: skip
 _LOGO = Html(
     '<svg viewBox="0 0 32 32" class="logo" aria-hidden="true">'
     '<path class="logo-span" d="M4 26 L28 8"></path>'
@@ -53,14 +57,16 @@ def document(title: str, body: Sequence[Any], *, header: Html, wide: bool = Fals
     return f"<!doctype html>\n{tag('html', head, content, lang='en')}\n"
 
 
-def top_bar(person: str, role: str, csrf: str, *, team: bool) -> Html:
+def top_bar(person: str, role: str, csrf: str, *, team: bool, place: str) -> Html:
     """The bar at the top: where one is, who one is, and the way out."""
+    part = _PARTS.get(place.split("/")[1], "/")
     home = tag("a", _LOGO, tag("span", "Veilspan", tag("b", " Studio")), href="/", class_="brand")
     links = tag(
         "nav",
-        tag("a", "Datasets", href="/"),
-        tag("a", "Requests", href="/requests"),
-        tag("a", "Releases", href="/releases"),
+        *(
+            tag("a", name, href=link, aria_current=_say_current(link, part, place))
+            for name, link in _LISTS.items()
+        ),
         aria_label="Pages",
     )
     who = f"{person}, {role}" if team else f"{person}, alone"
@@ -70,6 +76,13 @@ def top_bar(person: str, role: str, csrf: str, *, team: bool) -> Html:
         tag("div", home, links, tag("div", tag("span", who, class_="who"), leave, class_="me")),
         class_="bar",
     )
+
+
+def _say_current(link: str, part: str, place: str) -> str | None:
+    """The list that a page is, or belongs to, as a screen reader is told."""
+    if link == place:
+        return "page"
+    return "true" if link == part else None
 
 
 def bare_bar() -> Html:

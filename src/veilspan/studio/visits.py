@@ -55,7 +55,8 @@ class Visit:
     def page(self, title: str, *body: Any, wide: bool = False, status: int = 200) -> HTMLResponse:
         """Answer with a whole page."""
         session, team = self.session, self.studio.settings.team
-        bar = top_bar(session.person, session.role, session.csrf, team=team)
+        place = self.request.url.path
+        bar = top_bar(session.person, session.role, session.csrf, team=team, place=place)
         said = notices(session.take_notices())
         return HTMLResponse(document(title, [said, *body], header=bar, wide=wide), status)
 

@@ -69,7 +69,7 @@ class MeasureCells:
             "cells": layout.starts[-1],
             "numbers": len(layout.numbers),
         }
-        decisions |= _foretell_bars(problem, noisy, neighbors)
+        decisions |= _say_bars(foretell_bars(problem, noisy, neighbors))
         if layout.left_out:
             decisions["left_out"] = list(layout.left_out)
         if problem.slots > 1:
@@ -86,24 +86,29 @@ class MeasureCells:
         return ProfileResult(counts.value, counts.noise_std, moments.value, moments.noise_std)
 
 
-def _foretell_bars(
+def foretell_bars(
     problem: ProfileProblem, events: tuple[Event, ...], neighbors: Neighbors
-) -> dict[str, str]:
+) -> dict[str, float]:
     """How exact the profile will be, where the number of people is public: known before it is run.
 
-    Of a share in a column of many cells, and of a mean of which nothing is missing.
+    ``share`` is of a share in a column of many cells, ``mean`` of a mean of which nothing is
+    missing, as a part of its range: bars that hold the number without noise with 95 %.
     """
     n, layout = problem.n_rows, problem.layout
     if n is None or not all(event.noise_multiplier > 0 for event in events):
         return {}
     std = events[0].noise_multiplier * count_query(layout).sensitivity(neighbors)
-    bars = {"a share is known to": f"± {100 * Z95 * std / n:.2g} points"}
+    bars = {"share": Z95 * std / n}
     if layout.numbers:
         query = moment_query(layout)
         std = events[1].noise_multiplier * query.sensitivity(neighbors)
-        mean = std / (math.sqrt(2) * query.constant * n)
-        bars["a mean is known to"] = f"± {100 * Z95 * mean / 2:.2g} % of the range"
+        bars["mean"] = Z95 * std / (math.sqrt(2) * query.constant * n) / 2
     return bars
+
+
+def _say_bars(bars: dict[str, float]) -> dict[str, str]:
+    forms = {"share": "± {:.2g} points", "mean": "± {:.2g} % of the range"}
+    return {f"a {name} is known to": forms[name].format(100 * bar) for name, bar in bars.items()}
 
 
 def count_query(layout: Layout, slots: int = 1) -> CellCounts:

@@ -45,8 +45,9 @@ def show_charge(visit: Visit) -> Response:
     if not charge.fits:
         words = "This does not fit into what is left. Take a smaller epsilon."
         body.append(tag("p", words, class_="notice problem"))
-    elif own:
-        body.append(_draw_signature(visit, asking, solo=solo))
+    signature = None
+    if own and charge.fits:  # below all that is signed
+        signature = card(_draw_signature(visit, asking, solo=solo), title="Sign")
     back = address("r", asking.id, "plan")
     asks = f"{address('d', asking.dataset, 'ask')}?draft={asking.id}"
     return visit.page(
@@ -59,6 +60,7 @@ def show_charge(visit: Visit) -> Response:
         ),
         card(*body, class_="first"),
         _draw_facts(visit, asking),
+        signature,
         as_text(*fit_as_text(studio, asking, key_of(asking))),
     )
 

@@ -110,6 +110,9 @@ if (holder) {
       const kept = between(points.medium, epsilon);
       put("kept", kept > 0.99 ? "over 99" + thin : write(kept));
     }
+    for (const bar of ["share", "mean"]) {
+      if (points[bar]) put(bar, "± " + Number((100 * between(points[bar], epsilon)).toPrecision(2)));
+    }
     if (points.after.length) {
       const after = between(points.after, epsilon);
       const fits = after <= 1;
