@@ -261,6 +261,17 @@ def test_roles_do_their_own_work_only(team):
     draft = ask(analyst)
     go(officer, f"/r/{draft}/plan", expect=404)
     send(officer, f"/r/{draft}/submit", expect=403)
+    assert "Ask a question" in words_of(go(analyst, "/d/ward"))
+    assert "Ask a question" not in words_of(go(officer, "/d/ward")), "a way that ends at once"
+    assert "Not for you to do" in words_of(go(analyst, "/d/ward/import", expect=403))
+
+
+def test_what_was_taken_back_is_not_called_refused(team):
+    analyst = log_in(team, "Anton")
+    request = sign(analyst, ask(analyst))
+    send(analyst, f"{request}/refuse", {"reason": "taken back", "version": "1"})
+    for page in (request, "/requests", "/d/ward"):
+        assert '<span class="chip ">taken back</span>' in go(analyst, page).text
 
 
 @pytest.fixture

@@ -25,6 +25,10 @@ _TITLES = {
 }
 
 
+#: Over what a person may not do, whose request came from our own page.
+NOT_YOURS = "Not for you to do"
+
+
 class Refusal(Exception):
     """A request that is refused, with a status and what to do next in the reader's words."""
 

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from veilspan.studio.errors import Refusal
+from veilspan.studio.errors import NOT_YOURS, Refusal
 from veilspan.studio.layout import document, notices, top_bar
 from veilspan.studio.sessions import SOLO, Session
 
@@ -112,7 +112,12 @@ def _answer(handler: Handler, roles: Sequence[str], *, sends: bool = False) -> A
 
 def _checked(handler: Handler, visit: Visit, roles: Sequence[str]) -> Response:
     if not visit.session.may(*roles):
-        raise Refusal(403, f"This is for people with the role {' or '.join(roles)}.", link=True)
+        raise Refusal(
+            403,
+            f"This is for people with the role {' or '.join(roles)}.",
+            link=True,
+            title=NOT_YOURS,
+        )
     with visit.studio.warming.turn():
         return handler(visit)
 

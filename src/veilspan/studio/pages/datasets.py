@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from veilspan._html import Html, tag
 from veilspan._passwords import without_password
-from veilspan.studio.as_text import account_as_text
+from veilspan.studio.as_text import account_as_text, schema_as_text
 from veilspan.studio.budgets import draw_budget
 from veilspan.studio.errors import Refusal
 from veilspan.studio.fields import text_field
@@ -113,7 +113,7 @@ def show_dataset(visit: Visit) -> Response:
     if schema is None:
         schema_words = "Declare its columns" if may else "Look at its columns"
     ask = None
-    if schema is not None and account is not None:
+    if schema is not None and account is not None and visit.session.may("analyst"):
         ask = tag("a", "Ask a question", href=address("d", name, "ask"), class_="button")
     declare = tag(
         "a",
@@ -130,7 +130,14 @@ def show_dataset(visit: Visit) -> Response:
             tag("aside", card(draw_facts(facts), title="What is public")),
             class_="split",
         ),
-        as_text(*account_as_text(studio.settings, name)),
+        # Without a budget there is nothing to show of it, and the next step is its schema.
+        as_text(
+            *(
+                schema_as_text(studio, name)
+                if account is None
+                else account_as_text(studio.settings, name)
+            )
+        ),
     ]
     return visit.page(name, *body)
 

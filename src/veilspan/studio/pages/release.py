@@ -13,7 +13,7 @@ from veilspan._files import read_regular
 from veilspan._html import Html, table, tag
 from veilspan.catalogue import COMMANDS
 from veilspan.studio.as_text import release_as_text, requests_as_text, withdraw_as_text
-from veilspan.studio.errors import Refusal
+from veilspan.studio.errors import NOT_YOURS, Refusal
 from veilspan.studio.fields import area_field
 from veilspan.studio.layout import (
     address,
@@ -266,7 +266,9 @@ def withdraw(visit: Visit) -> Response:
     released = find_release(visit.studio, visit.params["id"])
     request, session = released.request, visit.session
     if not session.may("officer", "steward") and session.person != request.asked_by:
-        raise Refusal(403, "Whoever asked, a steward or an officer withdraws it.", link=True)
+        raise Refusal(
+            403, "Whoever asked, a steward or an officer withdraws it.", link=True, title=NOT_YOURS
+        )
     place = address("x", request.id)
     reason = visit.text("reason").replace("\r\n", "\n").strip()[:500]
     if not reason:

@@ -111,8 +111,12 @@ def name_method(command: str) -> str:
 
 
 def draw_state_of(request: Any) -> Html:
-    """The state of a request as a small label; of a release that was withdrawn, that it was."""
-    return draw_state("withdrawn" if request.withdrawn_by is not None else request.state)
+    """The state of a request as a small label; withdrawn or taken back by whoever asked, that."""
+    if request.withdrawn_by is not None:
+        return draw_state("withdrawn")
+    if request.state == "refused" and request.refused_by == request.asked_by:
+        return draw_state("taken back")
+    return draw_state(request.state)
 
 
 def draw_state(state: str) -> Html:

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from veilspan._html import Html, tag
 from veilspan.studio.as_text import fit_as_text
 from veilspan.studio.asking import asking_of, find_request, weigh
-from veilspan.studio.errors import Refusal
+from veilspan.studio.errors import NOT_YOURS, Refusal
 from veilspan.studio.fields import area_field
 from veilspan.studio.layout import (
     address,
@@ -224,7 +224,7 @@ def approve(visit: Visit) -> Response:
     studio, session = visit.studio, visit.session
     account, request = find_request(studio, visit.params["id"])
     if not session.may("officer"):
-        raise Refusal(403, "Only officers approve.", link=True)
+        raise Refusal(403, "Only officers approve.", link=True, title=NOT_YOURS)
     solo = not studio.settings.team
     account.approve(
         request.id,
@@ -255,7 +255,9 @@ def start(visit: Visit) -> Response:
     """Start the job of an approved request; one that runs already is that one."""
     _, request = find_request(visit.studio, visit.params["id"])
     if not may_cancel(visit, request):
-        raise Refusal(403, "Only whoever asked, or an officer, starts it.", link=True)
+        raise Refusal(
+            403, "Only whoever asked, or an officer, starts it.", link=True, title=NOT_YOURS
+        )
     visit.studio.queue.start(request.id)
     return visit.go(address("r", request.id))
 
@@ -265,7 +267,9 @@ def cancel(visit: Visit) -> Response:
     studio = visit.studio
     _, request = find_request(studio, visit.params["id"])
     if not may_cancel(visit, request):
-        raise Refusal(403, "Only whoever asked, or an officer, cancels it.", link=True)
+        raise Refusal(
+            403, "Only whoever asked, or an officer, cancels it.", link=True, title=NOT_YOURS
+        )
     job = find_job(studio, request.id)
     place = address("r", request.id)
     if job is None or job.ended:

@@ -19,7 +19,7 @@ from veilspan.studio.asking import (
     weigh,
 )
 from veilspan.studio.budgets import budget_strip
-from veilspan.studio.errors import Refusal
+from veilspan.studio.errors import NOT_YOURS, Refusal
 from veilspan.studio.fields import check_field
 from veilspan.studio.layout import address, as_text, card, form, heading, hidden, steps
 from veilspan.studio.pages.datasets import draw_facts
@@ -212,7 +212,7 @@ def edit(visit: Visit) -> Response:
     studio = visit.studio
     account, request = find_request(studio, visit.params["id"])
     if request.asked_by != visit.session.person:
-        raise Refusal(403, "Only whoever asked edits a request.", link=True)
+        raise Refusal(403, "Only whoever asked edits a request.", link=True, title=NOT_YOURS)
     begun = new_asking(
         studio,
         dataset=account.name,
