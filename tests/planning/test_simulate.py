@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -20,7 +21,8 @@ from veilspan.datasets import make_ward
 from veilspan.geometry import SPD, Ball, Sphere
 from veilspan.planning import NotSimulatedError, UtilityCurve, simulate, simulate_utility
 from veilspan.planning.made_up_cells import fill_columns, narrow_schema
-from veilspan.planning.utility_curve import STRENGTHS, round_rows
+from veilspan.planning.trials import make_trial
+from veilspan.planning.utility_curve import GOOD_ENOUGH, STRENGTHS, round_rows
 from veilspan.privacy.budget import Budget
 
 WARD = make_ward(10).schema
@@ -113,6 +115,34 @@ def test_few_rows_conclude_that_nothing_can_be_learned():
     assert "rows_needed" in json.loads(more.to_json())
 
 
+@pytest.mark.parametrize(
+    ("model", "n", "width"),
+    [
+        (LogisticRegression(**RANGES, classes=(0, 1), epsilon=1.0), 500, 8),
+        (PCA(2, epsilon=0.5), 300, 10),
+    ],
+    ids=["LogisticRegression", "PCA"],
+)
+def test_so_many_rows_are_enough_and_half_as_many_are_not(model, n, width):
+    """On tables that played no part, of as many rows as are said."""
+    rows = simulate_utility(model, n=n, n_features=width).rows_needed
+    assert rows > n
+
+    def kept(count):
+        case = simulate._make_case(model, count, None, width, 0, None)
+        tables = [(make_trial(case, "medium", count, seed), seed) for seed in range(500, 525)]
+        private, exact = (
+            sum(max(-1.0, table.learn(epsilon, seed, 1.0)) for table, seed in tables)
+            for epsilon in (model.epsilon, math.inf)
+        )
+        return private / exact
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert kept(2 * rows) >= GOOD_ENOUGH
+        assert kept(rows // 2) < GOOD_ENOUGH
+
+
 def test_few_rows_stand_for_many(monkeypatch):
     """A table of 1,000 rows with the noise of 16,000 tells the same as 16,000 rows."""
     kept = {}
@@ -165,3 +195,4 @@ def test_a_curve_that_is_none_is_refused():
     with pytest.raises(ValueError, match="has no estimator"):
         UtilityCurve.from_dict({"utility_curve": 1})
     assert [round_rows(k) for k in (7, 41, 3999, 4001)] == [7, 50, 4000, 5000]
+    assert [round_rows(k) for k in (1, 11, 1001, 1500, 1501)] == [1, 15, 1500, 1500, 2000]

@@ -202,8 +202,13 @@ class UtilityCurve:
 
 
 def round_rows(rows: int) -> int:
-    """A number of rows with one digit that counts, rounded up: more would feign precision."""
+    """A number of rows with one digit that counts, rounded up: more would feign precision.
+
+    After a 1 comes a half as well: 1,100 as 2,000 would be twice too many.
+    """
     unit = 10 ** (len(str(rows)) - 1)
+    if unit > 1 and 2 * rows <= 3 * unit:
+        unit //= 2
     return -(-rows // unit) * unit
 
 
