@@ -157,6 +157,44 @@ def test_few_rows_stand_for_many(monkeypatch):
     assert kept[16_000][1] - alone.utility_at(0.05) > 0.3
 
 
+def test_a_fit_that_follows_its_rows_too_closely_is_no_measure(monkeypatch):
+    """Curves of few rows learn most with some noise: beside no noise, all noise would be free."""
+
+    class Overfitted:
+        def learn(self, epsilon, seed, share):
+            return 0.4 if math.isinf(epsilon) else min(0.8, 0.8 * (epsilon / 0.3) ** 0.5)
+
+    monkeypatch.setattr(simulate, "make_trial", lambda *case: Overfitted())
+    curve = simulate_utility(PCA(1, epsilon=0.1), n=200, n_features=3)
+    assert curve.utility_at(0.1) == pytest.approx((0.1 / 0.3) ** 0.5, abs=0.01)
+    assert curve.utility_at(0.3) == pytest.approx(1.0, abs=0.01)
+    assert curve.smallest_good_enough > 0.2
+
+
+def test_what_is_learned_is_held_against_the_most_that_less_noise_gives():
+    assert simulate._relate([0.2, 0.4, 0.8], 0.8) == (0.25, 0.5, 1.0)
+    assert simulate._relate([0.4, 0.8, 0.6, 0.5], 0.3) == (0.5, 1.0, 1.0, 1.0)
+    assert simulate._relate([-0.5, 0.04, 0.3], 0.6) == (0.0, pytest.approx(0.04 / 0.6), 0.5)
+    assert simulate._relate([0.04, 0.03], -1.0) is None
+
+
+@pytest.mark.parametrize(
+    ("learned", "best", "stops"),
+    [
+        ([], 0.9, False),
+        ([0.5], 0.9, False),
+        ([0.9], 0.9, True),
+        ([0.7], 0.4, False),  # above no noise: some noise teaches most, so more levels are asked
+        ([0.7, 0.71], 0.4, True),
+        ([0.5, 0.7], 0.4, False),
+        ([0.1, 0.1], 0.06, False),  # may be two draws of nothing
+        ([0.01, 0.01], 0.01, False),
+    ],
+)
+def test_larger_epsilons_are_left_out_once_nothing_rises(learned, best, stops):
+    assert simulate._rises_no_more(learned, best) is stops
+
+
 def test_scaled_epsilons_keep_the_noise_of_a_mean():
     for epsilon in (0.03, 1.0, 10.0):
         scaled = simulate.scale_epsilon(epsilon, 1e-6, 40.0)

@@ -2,9 +2,12 @@ r"""What noise costs at each epsilon, by fits to made-up rows of a table's shape
 
 *Relative to no noise.* Each made-up table has a planted structure of known strength. A private fit
 and the same fit at epsilon = inf learn from the same rows; u(fit) measures on fresh rows what was
-learned, 0 being what one knows without any rows. The utility is u(private) / u(no noise), cut to
-[0, 1], a mean over a few tables. It tells what noise takes, never how accurate a fit to somebody's
-data will be: that depends on data that nobody has looked at.
+learned, 0 being what one knows without any rows. The utility is u(private) over the most that less
+noise gives, as a rule u(no noise), cut to [0, 1]; each u is a mean over a few tables. (Many columns
+of curves follow few rows too closely without noise, and a little noise keeps them from it: beside
+u(no noise) alone, noise that takes a quarter would seem to take nothing.) It tells what noise
+takes, never how accurate a fit to somebody's data will be: that depends on data that nobody has
+looked at.
 
 *Many rows.* Large tables are simulated with m < n rows. What an estimator learns from is a mean
 over rows: a sum of sensitivity D with Gaussian noise of standard deviation z D, divided by n.
@@ -70,9 +73,9 @@ FEWEST_REPEATS, MOST_REPEATS, ROWS_IN_ALL = 2, 10, 4000
 #: So many times more of them for components, which noise turns away altogether or hardly at all:
 #: what is kept of one table then has a standard deviation of .4, and a fit takes milliseconds.
 MORE_FOR = {"rows": 2}
-#: From this utility at every strength on larger epsilons are taken to keep as much: fits with next
-#: to no noise, which some solvers plan for seconds, would tell nothing.
-SATURATED = 0.98
+#: Once as much is learned at every strength as without noise, or about as much as with more of it,
+#: larger epsilons are taken to keep as much: fits with next to no noise take seconds to plan.
+SATURATED, FLAT = 0.98, 0.95
 #: Levels of the grid this close to the epsilon that was asked about make place for it.
 CLOSE = 1.25
 #: Numbers in a made-up table, so that a simulation takes seconds; linear models take hundreds of
@@ -83,6 +86,8 @@ LARGEST_OTHER, FEWEST_ROWS = 400_000, 1000
 MOST_COLUMNS = 500
 #: What is learned without noise must be more than this for a ratio to mean anything.
 LEAST_LEARNED = 0.05
+#: And more than this for what noise alone may seem to teach.
+CLEARLY_LEARNED = 0.25
 #: The number of rows that is good enough is looked for in such steps and then between two of them,
 #: so many times at most, until they are this close: more than a digit would feign precision.
 STEP, MOST_STEPS, NARROW = 4.0, 8, 1.5
@@ -146,7 +151,7 @@ def simulate_utility(
     asked = float(estimator.epsilon)
     levels = _choose_levels(drawn, asked)
     repeats = _count_repeats(case, n)
-    total = len(STRENGTHS) * repeats * (len(levels) + 1) + 2 * MOST_STEPS * FEWEST_REPEATS
+    total = len(STRENGTHS) * repeats * (len(levels) + 1) + 3 * MOST_STEPS * FEWEST_REPEATS
     with _count_fits(total, progress) as advance, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # seeds are right here: no row is anybody's
         fits = _Fits(case, advance)
@@ -191,32 +196,28 @@ class _Fits:
     def find_utilities(
         self, n: int, levels: Sequence[float]
     ) -> dict[str, tuple[float, ...] | None]:
-        """Utility of each strength at each level; None where even no noise shows nothing."""
-        best = {s: self.learn_without_noise(s, n) for s in STRENGTHS}
-        shown = [s for s in STRENGTHS if best[s] >= LEAST_LEARNED]
-        found: dict[str, list[float]] = {s: [] for s in shown}
+        """Utility of each strength at each level; None where nothing is shown at any of them."""
+        best = {s: self.learn(s, n, math.inf) for s in STRENGTHS}
+        found: dict[str, list[float]] = {s: [] for s in STRENGTHS}
         for level in levels:
-            if all(values and values[-1] >= SATURATED for values in found.values()):
+            if all(_rises_no_more(values, best[s]) for s, values in found.items()):
                 for values in found.values():
                     values.append(values[-1])
                 continue
-            for s in shown:
-                found[s].append(self.find_utility(s, n, level, best[s]))
-        return {s: tuple(found[s]) if s in found else None for s in STRENGTHS}
+            for s, values in found.items():
+                values.append(self.learn(s, n, level))
+        return {s: _relate(found[s], best[s]) for s in STRENGTHS}
 
-    def learn_without_noise(self, strength: str, n: int) -> float:
-        """What is learned at epsilon = inf from the rows that stand for n."""
-        return self._learn(strength, n, math.inf)
+    def find_utility(self, n: int, level: float) -> float:
+        """The same for medium structure in other tables, at one level; 0 if nothing is shown."""
+        values = [self.learn("medium", n, e) for e in (level, min(STEP * level, MOST_EPSILON))]
+        related = _relate(values, self.learn("medium", n, math.inf))
+        return 0.0 if related is None else related[0]
 
-    def find_utility(self, strength: str, n: int, level: float, best: float) -> float:
-        """What is left of ``best`` at a level, in [0, 1]."""
-        scaled = scale_epsilon(level, float(self.case.estimator.delta), n / self.case.rows_for(n))
-        return float(np.clip(self._learn(strength, n, scaled) / best, 0.0, 1.0))
-
-    def find_utility_of_rows(self, strength: str, n: int, level: float) -> float:
-        """The same for a number of rows; 0 where even no noise shows nothing."""
-        best = self.learn_without_noise(strength, n)
-        return self.find_utility(strength, n, level, best) if best >= LEAST_LEARNED else 0.0
+    def learn(self, strength: str, n: int, level: float) -> float:
+        """What is learned from the rows that stand for n, with the noise that n would have."""
+        delta = float(self.case.estimator.delta)
+        return self._learn(strength, n, scale_epsilon(level, delta, n / self.case.rows_for(n)))
 
     def _learn(self, strength: str, n: int, epsilon: float) -> float:
         rows, learned = self.case.rows_for(n), []
@@ -224,10 +225,6 @@ class _Fits:
             seed = self.case.random_state + k
             table = self._table(strength, rows, k)
             found = table.learn(epsilon, seed, rows / n)
-            if found < 0 and math.isinf(epsilon):
-                # Without a penalty, where columns nearly repeat each other, the steps of a fit
-                # without noise may end nowhere: next to no noise then stands for none.
-                found = max(found, table.learn(HIGHEST, seed, rows / n))
             learned.append(max(-1.0, found))  # luck cuts both ways; worse than nothing is no matter
             self.advance()
         return float(np.mean(learned))
@@ -238,6 +235,31 @@ class _Fits:
             seed = self.case.random_state + repeat
             self._tables[key] = make_trial(self.case, strength, rows, seed)
         return self._tables[key]
+
+
+def _rises_no_more(learned: Sequence[float], best: float) -> bool:
+    """Whether less noise would give no more than it gave so far.
+
+    Either as much is learned as without noise, or, where no noise gives less than some, as much as
+    with more noise before; then it must be enough not to be two draws of nothing.
+    """
+    if not learned or best < LEAST_LEARNED:
+        return False
+    if SATURATED * best <= learned[-1] <= best / SATURATED:
+        return True
+    before = learned[-2] if len(learned) > 1 else 0.0
+    return learned[-1] > max(best, CLEARLY_LEARNED) and FLAT * learned[-1] <= before
+
+
+def _relate(learned: Sequence[float], without: float) -> tuple[float, ...] | None:
+    """What is learned at each level over the most that less noise gives; None if that is nothing.
+
+    ``without`` is what is learned without noise.
+    """
+    most = np.maximum.accumulate([without, *reversed(learned)])[:0:-1]
+    if max(most) < LEAST_LEARNED:
+        return None
+    return tuple(float(v) for v in np.clip(np.divide(learned, most), 0.0, 1.0))
 
 
 def scale_epsilon(epsilon: float, delta: float, factor: float) -> float:
@@ -272,7 +294,7 @@ def _find_rows(
     small, low, large, high = float(n), here, math.inf, 1.0
     rows = n * max(ratio, NARROW)
     for _ in range(MOST_STEPS):
-        value = fits.find_utility_of_rows("medium", math.ceil(rows), epsilon)
+        value = fits.find_utility(math.ceil(rows), epsilon)
         if value >= GOOD_ENOUGH:
             large, high = rows, value
         else:
