@@ -66,7 +66,7 @@ def walk(page: Any, studio: Any) -> None:
     page.goto(f"{origin}/d/ward/ask")
     page.check("input[value=logistic]")
     page.fill("#note", "Who is readmitted within 30 days? For the quality report.")
-    keep("ask")
+    keep("ask", full_page=True)  # the questions stand above the field that has just been filled
     page.click("button:has-text('Plan it')")
     page.wait_for_selector("#kept")
     keep("plan", full_page=True)
