@@ -328,6 +328,8 @@ def test_a_plan_needs_nothing_but_the_schema(files, tmp_path):
     assert (found["n_rows"], found["n_features"]) == (COUNT, 22)
     said = refused("plan", "logistic", "--schema", files[1], "--rows", 5)
     assert said == f"leave --rows out: the schema's count is {COUNT}."
+    same = ("plan", "logistic", "--schema", files[1], "--rows", COUNT, "--no-simulate", "--json")
+    assert run(*same).json["plan"] == found  # the same number twice is no contradiction
     assert "leave --columns out" in refused("plan", "pca", "--schema", files[1], "--columns", 5)
     assert "holds classes" in refused("plan", "ridge", "--schema", files[1])
     plain = tmp_path / "s.toml"

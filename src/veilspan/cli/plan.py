@@ -241,7 +241,7 @@ def _choose_shape(
     if columns is not None:
         raise ValueError("leave --columns out: the schema says which columns there are.")
     check_schema(kind, schema, Reading(), given)
-    if rows is not None and schema.count is not None:
+    if rows is not None and schema.count not in (None, rows):
         raise ValueError(f"leave --rows out: the schema's count is {schema.count:,}.")
     if rows is not None and rows < 2:
         raise ValueError("a plan needs --rows of at least 2.")

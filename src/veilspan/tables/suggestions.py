@@ -30,11 +30,14 @@ _BY_KIND: dict[str, tuple[Line, ...]] = {
     "integer": (_RANGE,), "number": (_RANGE,), "boolean": (), "date": (_DATES, _PARTS),
     "category": _LABELS,
 }  # fmt: skip
+_ID = [Line("role", '"id"', "tells people apart; it is not learned from")]
+#: Last words of names such as "Insurance number" and "visit_no": numbers of somebody, not amounts.
+_NUMBERED = frozenset({"no", "nr", "number"})
 #: What names of columns suggest, by the words in them; the first match counts.
 _BY_WORD: tuple[tuple[list[Line], str], ...] = (
     (
-        [Line("role", '"id"', "tells people apart; it is not learned from")],
-        "id ids uuid guid mrn ssn key insurance",
+        _ID,
+        "id ids uuid guid mrn ssn key",
     ),
     (
         [Line("role", '"ignore"', "not read; texts cannot be learned from")],
@@ -66,7 +69,7 @@ _BY_WORD: tuple[tuple[list[Line], str], ...] = (
             *_LABELS,
         ],
         "sex gender ward unit department type kind category group class status country region city "
-        "state code diagnosis level stage grade ethnicity job profession",
+        "state code diagnosis level stage grade ethnicity job profession insurance payer",
     ),
 )
 
@@ -87,8 +90,11 @@ def suggest_lines(name: str, kind: str, typed: bool = False) -> list[Line]:
         return [Line("type", f'"{kind}"', "as it is stored", suggested=False), *_BY_KIND[kind]]
     if kind == "other":
         return [Line("role", '"ignore"', "stored in a way that is not read")]
+    said = _split_words(name)
+    if len(said) > 1 and said[-1] in _NUMBERED:
+        return _ID
     for lines, words in _BY_WORD:
-        if set(words.split()) & set(_split_words(name)):
+        if set(words.split()) & set(said):
             return lines
     if typed:
         return [Line("type", '"category"', 'or role = "ignore" for free text'), *_LABELS]

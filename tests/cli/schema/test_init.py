@@ -68,6 +68,11 @@ def test_no_cell_is_read(tmp_path):
         ("sex", "type", '"category"'),
         ("is_married", "type", '"boolean"'),
         ("creatinine", "type", '"number"'),
+        ("Visit No", "role", '"id"'),
+        ("insurance_number", "role", '"id"'),
+        ("number_of_children", "type", '"integer"'),
+        ("Insurance", "type", '"category"'),  # public or private, not whose it is
+        ("No-show", "type", '"number"'),  # nothing is known of it
     ],
 )
 def test_names_suggest_types(name, key, value):
@@ -185,6 +190,20 @@ def test_german_files(tmp_path):
     assert said.startswith("--separator is one ASCII character")
     said = refused("schema", "init", path, "--out", tmp_path / "b.toml", "--encoding", "utf-61")
     assert "is none of utf-8" in said
+
+
+def test_a_guess_names_the_other_decimal_mark(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("weight;town\n" + "".join(f"{60 + i},5;A\n" for i in range(60)))
+    words = ("schema", "init", path, "--separator", ";", "--guess", "--force")
+    run(*words, "--out", tmp_path / "a.toml")
+    text = (tmp_path / "a.toml").read_text()
+    assert "# numbers like 1,5? Then init with --decimal ','\n" in text
+    assert text.count("--decimal") == 1
+    run(*words, "--out", tmp_path / "a.toml", "--decimal", ",")
+    text = (tmp_path / "a.toml").read_text()
+    assert "--decimal" not in text
+    assert tomllib.loads(text)["columns"]["weight"]["type"] == "number"
 
 
 @pytest.mark.parametrize(

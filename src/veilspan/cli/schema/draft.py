@@ -34,6 +34,7 @@ _HEAD = """\
 #   fill   what a missing or unreadable cell counts as (by default the middle of the range)
 #   missing_column = true     one more column that says where the cell was missing
 """
+_NOTHING = 'cells that say nothing; add "N/A", "-99" or what the file has'
 _GUESSED_HEAD = """\
 #
 # WARNING: made with --guess. Types, ranges and categories below were taken FROM THE ROWS. They are
@@ -143,5 +144,5 @@ def _write_file(file: FileFormat) -> str:
         + _write_line(Line("separator", write_value(file.separator), "between cells", False))
         + _write_line(Line("decimal", write_value(file.decimal), "1.5 or 1,5", False))
         + _write_line(Line("encoding", write_value(file.encoding), "or latin-1, cp1252", False))
-        + _write_line(Line("missing", write_value(file.missing), "cells that say nothing", False))
+        + _write_line(Line("missing", write_value(file.missing), _NOTHING, False))
     )

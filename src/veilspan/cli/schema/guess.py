@@ -10,6 +10,7 @@ import datetime
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from veilspan.tables.suggestions import Line
@@ -70,7 +71,9 @@ def guess_lines(seen: Mapping[Any, int], file: FileFormat) -> list[Line]:
     known = {value: count for value, count in seen.items() if not _is_missing(value, file)}
     if not known:
         return [_fact("role", '"ignore"', "no cell holds anything")]
-    for guess in (_guess_boolean, _guess_numbers, _guess_dates, _guess_categories):
+    for guess in (
+        _guess_boolean, _guess_numbers, _guess_dates, _guess_other_mark, _guess_categories,
+    ):  # fmt: skip
         lines = guess(known, file)
         if lines is not None:
             return lines
@@ -104,6 +107,14 @@ def _guess_numbers(seen: Mapping[Any, int], file: FileFormat) -> list[Line] | No
         _fact("type", '"integer"' if whole else '"number"'),
         _fact("range", write_value((low, high)), "FROM THE ROWS, rounded outwards"),
     ]
+
+
+def _guess_other_mark(seen: Mapping[Any, int], file: FileFormat) -> list[Line] | None:
+    """Numbers with the decimal mark that was not declared: say how to read them."""
+    mark = "." if file.decimal == "," else ","
+    if mark == file.separator or _guess_numbers(seen, replace(file, decimal=mark)) is None:
+        return None
+    return [_fact("role", '"ignore"', f"numbers like 1{mark}5? Then init with --decimal '{mark}'")]
 
 
 def _guess_dates(seen: Mapping[Any, int], file: FileFormat) -> list[Line] | None:
