@@ -20,8 +20,14 @@ OUTSIDE = re.compile(r"(?:\w+:)?//")
 #: What somebody looks for, and the page that says it.
 FOUND_FIRST = {
     "epsilon": "Choosing epsilon and delta",
-    "ledger": "The ledger: budgets that outlive a process",
+    "how to choose epsilon": "Choosing epsilon and delta",
+    "ledger": "The ledger: privacy budgets that outlive a process",
+    "privacy budget": "The ledger: privacy budgets that outlive a process",
     "missing": "Missing data",
+    "several rows per person": "Several rows per person",
+    "large files": "Large files that do not fit into memory",
+    "confidence intervals": "Error bars and confidence intervals",
+    "notebook": "Gallery and notebooks",
     "docker": "Docker",
 }
 TOOLS = ("sphinx", "myst_parser", "furo", "sphinx_design", "sphinx_copybutton")
