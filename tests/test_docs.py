@@ -90,7 +90,8 @@ def test_pages(path, tmp_path, monkeypatch):
     names = {}
     if path in [ROOT / "docs" / tour for tour in TOURS]:
         return  # test_tours runs all of it
-    if (path.parent / "notebooks" / f"{path.stem}.ipynb").exists():
+    notebook = path.parent / "notebooks" / f"{path.stem}.ipynb"
+    if notebook.exists() or path.stem == "quickstart":
         return  # test_tutorials does
     if "```python" not in path.read_text():
         result = doctest.testfile(str(path), module_relative=False, optionflags=doctest.ELLIPSIS)

@@ -45,6 +45,18 @@ def test_tutorial(name, tmp_path, monkeypatch, capsys):
     CLAIMS[name](names, text)
 
 
+def test_ten_minutes(tmp_path, monkeypatch, capsys):
+    """Its outputs are long: the page shows some lines of them, and "..." for the others."""
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for block, shown in BLOCK.findall((TUTORIALS / "quickstart.md").read_text()):
+        exec(compile(block, "quickstart.md", "exec"), names)
+        printed = words_of(capsys.readouterr().out)
+        for part in shown.replace("...", "\n").split("\n"):
+            assert words_of(part) in printed, f"{part}\n{printed}"
+    assert names["model"].score(names["others"]) > names["plain"].score(names["others"]) - 0.05
+
+
 def hospital_holds(names, text):
     model = names["model"]
     age, smoker, ward = (model.shapes_[column] for column in ("age", "smoker", "ward"))
