@@ -32,6 +32,10 @@ NO_SAMPLING = (
     "no sampling in bars: it is told for least squares whose curvature and residuals were "
     'released, as solver="auto" does for regressions with little noise, unless clip is given.'
 )
+ALL_CUT = (
+    "no sampling in bars: every residual that was seen is longer than the cap of the slopes, so "
+    "that nothing released tells how far other people would move the coefficients."
+)
 HIDDEN = "no sampling in bars: noise hides how far targets lie from the predictions."
 
 
@@ -52,6 +56,8 @@ def find_sampling(noise: Any) -> tuple[np.ndarray | None, str]:
     squares = (low**2 + low * high + high**2) / 3  # the mean over a bin, evenly filled
     cut = np.maximum(np.abs(low), np.abs(high)) > noise.clip * (1 + 1e-9)
     kept = float(shares[~cut].sum())
+    if kept == 0:  # A is D alone, which an intercept has no part in
+        return None, ALL_CUT
     square = float(shares @ np.minimum(squares, noise.clip**2))
     moment = noise.lifted - noise.ridge
     with threads_for(len(moment)):

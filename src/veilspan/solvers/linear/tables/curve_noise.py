@@ -191,12 +191,14 @@ class NewtonNoise:
         moves = np.array(steps.moves[steps.first : -1])
         turned = float(np.sum(moves * np.diff(steps.gradients[steps.first :], axis=0)))
         straight = float(np.sum((moves @ bent) * moves))
+        if not straight > 1e-150:  # noise of the matrix hides all that the moves could tell:
+            return 1.0  # the limit of what follows as the doubt grows
         found = turned - float(np.sum(stds**2)) * trace
         spread = 2.0 * np.sum((stds[:, None] * moves) ** 2)
         spread += 2.0 * float(np.sum(stds**4)) * float(np.sum(values**-2.0))
         # Drawn towards 1 as far as noise hides it.
-        doubt = spread / max(straight, 1e-300) ** 2
-        measured = found / max(straight, 1e-300)
+        doubt = spread / straight**2
+        measured = found / straight
         return float(np.clip((measured + doubt) / (1.0 + doubt), LEAST, most))
 
 
