@@ -19,6 +19,7 @@ from veilspan import (
     LogisticRegression,
     Ridge,
 )
+from veilspan.losses.nonconvex import Biweight
 from veilspan.losses.penalties import L1Ball
 from veilspan.solvers.linear.asked.residual_cap import ResidualCap
 from veilspan.solvers.linear.flat_walk import FlatWalk
@@ -93,6 +94,9 @@ def linear_cells(refused=False):
             yield estimator_cell(
                 LinearRegression, solver, {**TARGETS, "solver": capped}, numbers, setting="capped"
             )
+        for solver in ("gd", "sgd"):
+            bent = {**TARGETS, "loss": Biweight(0.5), "solver": LINEAR_SOLVERS[solver]}
+            yield estimator_cell(HuberRegressor, solver, bent, numbers, setting="biweight loss")
         walk = {**TARGETS, "solver": FlatWalk()}
         yield estimator_cell(LinearRegression, "walk", walk, numbers)
         for solver in ("gd", "objective"):

@@ -59,6 +59,10 @@ NOT_TOLD = (
     'known from released numbers. For least squares with a penalty, solver="statistics" releases '
     "moments that tell it."
 )
+NO_INVERSE = (
+    "no error bars: released numbers hold so much noise that no covariance follows from them. The "
+    "coefficients are what they are."
+)
 TOO_WIDE = f"no error bars: they are kept for up to {MOST_COLUMNS} columns."
 
 
@@ -87,6 +91,8 @@ class CoefficientNoise:
 def find_coefficient_noise(row_map: RowScaling, result: LinearResult) -> CoefficientNoise:
     """What is known of the noise in the coefficients of each score of a fit.
 
+    The fit has been charged: where algebra of noisy matrices fails, it has no bars, and is kept.
+
     Parameters
     ----------
     row_map : RowScaling
@@ -94,6 +100,13 @@ def find_coefficient_noise(row_map: RowScaling, result: LinearResult) -> Coeffic
     result : LinearResult
         What the solver found, and tells of its noise.
     """
+    try:
+        return _find_noise(row_map, result)
+    except np.linalg.LinAlgError:
+        return CoefficientNoise(None, NO_INVERSE)
+
+
+def _find_noise(row_map: RowScaling, result: LinearResult) -> CoefficientNoise:
     noise: Any = result.noise
     if noise is None:
         return CoefficientNoise(None, NOT_TOLD)

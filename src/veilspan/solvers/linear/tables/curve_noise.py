@@ -55,6 +55,9 @@ MORE = 2.0
 TOLD = ("squared", "huber", "quantile", "logistic", "weighted logistic")
 #: Stds of its noise below which an entry of the diagonal tells nothing.
 SURE = 3.0
+#: Curvature along the moves up to which nothing is told of k: noise has left none of the matrix, or
+#: turned its sign. Its square must not underflow.
+NO_CURVATURE = 1e-150
 
 
 @dataclass
@@ -191,7 +194,7 @@ class NewtonNoise:
         moves = np.array(steps.moves[steps.first : -1])
         turned = float(np.sum(moves * np.diff(steps.gradients[steps.first :], axis=0)))
         straight = float(np.sum((moves @ bent) * moves))
-        if not straight > 1e-150:  # noise of the matrix hides all that the moves could tell:
+        if not straight > NO_CURVATURE:
             return 1.0  # the limit of what follows as the doubt grows
         found = turned - float(np.sum(stds**2)) * trace
         spread = 2.0 * np.sum((stds[:, None] * moves) ** 2)
