@@ -8,6 +8,7 @@ from . import printed
 from .complexity import (
     AS_PRINTED,
     JUDGED,
+    MOST_STEPS,
     OUTPUT,
     RIDGE,
     TRIED,
@@ -61,7 +62,8 @@ NOTES = (
     "the power of p contains more than the noise: what is judged are powers of excess over bound.",
     "Gradients of objective perturbation are asked inside one release and not counted, as in the "
     "paper. The number of steps of each solver follows from its own defaults; DP-SVRG has the best "
-    f"of its default and of {TRIED} epochs and inner steps, chosen on each table by its risk.",
+    f"of its default and of {TRIED} epochs and inner steps, up to {MOST_STEPS:,} of these in all, "
+    "chosen on each table by its risk.",
     STAND_INS,
     JUDGED,
 )
