@@ -138,7 +138,7 @@ class UtilityCurve:
         if smallest is not None and smallest < self.epsilon / 1.5:
             less = f"; epsilon {_round(smallest)} would do"
         return (
-            f"With {rows} at {epsilon} noise costs little: {medium:.0%} of what {taught}"
+            f"With {rows} at {epsilon} noise costs little: {_write_kept(medium)} of what {taught}"
             f" would teach without it is kept{less}."
         )
 
@@ -210,6 +210,11 @@ def round_rows(rows: int) -> int:
     if unit > 1 and 2 * rows <= 3 * unit:
         unit //= 2
     return -(-rows // unit) * unit
+
+
+def _write_kept(share: float) -> str:
+    """A share that is kept; never a round 100, for noise always takes something."""
+    return "over 99%" if share > 0.99 else f"{share:.0%}"
 
 
 def _round(epsilon: float) -> str:
