@@ -1,6 +1,7 @@
 """Settings of the whole suite."""
 
 import io
+import itertools
 import os
 import signal
 from contextlib import redirect_stderr
@@ -68,7 +69,6 @@ SLOW = {
     "ledger/test_postgres.py": "a database server",
     "ledger/test_races.py": "processes that race for one budget",
     "nonprivate/grouse/test_robust.py::test_wild_entries_do_little": "long streams",
-    "privacy/test_accounting.py::test_coarser_cells_stay_upper_bounds_and_close": "accountants",
     "privacy/test_slope_layers.py::test_recorded_events_cost_no_more_than_before": "accountants",
     "reports/test_browser.py": "a browser",
     "reports/test_promise.py::test_a_sampled_release_is_bounded_above_the": "accountants",
@@ -168,6 +168,20 @@ def pytest_collection_modifyitems(config, items):
 def long_run(request):
     """Whether everything is run: for tests that do more of the same then."""
     return request.config.getoption("--long")
+
+
+@pytest.fixture(scope="session")
+def some_of(long_run):
+    """Leave one of ``every`` cases that are much alike, and all of them with ``--long``.
+
+    ``every`` shares no factor with the length of a pattern that repeats itself, so that each kind
+    of case is among those left. It defaults to four: most patterns are rows times targets, 15.
+    """
+
+    def pick(cases, every=4):
+        return itertools.islice(cases, 0, None, 1 if long_run else every)
+
+    return pick
 
 
 class _Terminal(io.StringIO):

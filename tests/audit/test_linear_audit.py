@@ -46,9 +46,9 @@ def making(penalty, loss=None, intercept=True):
 
 @RELATIONS
 @pytest.mark.parametrize("name", FULL_BATCH)
-def test_full_batches(name, neighbors):
+def test_full_batches(name, neighbors, some_of):
     solver, penalty = FULL_BATCH[name]
-    reports = list(replayed(solver, making(penalty), neighbors))
+    reports = list(replayed(solver, making(penalty), neighbors, pick=some_of))
     assert [report.findings for report in reports if not report.ok] == []
     assert min(report.questions for report in reports) >= 3
     assert max(report.realised_mu for report in reports) <= Budget(5.0, 1e-6).mu
@@ -56,19 +56,20 @@ def test_full_batches(name, neighbors):
 
 @RELATIONS
 @pytest.mark.parametrize("name", SAMPLED)
-def test_samples(name, neighbors):
+def test_samples(name, neighbors, some_of):
     """A row is sampled or not, so only the declared sensitivity can be checked, not mu."""
     solver, penalty = SAMPLED[name]
-    reports = list(replayed(solver, making(penalty), neighbors, noise=3.0))
+    reports = list(replayed(solver, making(penalty), neighbors, noise=3.0, pick=some_of))
     assert [report.findings for report in reports if not report.ok] == []
     assert max(report.largest_use for report in reports) > 0.4  # the pairs are hard ones
 
 
 @RELATIONS
 @pytest.mark.parametrize("solver", [SAMPLED["svrg"][0], AcceleratedMirror(2), FrankWolfe(2)])
-def test_several_scores(solver, neighbors):
+def test_several_scores(solver, neighbors, some_of):
     make_problem = making(L2Ball(2.0), Multinomial(3))
-    reports = list(replayed(solver, make_problem, neighbors, classes=3, noise=3.0))
+    settings = {"classes": 3, "noise": 3.0, "pick": some_of}
+    reports = list(replayed(solver, make_problem, neighbors, **settings))
     assert [report.findings for report in reports if not report.ok] == []
 
 

@@ -155,6 +155,7 @@ def test_hardly_any_noise_is_accounted_in_little_memory():
     assert epsilon_spent([SampledGaussianEvent("step", 0.01, 1e-4, 10)], 1e-6) > 1e8
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("neighbors", RELATIONS)
 def test_coarser_cells_stay_upper_bounds_and_close(neighbors):
     above, below = (SampledGaussianEvent("s", 0.1, z, 5) for z in (0.2001, 0.1999))

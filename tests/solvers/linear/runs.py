@@ -53,23 +53,30 @@ def run(solver, problem, x, y, epsilon=np.inf, neighbors="replace-one", seed=0, 
     return result
 
 
-def replayed(solver, make_problem, neighbors, epsilon=5.0, width=4, classes=2, noise=None):
-    """Replay reports over small neighbouring tables with extreme rows and targets."""
+def extreme_pairs(added, width, classes):
+    """Small neighbouring tables with extreme rows and targets: 15 pairs for each of three sizes."""
     rng = np.random.default_rng(0)
     for n in (2, 5, 40):
         x = rng.standard_normal((n, width))
         y = rng.integers(classes, size=n) if classes > 2 else rng.choice([-1.0, 1.0], n)
+        kept = slice(None) if added else slice(1, None)
+        order = np.arange(n) if added else np.roll(np.arange(n), -1)
         for row in (np.zeros(width), -x[0], 1e6 * np.ones(width), np.eye(width)[0], -1e-9 * x[0]):
             for target in (0.0, 1.0, -1.0):
-                added = neighbors == "add-remove"
-                kept = slice(None) if added else slice(1, None)
                 other = np.concatenate([x[kept], row[None]])
                 others = np.concatenate([y[kept], [target]])
-                problem = make_problem(None if added else n)
+                yield (x[order], y[order]), (other, others)
 
-                def fit(pair, problem=problem):
-                    result = run(solver, problem, *pair, epsilon, neighbors, noise=noise)
-                    return dataclasses.asdict(result)
 
-                order = np.roll(np.arange(n), -1) if not added else np.arange(n)
-                yield replay(fit, (x[order], y[order]), (other, others))
+def replayed(
+    solver, make_problem, neighbors, epsilon=5.0, width=4, classes=2, noise=None, pick=iter
+):
+    """Replay reports over extreme pairs, or those that ``pick`` leaves of them."""
+    added = neighbors == "add-remove"
+    for one, two in pick(extreme_pairs(added, width, classes)):
+        problem = make_problem(None if added else len(one[1]))
+
+        def fit(pair, problem=problem):
+            return dataclasses.asdict(run(solver, problem, *pair, epsilon, neighbors, noise=noise))
+
+        yield replay(fit, one, two)

@@ -327,10 +327,10 @@ def made(loss):
 @pytest.mark.parametrize("loss", [losses.Logistic(), losses.Squared(), losses.Multinomial(3)],
                          ids=lambda loss: loss.name)  # fmt: skip
 @pytest.mark.parametrize("name", AUDITED)
-def test_nothing_but_answers_leaves(name, loss, neighbors):
+def test_nothing_but_answers_leaves(name, loss, neighbors, some_of):
     budget = Budget(5.0, 1e-6)
     settings = {"classes": max(2, loss.n_outputs), "noise": 3.0 if name == "sgd" else None}
-    for report in replayed(AUDITED[name], made(loss), neighbors, 5.0, **settings):
+    for report in replayed(AUDITED[name], made(loss), neighbors, 5.0, pick=some_of, **settings):
         assert report.ok, report.findings
         assert report.questions >= 4
         if "sgd" not in name:

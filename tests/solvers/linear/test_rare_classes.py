@@ -69,16 +69,16 @@ def test_the_solver_is_fixed_before_a_row_is_read():
 
 @RELATIONS
 @pytest.mark.parametrize("inner", [DESCENT, ObjectivePerturbation(lam=3.0)])
-def test_replay(inner, neighbors):
-    reports = list(replayed(RareClasses(inner, True, "f1"), making(), neighbors))
+def test_replay(inner, neighbors, some_of):
+    reports = list(replayed(RareClasses(inner, True, "f1"), making(), neighbors, pick=some_of))
     assert [report.findings for report in reports if not report.ok] == []
     assert max(report.realised_mu for report in reports) <= Budget(5.0, 1e-6).mu
 
 
 @RELATIONS
-def test_replay_of_several_classes(neighbors):
+def test_replay_of_several_classes(neighbors, some_of):
     solver = RareClasses(DESCENT, True)
-    reports = list(replayed(solver, making(3), neighbors, classes=3))
+    reports = list(replayed(solver, making(3), neighbors, classes=3, pick=some_of))
     assert [report.findings for report in reports if not report.ok] == []
 
 
