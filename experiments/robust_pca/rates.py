@@ -37,7 +37,7 @@ from .rate_runs import (
 
 ALONG_ROWS = 40  # tables of REAP along N: their d² gives a power to 0.4, a promise of 1 apart
 BENEFIT = 0.2  # decades of d_r²: a start that gains less than that everywhere is no benefit
-STARTED = 200  # tables of each start: those of PCA differ by decades
+STARTED = 600  # tables of each start: those of PCA differ by decades
 
 NOTES = (
     "Haystack model, r = 2, rows of length 1, exact inliers; delta 1e-6, replace-one, exact "
