@@ -53,7 +53,9 @@ def publish(out: Path, page: Path) -> list[str]:
     """Take over what ``out`` has to offer and write the page; returns the names taken over."""
     folder = page.with_suffix("")
     folder.mkdir(parents=True, exist_ok=True)
-    taken = [item.name for item in ITEMS if _take(out, folder, item.name)]
+    # The page's own folder has nothing to offer: old pictures are removed before new ones come.
+    elsewhere = out.resolve() != folder.resolve()
+    taken = [item.name for item in ITEMS if elsewhere and _take(out, folder, item.name)]
     draw_winners(folder)
     won = winners_section(folder)
     for name, text in page_texts(records(folder), folder.name, won).items():

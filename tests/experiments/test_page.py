@@ -63,6 +63,15 @@ def test_a_quick_look_never_replaces_a_full_run(tiny_job, tmp_path):
     assert "Fourth." in section.read_text()
 
 
+def test_a_page_of_its_own_folder_loses_nothing(tiny_job, tmp_path):
+    finished(tiny_job("grouse-fig1", scale="full"))
+    page.publish(tmp_path, tmp_path / "docs" / "evidence.md")
+    folder = tmp_path / "docs" / "evidence"
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert page.publish(folder, tmp_path / "docs" / "evidence.md") == []
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
 def test_an_unreadable_record_is_left_out(tmp_path):
     (tmp_path / "grouse-fig1.json").write_text('{"schema": 99}')
     (tmp_path / "grouse-fig2.json").write_text("{")
