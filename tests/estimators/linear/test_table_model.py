@@ -158,7 +158,7 @@ def test_more_rows_buy_more_curves():
     waves = [each.waves for each in sizes]
     assert waves == sorted(waves)
     assert waves[0] < waves[-1] == 12
-    assert sizes[0].kind == "linear"
+    assert sizes[0].kind == "curves"
     assert not sizes[1].bins
     assert sizes[-1].bins
     assert not sizes[1].fourier
@@ -171,12 +171,30 @@ def test_numbers_stay_linear_where_noise_would_win():
     assert chosen(500, epsilon=0.1, squared=True).kind == "linear"
     assert chosen(50_000, epsilon=0.1, squared=True).first_share > 0
     assert chosen(500, epsilon=0.1).kind == "linear"
-    assert chosen(2_000, epsilon=0.5).kind == "curves"
+    assert chosen(2_000, epsilon=0.1).kind == "curves"
     schema = layout_of_schema(WARD.schema)  # most columns are categories
     few = replace(schema, numbers=schema.numbers[:1])
     together = chosen(2_000, epsilon=0.3, squared=True, layout=few)
     assert together.first_share == together.width_share == 0
     assert together.line_weight > 0
+
+
+def test_classes_take_one_fit_of_lines_and_curves_where_noise_is_large():
+    loud, quiet = chosen(5_000, epsilon=0.3), chosen(50_000, epsilon=1.0)
+    assert loud.first_share == loud.score_weight == 0
+    assert loud.line_weight > 0
+    assert loud.descent_clip < 0.3
+    assert quiet.first_share > 0
+    assert quiet.score_weight > 0
+    assert quiet.line_weight == 0
+    assert quiet.descent_clip is None
+
+
+@quiet
+def test_one_fit_of_classes_plans_no_first_fit_and_clips_its_steps_shorter():
+    plan = LogisticRegression(schema=WARD.schema, epsilon=1.0).plan()
+    assert not any("first fit" in event.name for event in plan.events)
+    assert "clip=0.2" in str(plan.decisions["chosen solver"])
 
 
 def test_shares_add_up():

@@ -26,6 +26,7 @@ from veilspan.solvers.linear.auto import (
     WALK,
     AutoLinear,
     matching_momentum,
+    walk_reached,
 )
 from veilspan.solvers.linear.base import LinearProblem
 from veilspan.solvers.linear.flat_walk import FlatWalk
@@ -52,6 +53,19 @@ def problem(rows=10_000, columns=20, loss=None, penalty=None, neighbors="add-rem
 def choice(epsilon=1.0, neighbors="add-remove", **facts):
     made = problem(neighbors=neighbors, **facts)
     return AutoLinear().choose(made, Budget(epsilon, 1e-6), neighbors)
+
+
+def test_a_shorter_clip_walks_as_far():
+    many = problem(rows=500, columns=60)
+    solvers = [
+        AutoLinear(descent_clip=clip).choose(many, Budget(1.0, 1e-6), "add-remove").solver
+        for clip in (CLIP, CLIP / 2)
+    ]
+    usual, short = (
+        each.clip * each.step * walk_reached(each.steps, each.momentum) for each in solvers
+    )
+    assert solvers[1].clip == solvers[0].clip / 2
+    assert short == pytest.approx(usual, rel=0.02)
 
 
 @given(st.integers(2, 10**7), st.integers(1, 5000), st.floats(0.01, 20))

@@ -186,6 +186,8 @@ def prepare_features(
     if choice.width_share:
         events += (single_event(WIDTH, choice.width_share, mu),)
     solver = model._around(model._solver())
+    if choice.descent_clip and isinstance(solver, AutoLinear):
+        solver = replace(solver, descent_clip=choice.descent_clip)
     if choice.width_share and isinstance(solver, AutoLinear) and solver.clip is None:
         part = budget.part(choice.rest_share)
         nu = model._problem(part, n_rows, columns).noise_of_a_gradient(part, neighbors)

@@ -11,7 +11,8 @@ p being the number of coefficients and mu the budget's Gaussian-DP parameter (Do
   its proof needs is small beside the data. Slopes are capped at half of their bound down to
   nu = 0.002, and not at all from nu = 0.001 on: a cap halves the noise and biases probabilities,
   which must not outlive the noise.
-* else noisy gradient descent, steps clipped to C = 0.3 of the slope bound, last half averaged.
+* else noisy gradient descent, steps clipped to C = 0.3 of the slope bound (one fit of lines and
+  curves says 0.2, ``descent_clip``), last half averaged.
   Where the loss is flat, T steps of size eta carry theta S C far if all rows agree, S = eta T, and
   about S C nu far by noise alone. The size of the walk by noise is what is kept fixed,
 
@@ -127,9 +128,12 @@ class AutoLinear(Clips):
     ----------
     clip : float, optional
         Longest gradient of one row, in place of what the chosen solver would take.
+    descent_clip : float
+        The same of descent alone, over the slope bound; how far it walks goes with it.
     """
 
     clip: float | None = None
+    descent_clip: float = CLIP
 
     name = "auto"
 
@@ -158,7 +162,7 @@ class AutoLinear(Clips):
         if problem.loss.n_outputs > 1 and problem.penalty.name in ("none", "l2"):
             return self._several(problem, nu)
         reason = f"nu >= {QUIET:g}: steps that stop early" if fits else "this loss or penalty"
-        return LinearChoice(_descent(problem, nu), reason, nu)
+        return LinearChoice(_descent(problem, nu, self.descent_clip), reason, nu)
 
     def _several(self, problem: LinearProblem, nu: float) -> LinearChoice:
         """Which steps several scores take, by their noise and number of columns."""
@@ -171,7 +175,7 @@ class AutoLinear(Clips):
             return LinearChoice(wide, reason, nu)
         if nu >= QUIET_SEVERAL or problem.n_features > MOST_GRAM:
             reason = f"several classes and nu >= {QUIET_SEVERAL:g}, or many columns: few steps"
-            return LinearChoice(_descent(problem, nu), reason, nu)
+            return LinearChoice(_descent(problem, nu, self.descent_clip), reason, nu)
         reason = "several classes with little noise: steps by the Gram matrix"
         steps = round(min(max(NEWTON_SCALE / nu, NEWTON_FEWEST), NEWTON_MOST))
         return LinearChoice(_newton(None, steps), reason, nu)
@@ -268,19 +272,19 @@ def _plain_steps(problem: LinearProblem) -> LinearSolver:
     return _newton(None) if fits else _plain_descent()
 
 
-def _descent(problem: LinearProblem, nu: float) -> LinearSolver:
+def _descent(problem: LinearProblem, nu: float, share: float) -> LinearSolver:
     """Few steps whose walk by noise has a fixed length."""
     from veilspan.solvers.linear.gradient_descent import GradientDescent
 
     loss = problem.loss
     slope = loss.slope_bound if math.isfinite(loss.slope_bound) else 1.0  # of targets in [-1, 1]
-    clip = CLIP * slope
+    clip = share * slope
     # Scores matter on the scale of the margin: that of the targets, 1, if the loss bends faster.
     margin = max(slope / loss.smoothness, 1.0) / LOGISTIC_MARGIN
     if loss.n_outputs == 1 and margin < 1.0:
         # Hinges bend four times as fast: momentum swings to and fro where columns are alike.
         steps = round(min(max((PLAIN_SCALE / nu) ** 2, FEWEST), PLAIN_MOST))
-        size = min(WALK * margin / (nu * steps * CLIP), PLAIN_LONGEST / loss.smoothness)
+        size = min(WALK * margin / (nu * steps * share), PLAIN_LONGEST / loss.smoothness)
         return GradientDescent(steps=steps, step=float(f"{size:.4g}"), clip=clip)
     longest = LONGEST_STEP / loss.smoothness
     scale = STEPS_SCALE if loss.n_outputs == 1 else SEVERAL_SCALE
@@ -288,7 +292,7 @@ def _descent(problem: LinearProblem, nu: float) -> LinearSolver:
     most = MOST if loss.n_outputs == 1 else SEVERAL_MOST
     most = round(min(max(STEPS_PER_COLUMN * problem.n_features, FEWEST), most))
     steps = round(min(max(scale / nu, FEWEST), most))
-    walk = min(WALK * margin / (nu * CLIP), LONGEST_WALK / loss.smoothness)
+    walk = min(WALK * margin / (nu * share), LONGEST_WALK / loss.smoothness)
     while steps < most and walk_reached(steps, USUAL_MOMENTUM) * longest < 0.75 * walk:
         steps += 1  # more momentum than is usual would not have come to its pace
     size = min(walk / steps, longest)
