@@ -24,7 +24,7 @@ from veilspan.estimators.linear.feature_scaling import FeatureBounds, plan_scali
 from veilspan.estimators.linear.parameters import LinearParameters
 from veilspan.estimators.linear.portable import PortableModel
 from veilspan.estimators.linear.released_ranges import ReleasedRanges
-from veilspan.estimators.linear.shapes.learned_noise import learned_noise
+from veilspan.estimators.linear.shapes.learned_noise import learn_features
 from veilspan.estimators.linear.table_model import (
     NO_COEFFICIENTS,
     TableModel,
@@ -47,7 +47,6 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.calibration import calibrate_beside
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.plan import Plan
-from veilspan.queries.linear.learned_features import LearnedFeatures
 from veilspan.queries.linear.row_scaling import RowScaling
 from veilspan.solvers.base import Outcome
 from veilspan.solvers.linear.asked.class_shares import AskShares
@@ -272,9 +271,7 @@ class LinearEstimator(
             self._forget_coefficients()
             self._forget_noise()
             self._forget_ranges()
-            self.feature_map_ = LearnedFeatures(
-                row_map, theta, learned_noise(row_map, result, self._loss())
-            )
+            self.feature_map_ = learn_features(row_map, result, self._loss())
         self.n_iter_ = max(1, len(result.trace))
         self.trace_ = list(result.trace)
         self.stopped_ = result.stopped

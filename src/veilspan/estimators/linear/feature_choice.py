@@ -23,9 +23,9 @@ the noise of a mean gradient of p coefficients (:mod:`veilspan.solvers.linear.au
   rows that may be used (add-remove, none expected) there are 3 waves and nothing that needs nu.
 
 Where the constants come from: adult, covertype, census-income and generated tables with linear and
-additive truths, 2,000 to 40,000 rows, epsilon 0.1 to 3; the nu of classes: these, a crossed truth,
-viewers, breast cancer and digits too (ten tuning draws of each). ``experiments/tables`` shows what they do
-there and on draws that played no part.
+additive truths, 2,000 to 40,000 rows, epsilon 0.1 to 3; the nu of classes: a crossed truth,
+viewers, breast cancer and digits too (ten tuning draws of each). ``experiments/tables`` shows what
+they do there and on draws that played no part.
 """
 
 from __future__ import annotations
@@ -52,11 +52,10 @@ BINS, BINS_WEIGHT, BINS_NOISE = 16, 0.4, 0.0062
 #: Length^2 of a first fit's score over that of all others.
 SCORE_WEIGHT = 0.1
 #: One fit of lines and curves to classes: the nu from which it is better than two fits, length^2 of
-#: the lines, and the clip over the slope bound. (Over ten draws of 14 tables at nu from 0.02 to 0.08
-#: it is ahead of two fits by 0.006 of accuracy on average, by 0.02 on digits, and between 0.008 and
-#: 0.013 behind where all of the truth is curves. Lines of less length, 0.3, or the usual clip are
-#: ahead by 0.005 more on average and behind a straight fit by 0.013 to 0.016 where columns work by
-#: their products.)
+#: the lines, and the clip over the slope bound. (Over ten draws of 14 tables, nu from 0.02 to 0.08,
+#: it is ahead of two fits by 0.006 of accuracy on average: by 0.02 on digits and, where all of the
+#: truth is curves, between 0.016 ahead and 0.013 behind. With lines of length^2 0.3 and the usual
+#: clip it is ahead by 0.011, but 0.016 behind a straight fit where columns work by products.)
 ONE_FIT_CLASSES, CLASSES_LINE_WEIGHT, CLASSES_CLIP = 0.02, 0.6, 0.2
 #: One fit of lines and curves to numbers: length^2 of the lines, coefficients of the curves over
 #: those of lines, and the nu or the number of lines from which it is better than two fits. (Census
@@ -65,8 +64,9 @@ ONE_FIT_CLASSES, CLASSES_LINE_WEIGHT, CLASSES_CLIP = 0.02, 0.6, 0.2
 LINE_WEIGHT, HARDLY_MORE, ONE_FIT_NOISE, MANY_LINES = 0.2, 1.3, 0.015, 200
 #: Where curves are mostly noise: the nu of a straight fit to numbers, of one with few curves beside
 #: it, of one with so many lines that curves hardly count (census data, 2,000 rows: ahead by 0.05 at
-#: 0.85; beyond 1 nothing was compared), of curves of classes (between 0.08 and 0.21 one fit is ahead
-#: of a straight one by 0.009 on average over eleven tables; behind by 0.003 at 0.32, 0.02 at 0.75).
+#: 0.85; beyond 1 nothing was compared), of curves of classes (between 0.08 and 0.21 one fit is
+#: ahead of a straight one by 0.013 on average over eleven tables, behind by 0.003 at 0.32 and by
+#: 0.02 at 0.75).
 LINEAR_NOISE, FEW_CURVES_NOISE, MANY_LINES_NOISE, CLASSES_NOISE = 0.03, 0.2, 1.0, 0.25
 #: Random waves of all columns together: how many, their length^2 over that of all others, how far
 #: numbers and categories turn them, and the nu below which they are worth their noise.

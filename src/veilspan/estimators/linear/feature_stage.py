@@ -30,6 +30,7 @@ from veilspan.estimators.linear.feature_choice import (
     NUMBER_TURN,
     FeatureChoice,
 )
+from veilspan.losses.class_weights import ClassWeighted
 from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.queries.linear.residual_features import ResidualFeatures, RestColumn
 from veilspan.queries.linear.table_features import TableFeatures, TableLine
@@ -42,11 +43,13 @@ from veilspan.solvers.linear.tables.expected_length import (
     mean_squares,
     see_numbers,
 )
+from veilspan.solvers.linear.tables.noise_response import DescentNoise, ObjectiveNoise
 from veilspan.solvers.linear.tables.rest_width import WIDTH, ask_width
 
 #: What the names of the first fit's events end with in the plan.
 FIRST = " of the first fit"
-#: Scores of a first fit beyond which they say no more, by the name of the loss; else 1.
+#: Scores of a first fit beyond which they say no more, by the name of the loss, weighted or not;
+#: else 1. (From 3 to 10 costs 0.0015 of accuracy on average over 16 tables, 0.004 on crossed ones.)
 REACH = {"logistic": 3.0, "multinomial": 3.0}
 #: Residuals within so many of their half-widths are told apart.
 TOLD_WIDTHS, MOST_WIDTH = 1.5, 1.5
@@ -97,12 +100,13 @@ class FeatureStage:
         if self.first is None:
             return self._sized(features, seen)
         line = self._line(seen)
-        theta = _run_first(curator, self.first, line)
+        theta, noise = _run_first(curator, self.first, line)
         if not choice.width_share:
-            reach = REACH.get(self.first.problem.loss.name, 1.0)
+            loss: Any = self.first.problem.loss
+            reach = REACH.get(loss.loss.name if isinstance(loss, ClassWeighted) else loss.name, 1.0)
             scored = replace(
                 features, score_line=line, score_theta=theta, score_weight=choice.score_weight,
-                score_reach=reach,
+                score_reach=reach, score_noise=noise,
             )  # fmt: skip
             return self._sized(scored, seen)
         width = ask_width(curator, RestColumn(line, theta))
@@ -172,9 +176,14 @@ def single_event(name: str, share: float, mu: float) -> GaussianEvent:
     return GaussianEvent(name, noise)
 
 
-def _run_first(curator: Curator, first: LinearPrepared, line: TableLine) -> np.ndarray:
+def _run_first(
+    curator: Curator, first: LinearPrepared, line: TableLine
+) -> tuple[np.ndarray, float]:
+    """Its coefficients, and the std of the noise in those that no row pulls back (0 if untold)."""
     view = curator.mapped(line, line.width).part(first.budget, first.events, FIRST)
-    return np.asarray(first.solver.run(view, first.problem).theta)
+    result = first.solver.run(view, first.problem)
+    told = isinstance(result.noise, (DescentNoise, ObjectiveNoise))
+    return np.asarray(result.theta), math.sqrt(result.noise.unopposed) if told else 0.0
 
 
 __all__ = ["CELLS", "WIDTH", "FeatureStage", "first_events", "single_event"]

@@ -34,11 +34,16 @@ class LearnedFeatures:
     noise : tuple of arrays or None
         Covariance of the noise in the coefficients of each column's own features, in the order of
         the columns; None where no curvature was released that would tell it.
+    score_slope : array of shape (k,) or None
+        How much of a first fit's scores is left on average where they are cut at their reach, from
+        0 to 1 (:mod:`veilspan.estimators.linear.shapes.score_slope`); None for all. Scores do not
+        use it: it is for what single columns add.
     """
 
     row_map: TableFeatures | ResidualFeatures
     theta: np.ndarray
     noise: tuple[np.ndarray, ...] | None = None
+    score_slope: np.ndarray | None = None
 
     @property
     def features(self) -> TableFeatures:
@@ -107,7 +112,7 @@ class LearnedFeatures:
 
         The sum over columns, a constant and what is of no single column is the score, but for rows
         that are longer than the map's ``row_norm``, which are shortened, and where the first fit's
-        score is cut.
+        score is cut: it counts with the slope that is left of it on average.
 
         Parameters
         ----------
@@ -129,6 +134,8 @@ class LearnedFeatures:
         first = _added(
             features.score_line, features.score_theta.reshape(-1, k), owner, x
         ) * (size / (features.score_reach * features.row_norm))  # fmt: skip
+        if self.score_slope is not None:
+            first = first * self.score_slope
         return added + first @ self._theta[at : at + k]
 
     def own_features(self, column: str, x: np.ndarray) -> np.ndarray:
@@ -197,6 +204,10 @@ class LearnedFeatures:
             if [np.shape(block) for block in self.noise] != [(size, size) for size in own]:
                 raise ValueError("the noise of its features does not fit them")
             numbers += list(self.noise)
+        if self.score_slope is not None:
+            if np.shape(self.score_slope) != (self.features.n_scores,):
+                raise ValueError("the slope of its first scores does not fit them")
+            numbers.append(self.score_slope)
         if not all(np.isfinite(each).all() for each in numbers):
             raise ValueError("its features hold numbers that are not finite")
 
@@ -226,5 +237,5 @@ def _arrays_of(features: TableFeatures) -> list[np.ndarray]:
         features.frequencies,
         features.phases,
     )
-    sizes = np.array([features.row_norm, features.intercept])
+    sizes = np.array([features.row_norm, features.intercept, features.score_noise])
     return [sizes, *(each for each in found if each is not None)]

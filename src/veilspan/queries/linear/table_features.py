@@ -135,6 +135,9 @@ class TableFeatures:
         Std of the noise in the share of one cell, for error bars; the map does not use it.
     score_line, score_theta, score_weight, score_reach
         An earlier fit of straight rows, a and r; ``None`` without one.
+    score_noise : float
+        Std of the noise in an entry of ``score_theta`` that no row pulls back, by the public noise
+        of the steps; for error bars alone.
     frequencies, phases, fourier_weight
         w, b and f of the random waves; ``None`` without them.
     """
@@ -155,6 +158,7 @@ class TableFeatures:
     score_theta: np.ndarray | None = None
     score_weight: float = 0.0
     score_reach: float = 1.0
+    score_noise: float = 0.0
     frequencies: np.ndarray | None = None
     phases: np.ndarray | None = None
     fourier_weight: float = 0.0

@@ -9,18 +9,23 @@ released answers (:mod:`veilspan.solvers.linear.tables.made_up_rows`), with a re
 <own features, theta_own> + s(x) theta_s, s(x) being what the column adds to the score. s is written
 as <own features, b> as well as they can (it is straight, and they can bend), so that the noise of
 both together is that of coefficients theta_own + b theta_s of the column's own features.
+
+The noise of the first fit itself the last one undoes as far as rows pull it back; of a category
+that no row has all of it stays. What stays of it is taken to be what stays of the last fit's own
+noise: the std of a coefficient over that of one that no row pulls back.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from veilspan.estimators.linear.shapes.score_slope import score_slope
 from veilspan.losses.linear import LinearLoss
 from veilspan.queries.linear.asked.curvature_diagonal import STEEP, share_of_curvature
 from veilspan.queries.linear.learned_features import LearnedFeatures
-from veilspan.queries.linear.residual_features import ResidualFeatures
 from veilspan.queries.linear.table_features import TableFeatures
 from veilspan.solvers.linear.asked.curvature import loss_minimised
 from veilspan.solvers.linear.base import LinearResult
@@ -35,31 +40,40 @@ PLACES = 129
 FIRST_FIT = 1.2
 
 
+def learn_features(row_map: Any, result: LinearResult, loss: LinearLoss) -> LearnedFeatures:
+    """A fitted map with its coefficients, and what is known of noise and slopes; see below."""
+    slope = score_slope(row_map, result)
+    theta = result.confidence * result.theta
+    bare = LearnedFeatures(row_map, theta, None, slope)
+    return replace(bare, noise=learned_noise(bare, result, loss))
+
+
 def learned_noise(
-    row_map: Any, result: LinearResult, loss: LinearLoss
+    learned: LearnedFeatures, result: LinearResult, loss: LinearLoss
 ) -> tuple[np.ndarray, ...] | None:
     """Noise in the coefficients of each column's features, where the solver's answers tell it.
 
     Parameters
     ----------
-    row_map : TableFeatures or ResidualFeatures
-        The map of rows.
+    learned : LearnedFeatures
+        The map of rows, with coefficients.
     result : LinearResult
         Of the last fit.
     loss : LinearLoss
         What it minimised, before class weights that were asked for.
     """
-    features = row_map.features if isinstance(row_map, ResidualFeatures) else row_map
+    features = learned.features
     covariance = _covariance(features, result, loss_minimised(loss, result))
     if covariance is None:
         return None
+    stays = _what_stays(covariance, result) if features.score_line is not None else None
     # Coefficients are theta times a factor, which has noise of its own.
     both = np.ravel(result.theta)
     covariance = covariance + result.confidence_std**2 * np.outer(both, both)
     covariance = result.confidence**2 * covariance
-    if features.score_line is None:
+    if stays is None:
         return column_blocks(covariance, features.columns, len(features.layout.columns))
-    return _with_scores(row_map, features, covariance)
+    return _with_scores(learned, covariance, stays)
 
 
 def _covariance(
@@ -86,26 +100,51 @@ def _covariance(
     return np.asarray(room * noise.covariance(loss.smoothness * moment))
 
 
+def _what_stays(covariance: np.ndarray, result: LinearResult) -> np.ndarray:
+    """Std of each coefficient over that of one that no row pulls back, from 0 to 1."""
+    free = getattr(result.noise, "unopposed", 0.0)
+    return np.sqrt(np.clip(np.diag(covariance) / max(free, 1e-300), 0.0, 1.0))
+
+
 def _with_scores(
-    row_map: Any, features: TableFeatures, covariance: np.ndarray
+    learned: LearnedFeatures, covariance: np.ndarray, stays: np.ndarray
 ) -> tuple[np.ndarray, ...]:
     """Blocks of the columns' own features, what they add by the first score included."""
+    features = learned.features
     layout = features.layout
     score = int(np.flatnonzero(features.columns == -1)[0])
     probe = np.zeros(features.width)
     probe[score] = 1.0
-    probing = LearnedFeatures(row_map, probe)
+    probing = replace(learned, theta=probe)
+    # The same as if each straight coefficient of the first fit were 1.
+    unit = np.ones_like(np.ravel(features.score_theta))
+    straight = replace(probing, row_map=replace(features, score_theta=unit))
+    first = features.score_noise * float(np.ravel(learned.theta)[score])
     blocks = []
     for owner, name in enumerate(layout.columns):
         rows = _rows_of_column(features, owner)
         own = np.flatnonzero(features.columns == owner)
         basis = np.hstack([probing.own_features(name, rows), np.ones((len(rows), 1))])
-        added = probing.contribution(name, rows)[:, 0]
-        written = np.linalg.lstsq(basis, added, rcond=1e-6)[0][:-1]
-        together = np.hstack([np.eye(len(own)), written[:, None]])
+
+        def write(added: np.ndarray, basis: np.ndarray = basis) -> np.ndarray:
+            return np.linalg.lstsq(basis, added[:, 0], rcond=1e-6)[0][:-1]
+
+        together = np.hstack([np.eye(len(own)), write(probing.contribution(name, rows))[:, None]])
         places = np.append(own, score)
-        blocks.append(together @ covariance[np.ix_(places, places)] @ together.T)
+        block = together @ covariance[np.ix_(places, places)] @ together.T
+        line = first * write(straight.contribution(name, rows)) * stays[own]
+        # A number has one straight coefficient, which all of its own features write together; each
+        # category has its own.
+        is_number = np.isin(own, _places_of_numbers(features))
+        block += np.outer(line * is_number, line * is_number) + np.diag((line * ~is_number) ** 2)
+        blocks.append(block)
     return tuple(blocks)
+
+
+def _places_of_numbers(features: TableFeatures) -> np.ndarray:
+    """Places of waves, lines and bins among the features; categories come behind them."""
+    each = features.waves + features.bins + (features.line_weight > 0)
+    return np.arange(features.layout.n_numbers * each)
 
 
 def _rows_of_column(features: TableFeatures, owner: int) -> np.ndarray:

@@ -60,7 +60,10 @@ def make_shapes(
         column = None if columns is None else columns[owner]
         shown = name if names is None or columns is not None else names[owner]
         shapes += maker.shapes_of(owner, name, column, shown)
-    return Shapes(tuple(shapes), scores, learned.has_joint_features, maker.has_errors, adds_to)
+    return Shapes(
+        tuple(shapes), scores, learned.has_joint_features, maker.has_errors, adds_to,
+        has_cut=learned.score_slope is not None,
+    )  # fmt: skip
 
 
 class _Maker:

@@ -19,6 +19,10 @@ NOISE_ERRORS = (
     "errors are standard deviations of the noise of privacy, by released answers and as if columns "
     "were independent of each other; that other people might have been in the table comes on top"
 )
+CUT = (
+    "the score of the first straight fit is cut where it is far from 0: curves count it with the "
+    "slope that is left on average, so for rows of far scores they do not add up to the score"
+)
 JOINT = "random waves of all columns together belong to no single column and have no curve"
 #: Columns of a printed table: the curve's lowest and highest point.
 _HEAD = ("column", "lowest", "at", "highest", "at")
@@ -104,6 +108,8 @@ class Shapes(Mapping[str, Shape]):
         Whether errors are known.
     adds_to : {"score", "prediction"}
         What curves add to: a score of classes, or the prediction in the units of the target.
+    has_cut : bool
+        Whether a first fit's score is part of the curves, which is cut where it is far from 0.
 
     Examples
     --------
@@ -122,6 +128,7 @@ class Shapes(Mapping[str, Shape]):
     has_joint: bool
     has_errors: bool
     adds_to: str = "score"
+    has_cut: bool = False
 
     def __getitem__(self, name: str) -> Shape:
         """The curve of a column; a ``KeyError`` lists the columns there are."""
@@ -144,7 +151,8 @@ class Shapes(Mapping[str, Shape]):
     def notes(self) -> tuple[str, ...]:
         """What a reader must know beside the curves."""
         errors = NOISE_ERRORS if self.has_errors else NO_ERRORS
-        return (errors, *((JOINT,) if self.has_joint else ()))
+        cut, joint = (CUT,) if self.has_cut else (), (JOINT,) if self.has_joint else ()
+        return (errors, *cut, *joint)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in numbers and texts, for JSON."""

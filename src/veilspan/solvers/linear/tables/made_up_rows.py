@@ -53,7 +53,7 @@ def model_moment(
     """
     coins = np.random.default_rng(SEED)
     count = max(FEWEST_ROWS, ROWS_PER_FEATURE * features.width)
-    total, shares = _shares(features, diagonal, std)
+    total, shares = _total_and_shares(features, diagonal, std)
     rows = features.rows_of(made_up_rows(features, shares, count, coins))
     weights = np.ones(count) if weigh is None else weigh(rows, coins)
     made = rows.T @ (rows * weights[:, None])
@@ -92,7 +92,14 @@ def made_up_rows(
     return rows
 
 
-def _shares(features: TableFeatures, diagonal: np.ndarray, std: float) -> tuple[float, np.ndarray]:
+def category_shares(features: TableFeatures, diagonal: np.ndarray, std: float) -> np.ndarray:
+    """The share of rows that has each flag, by a released diagonal of second moments."""
+    return _total_and_shares(features, diagonal, std)[1]
+
+
+def _total_and_shares(
+    features: TableFeatures, diagonal: np.ndarray, std: float
+) -> tuple[float, np.ndarray]:
     """Sum of the weights c, and the share of rows that has each flag."""
     layout = features.layout
     votes = diagonal[_flag_places(features)]

@@ -39,6 +39,10 @@ class NoiseResponse(Protocol):
     def clip(self) -> float:
         """Longest gradient of a row at the end."""
 
+    @property
+    def unopposed(self) -> float:
+        """Variance of the noise in a coefficient that no row pulls back."""
+
     def covariance(self, hessian: np.ndarray) -> np.ndarray:
         """Covariance of the noise in theta, given the Hessian of the sum of losses."""
 
@@ -63,6 +67,11 @@ class ObjectiveNoise:
     std: float
     lam: float
     clip: float
+
+    @property
+    def unopposed(self) -> float:
+        """Only lam does: (s / lam)^2."""
+        return (self.std / self.lam) ** 2
 
     def covariance(self, hessian: np.ndarray) -> np.ndarray:
         """s^2 (K + lam)^-2 by the eigenvalues of K that noise may have made negative."""
@@ -96,6 +105,11 @@ class DescentNoise:
     averaged: int
     rows: float
     clip: float
+
+    @property
+    def unopposed(self) -> float:
+        """The formula at the top with a = 0."""
+        return float(self.variances(np.zeros(1))[0])
 
     def covariance(self, hessian: np.ndarray) -> np.ndarray:
         """The formula at the top, along the eigenvectors of K."""
