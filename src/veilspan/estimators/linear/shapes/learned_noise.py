@@ -117,7 +117,7 @@ def _with_scores(
     probe[score] = 1.0
     probing = replace(learned, theta=probe)
     # The same as if each straight coefficient of the first fit were 1.
-    unit = np.ones_like(np.ravel(features.score_theta))
+    unit = np.ones_like(np.asarray(features.score_theta))
     straight = replace(probing, row_map=replace(features, score_theta=unit))
     first = features.score_noise * float(np.ravel(learned.theta)[score])
     blocks = []
