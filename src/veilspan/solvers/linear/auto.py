@@ -105,7 +105,7 @@ LOUD_GRAM = 0.1  # nu from which on the matrix of so many columns is noise
 SEVERAL_SCALE, SEVERAL_MOST, QUIET_SEVERAL = 6.0, 30, 0.025
 NEWTON_SCALE, NEWTON_FEWEST, NEWTON_MOST = 0.6, 24, 64
 # The same on so many columns: nu, clip over the slope bound, momentum.
-WIDE, QUIET_WIDE, WIDE_CLIP, WIDE_MOMENTUM = 200, 0.12, 0.2, 0.5
+WIDE, QUIET_WIDE, WIDE_CLIP, WIDE_MOMENTUM = 200, 0.12, 0.3, 0.7
 SOFTMAX = ("multinomial", "weighted multinomial")
 MOST_GRAM = 2000  # columns: a noisy p x p matrix beyond is slow and mostly noise
 
@@ -167,7 +167,7 @@ class AutoLinear(Clips):
 
             reason = f"several classes on {WIDE} columns or more: short steps by the Gram matrix"
             clip = WIDE_CLIP * problem.loss.slope_bound
-            wide = PrivateNewton(steps=NEWTON_MOST, clip=clip, momentum=WIDE_MOMENTUM)
+            wide = PrivateNewton(NEWTON_MOST, clip=clip, momentum=WIDE_MOMENTUM, whiten=True)
             return LinearChoice(wide, reason, nu)
         if nu >= QUIET_SEVERAL or problem.n_features > MOST_GRAM:
             reason = f"several classes and nu >= {QUIET_SEVERAL:g}, or many columns: few steps"
