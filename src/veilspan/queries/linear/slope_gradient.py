@@ -24,8 +24,8 @@ distance, so this bounds the error of the clipped contribution too, whatever the
 a row's gradient in phi is A x' l'(...). To clip these, and to add noise to their sum, is what a fit
 to rows A x' would do. Where A makes rows as long in one direction as in another, a row is not
 clipped for what all rows have in common, and noise is as loud in every direction as rows are, not
-as their few longest directions are. Of A x' only the length is needed, which is kept with the
-block: a sum is A times the sum of x' l', and a step costs what it costs without A. |A x'| is
+as their few longest directions are. Of A x' only the length is needed, which is kept from
+step to step: a sum is A times the sum of x' l', and a step costs what it costs without A. |A x'| is
 computed to within p u |A|_F, which enters where |l'| times it meets the bound; A times a sum to
 within p u |A|_F of the sum. Roundings of the sum before A are relative to |A|_F |l'| for each of
 all rows, not to the bound.
@@ -170,11 +170,12 @@ class MetricGradient(SlopeGradient):
     def prepare(self, block: Block, point: Any) -> SlopedRows:
         """Slopes of all rows at theta, and the lengths |A x'|."""
         rows = super().prepare(block, point)
-        kept = block.__dict__.get("metric_lengths")
+        notes = block.__dict__.get("notes", {})  # a sampled block has none
+        kept = notes.get("metric_lengths")
         if kept is None or kept[0] is not self.metric:
             moved = np.asarray(block.x @ self.metric.matrix.T) * rows.factors[:, None]
             kept = self.metric, np.sqrt(np.einsum("ij,ij->i", moved, moved))
-            block.__dict__["metric_lengths"] = kept
+            notes["metric_lengths"] = kept
         return SlopedRows(rows.x, rows.factors, kept[1], rows.slopes)
 
     def weighted_sum(self, block: SlopedRows, weights: np.ndarray, point: Any) -> np.ndarray:

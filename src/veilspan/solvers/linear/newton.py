@@ -241,7 +241,8 @@ class PrivateNewton(Clips):
         edge = largest * noise_edge(gram.noise_std, size)
         released = largest * np.asarray(gram.value) / rows
         if white is not None:
-            return white.curvature(largest, edge / rows, step_std * math.sqrt(size) / rows), released
+            loud = step_std * math.sqrt(size) / rows
+            return white.curvature(largest, edge / rows, loud), released
         floor = max(GRAM_FLOOR * edge, STEP_FLOOR * step_std * math.sqrt(size))
         return eigenvalues_mapped(released, floor / rows), released
 
