@@ -87,8 +87,8 @@ def edges_lines_and_brightness(
     their mean, at length 1.
 
     On 50,000 images of clothes, with noise of epsilon 3 for 60,000, the default model of these rows
-    gets 0.8 % more of the other 10,000 right than of those of `edges_and_brightness`. Columns are
-    more, and so is the time that fits take: some two and a half times.
+    gets .906 of the other 10,000 right, and .900 by those of `edges_and_brightness`; on digits .983
+    and .981. Columns are more, and so is the time that a fit takes.
 
     Parameters
     ----------
