@@ -2,7 +2,7 @@
 
 MNIST and Fashion-MNIST as published, 60,000 images for training and 10,000 for testing (``--data``
 with ``mnist/`` and ``fashion-mnist/``); without files pictures of slanted gratings. Every image is
-described by itself (``hog``, ``edges_and_brightness``), which costs no budget, and
+described by itself (``hog``, ``edges_lines_and_brightness``), which costs no budget, and
 ``LogisticRegression(row_norm=1, classes=..., epsilon, delta)`` is fitted to the descriptions.
 
 Beside the default stand the other solvers of several classes, on the first 10,000 images alone:
@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 
 from veilspan import LogisticRegression
-from veilspan.features import edges_and_brightness, hog
+from veilspan.features import edges_lines_and_brightness, hog
 
 from ..job import Claim
 from ..riemannian.data import find_images, read_idx
@@ -24,7 +24,7 @@ from ..style import CYCLE, LINES, MARKERS, OURS, panels, title
 DELTA = 1e-5
 EPSILONS = (0.5, 1.0, 3.0)
 RELATIONS = ("replace-one", "add-remove")
-MAPS = {"edges and brightness": edges_and_brightness, "HOG": hog}
+MAPS = {"edges, lines and brightness": edges_lines_and_brightness, "HOG": hog}
 BEST, PLAIN = MAPS
 SOLVERS = ("newton", "objective", "accmd", "svrg", "sgd")
 SOLVER_ROWS = 10_000

@@ -233,6 +233,11 @@ def logistic_slope(x, y, theta):
     return -y * x / (1 + mp.exp(y * u)), None
 
 
+def multiplied(matrix, contribution):
+    """A matrix times a contribution."""
+    return lambda x, y, point: (big(matrix) @ contribution(x, y, point)[0], None)
+
+
 def biweight_slope(width):
     def contribution(x, y, theta):
         x, (u,) = scores(x, theta)

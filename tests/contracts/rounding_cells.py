@@ -32,7 +32,12 @@ from veilspan.queries.linear.class_votes import ClassCounts, ScoreHistogram
 from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.regression_moments import RegressionMoments
 from veilspan.queries.linear.residual_histogram import ResidualHistogram
-from veilspan.queries.linear.slope_gradient import GradientChange, SlopeGradient
+from veilspan.queries.linear.slope_gradient import (
+    GradientChange,
+    MetricGradient,
+    RowMetric,
+    SlopeGradient,
+)
 from veilspan.queries.manifold.tangent_gradient import (
     EnergyGradient,
     GradientDifference,
@@ -461,6 +466,7 @@ def own_squares(block, theta):
     return (block.x @ theta - 1.0)[:, None] * block.x
 
 
+METRIC = np.diag([30.0, 1.0, 0.3, 1e-3]) + 0.1
 SCALE_QUERY = GradientScale(CURVED, 2.0)
 HISTORY = History(BIAS, np.linalg.qr(FACTORS)[0].T.copy(), np.array([2.0, 1.0]))
 
@@ -557,6 +563,11 @@ CELLS = {
         )
         for width, scale, more in ((0.5, 1.0, ""), (2.0, 1.0, ""), (2.0, 1e6, ", long theta"))
     },
+    "metric gradient": labelled(
+        MetricGradient(Logistic(), 0.1, RowMetric(METRIC)),
+        exact.multiplied(METRIC, exact.logistic_slope),
+        THETAS[0],
+    ),
     "slope gradient, several classes": of_classes(Multinomial(3), exact.softmax_slope(3)),
     **{
         f"slope gradient, hinge of several classes, width {width:g}{more}": of_classes(

@@ -29,7 +29,7 @@ from veilspan.estimators.linear.feature_scaling import FeatureBounds
 from veilspan.estimators.manifold.points import flat_on_manifold
 from veilspan.estimators.schema_input import signs_of_classes
 from veilspan.features.covariance import covariance_descriptors
-from veilspan.features.image_rows import edges_and_brightness
+from veilspan.features.image_rows import edges_and_brightness, edges_lines_and_brightness
 from veilspan.features.oriented_gradients import hog
 from veilspan.geometry import (
     SPD,
@@ -824,6 +824,11 @@ MAPS = {
         None,
         lambda rng: np.concatenate([np.zeros((1, 8, 8)), rng.random((66, 8, 8))]),
         edges_and_brightness,
+    ),
+    "edges, lines and brightness": Map(
+        None,
+        lambda rng: np.concatenate([np.zeros((1, 8, 8)), rng.random((66, 8, 8))]),
+        edges_lines_and_brightness,
     ),
     "orthonormal frames": Map(
         None, lambda rng: np.linalg.qr(rng.standard_normal((70, 4, 2)))[0], stiefel

@@ -106,6 +106,9 @@ class Rows:
     )
     #: Whether a row that stays in its place is rounded alike on both neighbouring tables.
     rounds_alike: ClassVar[bool] = True
+    #: What queries keep of blocks from one walk to the next of the same stride, by block: blocks of
+    #: a table that is mapped, or read, in every walk do not last.
+    _notes: tuple[int, dict[int, dict[str, Any]]] | None = None
 
     def __init__(self, x: Any, y: Any = None, present: np.ndarray | None = None) -> None:
         x = _check_features(x)
@@ -147,7 +150,10 @@ class Rows:
         """Sum of ``part`` over blocks, ``group`` at a time: what rounding bounds count on."""
         total: Any = 0.0
         subtotal: Any = 0.0
+        if self._notes is None or self._notes[0] != rows_per_block:
+            self._notes = rows_per_block, {}
         for number, block in enumerate(self.blocks(rows_per_block)):
+            block.__dict__["notes"] = self._notes[1].setdefault(number, {})
             subtotal = subtotal + part(block)
             if number % group == group - 1:
                 total, subtotal = total + subtotal, 0.0

@@ -1,4 +1,4 @@
-r"""Edges and brightness of an image in one row: what tells clothes and digits apart.
+r"""Edges, lines and brightness of an image in one row: what tells clothes and digits apart.
 
 :func:`~veilspan.features.hog` says where edges are and which way they run, and nothing of what is
 bright; a coarse picture says the rest. Both parts lie far from 0 in nearly the same direction for
@@ -6,6 +6,10 @@ every image, as numbers that are not negative do. A bound on a row's length is t
 what all rows have in common, and noise is measured by that bound. So each part is taken relative to
 its own mean over the image, and the row is then brought to length 1: differences between images
 grow, the noise stays.
+
+Where an image is no edge but a thin line, a seam, a weave or stripes, it bends: intensity rises and
+falls within a few pixels. Second differences along four lines say how much it does, and at which
+of two widths, as :func:`~veilspan.features.hog`, which compares directions within a cell, does not.
 
 A row is a function of one image alone and of public constants, so rows of neighbouring tables
 differ in the same row only, computing them costs no privacy budget, and ``row_norm=1`` is a true
@@ -17,11 +21,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from veilspan.features.oriented_gradients import hog
+from veilspan.features.oriented_gradients import hog, pool
 from veilspan.features.pixels import check_images, unit_range
 
 #: Length of the part of brightness beside that of the edges.
 _BRIGHTNESS = 0.5
+#: Lines along which second differences are taken, as steps down and across; and their lengths in
+#: pixels.
+_LINES = (0, 1), (1, 0), (1, 1), (1, -1)
+_STEPS = (1, 2)
 #: Pixels of a block of images that are made floats at once: 2 MB.
 _BLOCK = 250_000
 
@@ -61,6 +69,83 @@ def edges_and_brightness(images: ArrayLike, cell: int = 4, orientations: int = 9
     edges = hog(images, cell, orientations)  # checks all arguments
     rows = np.hstack([_relative(edges), _BRIGHTNESS * _relative(_roots(images, int(cell) // 2))])
     return _unit(rows)
+
+
+def edges_lines_and_brightness(
+    images: ArrayLike, cell: int = 4, orientations: int = 9
+) -> np.ndarray:
+    r"""The rows of `edges_and_brightness`, and how much intensity bends in each cell.
+
+    Beside the two parts there, brightness at length 1 here, stand eight numbers of each cell for
+    its lines: in each of four directions, at distances d of one and of two pixels, the square root
+    of the sum of absolute second differences
+
+        | I(p + d) - 2 I(p) + I(p - d) |,
+
+    each divided between the four nearest cells like the votes of :func:`~veilspan.features.hog`.
+    Outside of the image the nearest pixel is repeated. The numbers of each distance are taken less
+    their mean, at length 1.
+
+    On 50,000 images of clothes, with noise of epsilon 3 for 60,000, the default model of these rows
+    gets .906 of the other 10,000 right, and .900 by those of `edges_and_brightness`; on digits .983
+    and .981. Columns are more, and so is the time that a fit takes.
+
+    Parameters
+    ----------
+    images : array of shape (n, h, w, 3) or (n, h, w)
+        Colour or grey, as :func:`~veilspan.features.hog` takes them.
+    cell : int
+        Height and width of a cell of edges and lines in pixels.
+    orientations : int
+        Directions of edges that are told apart.
+
+    Returns
+    -------
+    float64 array of shape (n, (h // cell) (w // cell) (orientations + 8) + (h // s) (w // s))
+        With s = cell // 2. An image of one intensity everywhere is a row of zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from veilspan.features import edges_lines_and_brightness
+    >>> rows = edges_lines_and_brightness(np.random.default_rng(0).random((5, 28, 28)))
+    >>> rows.shape, np.allclose(np.linalg.norm(rows, axis=1), 1)
+    ((5, 1029), True)
+    """
+    edges = hog(images, cell, orientations)  # checks all arguments
+    parts = [edges, *_bends(images, int(cell)), _roots(images, int(cell) // 2)]
+    return _unit(np.hstack([_relative(part) for part in parts]))
+
+
+def _bends(images: ArrayLike, cell: int) -> list[np.ndarray]:
+    """Square roots of second differences in each cell, rows of one distance after another."""
+    pixels = check_images(images, cell, "one cell")
+    n, height, width = pixels.shape[:3]
+    out = [np.empty((n, (height // cell) * (width // cell) * len(_LINES))) for _ in _STEPS]
+    block_images = max(1, _BLOCK // (height * width))
+    for start in range(0, n, block_images):
+        rows = slice(start, start + block_images)
+        block = unit_range(pixels[rows])
+        block = block.mean(axis=3) if block.ndim == 4 else block
+        for found, step in zip(out, _STEPS):
+            found[rows] = _bends_at(block, step, cell)
+    return out
+
+
+def _bends_at(intensity: np.ndarray, step: int, cell: int) -> np.ndarray:
+    """The same of a block of images, at one distance."""
+    height, width = intensity.shape[1:]
+    wide = np.pad(intensity, [(0, 0), (step, step), (step, step)], mode="edge")
+
+    def moved(down: int, across: int) -> np.ndarray:
+        top, left = step * (1 + down), step * (1 + across)
+        return wide[:, top : top + height, left : left + width]
+
+    sums = [
+        pool(np.abs((moved(i, j) - intensity) - (intensity - moved(-i, -j))), cell)
+        for i, j in _LINES
+    ]
+    return np.sqrt(np.stack(sums, axis=3)).reshape(len(intensity), -1)
 
 
 def _roots(images: ArrayLike, side: int) -> np.ndarray:

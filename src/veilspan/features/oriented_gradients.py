@@ -86,14 +86,14 @@ def _describe(intensity: np.ndarray, cell: int, orientations: int) -> np.ndarray
     for direction in range(orientations):
         away = np.abs(turn - direction)
         away = np.minimum(away, orientations - away)
-        votes.append(_pool(strength * np.maximum(0.0, 1.0 - away), cell))
+        votes.append(pool(strength * np.maximum(0.0, 1.0 - away), cell))
     cells = np.stack(votes, axis=3)
     rows = _normalise(cells).reshape(len(cells), -1)
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     return np.asarray(rows / np.where(lengths > 0, lengths, 1.0)[:, None])
 
 
-def _pool(votes: np.ndarray, cell: int) -> np.ndarray:
+def pool(votes: np.ndarray, cell: int) -> np.ndarray:
     """Sums over cells, a vote divided between the nearest ones: a tent of two cells' width."""
     tent = 1.0 - np.abs(np.arange(2 * cell) + 0.5 - cell) / cell
     for axis in (1, 2):

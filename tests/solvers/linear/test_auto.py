@@ -140,11 +140,12 @@ def test_several_classes_go_by_the_noise(rows, kind, steps):
     assert isinstance(choice(rows=10**6, loss=loss, columns=5000).solver, GradientDescent)
 
 
-@pytest.mark.parametrize(("columns", "momentum"), [(150, 0.0), (400, 0.5)])
+@pytest.mark.parametrize(("columns", "momentum"), [(150, 0.0), (400, 0.7)])
 def test_several_classes_on_many_columns_are_clipped_short(columns, momentum):
     solver = choice(rows=10**5, loss=Multinomial(5), columns=columns).solver
     assert isinstance(solver, PrivateNewton)
     assert solver.momentum == momentum
+    assert solver.whiten == (momentum > 0)
     assert (solver.clip is None) == (momentum == 0)
     assert isinstance(choice(rows=200, loss=Multinomial(5), columns=400).solver, GradientDescent)
 

@@ -1,5 +1,7 @@
 """Noisy steps in the metric of a released Gram matrix."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -12,6 +14,7 @@ from veilspan.losses.linear import Huber, Logistic, Multinomial, SmoothedHinge, 
 from veilspan.losses.penalties import L1, L2, NoPenalty
 from veilspan.queries.linear.slope_gradient import SlopeGradient
 from veilspan.solvers.linear import newton
+from veilspan.solvers.linear.asked.residual_cap import ResidualCap
 from veilspan.solvers.linear.base import LinearProblem
 from veilspan.solvers.linear.gradient_descent import GradientDescent
 from veilspan.solvers.linear.newton import PrivateNewton
@@ -80,6 +83,59 @@ def test_columns_of_unlike_scale_are_learned_where_descent_is_slow():
         for solver in (PrivateNewton(), GradientDescent(100))
     )
     assert newton > descent + 0.2
+
+
+@pytest.mark.parametrize("penalty", [NoPenalty(), L2(0.01), L1(0.001)], ids=lambda x: x.name)
+def test_whitened_steps_end_at_the_minimum(penalty):
+    """Noise too faint to matter: other coordinates, the same minimum."""
+    x, y = table(3000, classes=3)
+    theta, wanted = (
+        fit(solver, Multinomial(3), x, y, penalty=penalty, epsilon=epsilon)
+        for solver, epsilon in (
+            (PrivateNewton(400, clip=100.0, momentum=0.9, whiten=True), 1e5),
+            (PrivateNewton(), math.inf),
+        )
+    )
+    theta, wanted = (found - found.mean(axis=1, keepdims=True) for found in (theta, wanted))
+    np.testing.assert_allclose(theta, wanted, atol=0.1)
+
+
+def test_whitened_rows_are_not_charged_for_what_they_have_in_common():
+    """One long column that is the same for all, and thirty short ones that decide."""
+    rng = np.random.default_rng(0)
+    x = np.column_stack([np.full(8000, 0.95), 0.3 * unit_rows(rng, 8000, 30)])
+    y = (8 * x[:, 1:] @ rng.standard_normal((30, 4)) + rng.gumbel(size=(8000, 4))).argmax(axis=1)
+    plain, whitened = (
+        np.mean([
+            np.mean((x @ fit(solver, Multinomial(4), x, y, epsilon=0.5, seed=s)).argmax(1) == y)
+            for s in range(3)
+        ])
+        for solver in (PrivateNewton(), PrivateNewton(whiten=True))
+    )  # fmt: skip
+    assert whitened > plain + 0.02
+
+
+@pytest.mark.parametrize("neighbors", BOTH)
+@pytest.mark.parametrize("loss", [Logistic(), Multinomial(3)], ids=lambda x: x.name)
+def test_replay_of_whitened_steps(loss, neighbors):
+    targets = [0, 1, 2] if loss.n_outputs > 1 else [-1.0, 1.0]
+
+    def run(data):
+        solver = PrivateNewton(3, momentum=0.5, whiten=True)
+        return fit(solver, loss, *data, epsilon=1.0, neighbors=neighbors)
+
+    for one, two in neighbor_pairs(neighbors, targets):
+        report = replay(run, one, two)
+        assert report.ok, report.findings
+        assert report.realised_mu <= Budget(1.0, 1e-6).mu * (1 + 1e-6)
+
+
+def test_whitening_needs_slopes_with_a_bound():
+    x, y = table()
+    with pytest.raises(ValueError, match="bounded slopes"):
+        fit(PrivateNewton(whiten=True), Squared(), x, 2.0 * y - 1, epsilon=1.0)
+    with pytest.raises(ValueError, match="bounded slopes"):
+        PrivateNewton(whiten=True, cap=ResidualCap())
 
 
 @pytest.mark.parametrize("neighbors", BOTH)

@@ -19,6 +19,16 @@ within L p u |theta|, L the loss's smoothness, and a few u times the largest slo
 a difference of larger numbers). Clipping is a projection onto a ball and enlarges no
 distance, so this bounds the error of the clipped contribution too, whatever the row:
 ``roundoff`` needs the public theta only.
+
+**In other coordinates.** With a public invertible A and theta = A^T phi the loss is one of phi, and
+a row's gradient in phi is A x' l'(...). To clip these, and to add noise to their sum, is what a fit
+to rows A x' would do. Where A makes rows as long in one direction as in another, a row is not
+clipped for what all rows have in common, and noise is as loud in every direction as rows are, not
+as their few longest directions are. Of A x' only the length is needed, which is kept from
+step to step: a sum is A times the sum of x' l', and a step costs what it costs without A. |A x'| is
+computed to within p u |A|_F, which enters where |l'| times it meets the bound; A times a sum to
+within p u |A|_F of the sum. Roundings of the sum before A are relative to |A|_F |l'| for each of
+all rows, not to the bound.
 """
 
 from __future__ import annotations
@@ -31,7 +41,7 @@ from typing import Any
 import numpy as np
 
 from veilspan._scales import LARGEST_DERIVED, SMALLEST_DERIVED, check_derived_scale
-from veilspan.curator.query import RowQuery
+from veilspan.curator.query import RowQuery, usual_block_rows
 from veilspan.curator.row_maps import row_map
 from veilspan.curator.rows import Block, scores_of
 from veilspan.losses.linear import LinearLoss
@@ -116,6 +126,74 @@ class SlopeGradient(RowQuery):
             slope = self.loss.smoothness * (1.0 + max(lengths))
         scores = self.loss.smoothness * (1.5 * n_features + FEW) * sum(lengths)
         return n_features + FEW + (FEW * slope + scores) / self.bound
+
+
+@dataclass(frozen=True, eq=False)
+class RowMetric:
+    """A public matrix A, and a bound on how much longer it makes a row."""
+
+    matrix: np.ndarray
+
+    @property
+    def size(self) -> float:
+        """Root of the sum of all squared entries, |A|_F."""
+        return length_of(self.matrix)
+
+
+class MetricGradient(SlopeGradient):
+    r"""Sum of A x' l'(<x', theta>, y) at theta, each clipped to a bound C; A is public.
+
+    Sensitivity. *add-remove*: C, the longest clipped gradient. *replace-one*: 2 C, met by opposite
+    gradients: the same x with slopes of either sign.
+
+    Parameters
+    ----------
+    loss : LinearLoss
+        Whose gradients; its slopes are bounded.
+    bound : float
+        C, in the Euclidean (Frobenius) norm.
+    metric : RowMetric
+        A, of as many rows and columns as the table has columns.
+    n_rows : int, optional
+        Rows of the table where their number is public (replace-one). Under add-remove the curator
+        takes each contribution's rounding for every row by itself.
+    """
+
+    def __init__(
+        self, loss: LinearLoss, bound: float, metric: RowMetric, n_rows: int | None = None
+    ) -> None:
+        super().__init__(loss, bound)
+        if not math.isfinite(loss.slope_bound):
+            raise ValueError(f"the {loss.name} loss has slopes without a bound: use SlopeGradient.")
+        self.metric, self.n_rows = metric, n_rows
+
+    def prepare(self, block: Block, point: Any) -> SlopedRows:
+        """Slopes of all rows at theta, and the lengths |A x'|."""
+        rows = super().prepare(block, point)
+        notes = block.__dict__.get("notes", {})  # a sampled block has none
+        kept = notes.get("metric_lengths")
+        if kept is None or kept[0] is not self.metric:
+            moved = np.asarray(block.x @ self.metric.matrix.T) * rows.factors[:, None]
+            kept = self.metric, np.sqrt(np.einsum("ij,ij->i", moved, moved))
+            notes["metric_lengths"] = kept
+        return SlopedRows(rows.x, rows.factors, kept[1], rows.slopes)
+
+    def weighted_sum(self, block: SlopedRows, weights: np.ndarray, point: Any) -> np.ndarray:
+        """Sum of the weighted gradients, A X^T (weights l')."""
+        return np.asarray(self.metric.matrix @ super().weighted_sum(block, weights, point))
+
+    def row_floats(self, n_features: int, point: Any) -> int:
+        """The row, as it is and times A, and a few numbers for each score."""
+        return n_features + super().row_floats(n_features, point)
+
+    def roundoff(self, n_features: int, point: Any) -> float:
+        """Roundings of the gradient, enlarged by A, and of the sum before A."""
+        larger = max(1.0, self.metric.size)
+        slope = self.loss.slope_bound / self.bound
+        block_rows = usual_block_rows(self.row_floats(n_features, point))
+        summed = (self.n_rows or 1) * block_rows
+        within = super().roundoff(n_features, point) + slope * (3 * n_features + FEW + summed)
+        return larger * within
 
 
 class GradientChange(SlopeGradient):

@@ -23,7 +23,7 @@ since d_t holds -H^-1 z_t. Answers were charged; this is post-processing and is 
 
 **A ridge** D adds to both: steps divide by H + D, and what pulls noise back is k K + D.
 
-**At most.** With several scores, or with momentum, K is not told: the curvature of k scores is not
+**At most.** With several scores, momentum, or noise in other coordinates, K is not told: the curvature of k scores is not
 that of the one matrix, and rare classes bend least. Then a = 0 is taken for all directions, where
 nothing pulls noise back: v H^-2, v the variance that steps of size 1 with such noise come to
 (:class:`~veilspan.solvers.linear.tables.noise_response.DescentNoise`). Of k scores whose gradients
@@ -112,6 +112,8 @@ class NewtonNoise:
         The histogram of residuals, where a cap was chosen by one.
     loss : LinearLoss or None
         What was minimised.
+    back : array of shape (p, p) or None
+        What takes gradients to theta's coordinates, where their noise was added in others.
     """
 
     steps: CurveNoise
@@ -125,11 +127,12 @@ class NewtonNoise:
     momentum: float = 0.0
     residuals: Answer | None = None
     loss: LinearLoss | None = None
+    back: np.ndarray | None = None
 
     @property
     def exact(self) -> bool:
         """Whether K is told: one score, plain steps, a loss that bends in a known way."""
-        plain = self.momentum == 0 and len(self.steps.moves) > 0
+        plain = self.momentum == 0 and self.back is None and len(self.steps.moves) > 0
         return plain and (self.loss is None or self.loss.name in TOLD)
 
     def at_most(self, n_scores: int) -> np.ndarray:
@@ -140,7 +143,8 @@ class NewtonNoise:
         kept = 1.0 if n_scores == 1 else 1.0 - 1.0 / n_scores
         with threads_for(len(self.lifted)):
             inverse = np.linalg.inv(self.lifted)
-            return np.asarray(kept * float(walk.variances(np.zeros(1))[0]) * inverse @ inverse)
+            moved = inverse if self.back is None else inverse @ self.back
+            return np.asarray(kept * float(walk.variances(np.zeros(1))[0]) * moved @ moved.T)
 
     @property
     def diagonal(self) -> np.ndarray:
