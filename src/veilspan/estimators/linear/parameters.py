@@ -27,10 +27,12 @@ class LinearParameters(TableParameters):
     clip : float, optional
         Longest gradient of one row; by default the solver's choice.
     feature_range : (low, high), optional
-        Public ranges: numbers, or arrays with an entry for each feature.
+        Public ranges: numbers, or arrays with an entry for each feature. Rows are clipped to them,
+        in a fit and in predictions.
     row_norm : float, optional
         Public bound on the length of a row, after centring and scaling by ``feature_range`` if
-        that is given. Longer rows are shortened. By default sqrt(n_features) with ranges.
+        that is given. Longer rows are shortened in a fit; predictions take them as they are. By
+        default sqrt(n_features) with ranges.
     center : {"midpoint", "zero"}, optional
         What ranges are centred at; by default the midpoint for dense tables, zero for sparse ones.
     bounds : None or "private"

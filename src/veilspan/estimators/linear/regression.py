@@ -1,8 +1,9 @@
 r"""Private linear regressions: squared loss with and without penalties, and Huber's loss.
 
-Targets are clipped to a public range [lo, hi] and scaled to t in [-1, 1]: by the middle and half of
+Targets are clipped to a range [lo, hi] and scaled to t in [-1, 1]: by the middle and half of
 the width with an intercept, by the larger end without (a shift would be one). The loss is on t and
-the scaled rows; ``coef_`` and ``intercept_`` are in the units of y and the features.
+the scaled rows; ``coef_`` and ``intercept_`` are in the units of y and the features. Predictions
+keep to [lo, hi] as well.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ class RegressorParameters:
     Parameters
     ----------
     target_range : (float, float), optional
-        Public lowest and highest target; targets outside are clipped to it. ``None`` pays for a
-        range with 0.025 of the budget (of mu^2); predictions are then kept to it.
+        Public lowest and highest target; targets outside are clipped to it, and predictions are
+        kept to it. ``None`` pays for a range with 0.025 of the budget (of mu^2).
     """
 
     target_range: Any = None
@@ -88,7 +89,7 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
     @also_by_person
     @lazy_for_dask(lambda model: None)
     def predict(self, X: Any) -> np.ndarray:
-        """Predicted targets of rows; nothing is spent.
+        """Predicted targets of rows, within the range of targets; nothing is spent.
 
         Parameters
         ----------
@@ -98,8 +99,7 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
             With a schema whose units have an ``id``: an answer for each person, as a
             :class:`~veilspan.estimators.by_person.ByPerson`.
         """
-        scores = self._scores(X)
-        return np.clip(scores, *self.target_range_) if self._asks_targets else scores
+        return self._scores(X)
 
     def score(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, by_person: bool = False
@@ -152,9 +152,13 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
         self.intercept_ = float(middle + half * constant)
 
     def _from_scores(self, scores: np.ndarray) -> np.ndarray:
-        """Predictions of a table model: in the units of y, and within its range."""
+        """Predictions of a table model, in the units of y."""
         middle, half = self._target_scale()
-        return np.clip(middle + half * scores[:, 0], *self._range_of_targets())
+        return np.asarray(middle + half * scores[:, 0])
+
+    def _scores_of_encoded(self, table: Any) -> np.ndarray:
+        """Predictions, within the range of targets."""
+        return np.clip(super()._scores_of_encoded(table), *self._range_of_targets())
 
     def _score_unit(self) -> float:
         return self._target_scale()[1]
