@@ -71,3 +71,29 @@ def test_a_release_keeps_to_its_ranges(tmp_path):
     np.testing.assert_array_equal(again.predict(x), model.predict(x))
     del again.clipped_to_  # as releases were written at first
     np.testing.assert_array_equal(again.predict(x), model.predict(x))
+
+
+@pytest.mark.parametrize("ranges", [{"feature_range": (0, 10), "target_range": (0, 30)}, {}])
+def test_without_an_intercept_the_plane_goes_through_the_origin(ranges):
+    """Ranges far from centred at zero: public ones, and ones that are paid for."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 10, (20_000, 2))
+    model = LinearRegression(fit_intercept=False, epsilon=3.0, random_state=0, **ranges)
+    model.fit(x, x @ [1.0, 2.0])
+    assert model.intercept_ == 0
+    np.testing.assert_allclose(model.coef_, [1, 2], rtol=0.1)
+    assert model.score(x, x @ [1.0, 2.0]) > 0.99
+    labels = x[:, 0] > x[:, 1]
+    ranges = {name: value for name, value in ranges.items() if name == "feature_range"}
+    classes = LogisticRegression(
+        fit_intercept=False, random_state=0, classes=[False, True], **ranges
+    ).fit(x, labels)
+    assert classes.intercept_.tolist() == [0]
+    assert classes.score(x, labels) > 0.97
+
+
+@pytest.mark.parametrize("ranges", [{"feature_range": (0, 10)}, {"bounds": "private"}])
+def test_a_middle_that_is_no_origin_is_refused_without_an_intercept(ranges):
+    model = LinearRegression(fit_intercept=False, center="midpoint", **ranges)
+    with pytest.raises(ValueError, match='say center="zero"'):
+        model.plan(100, 2)

@@ -48,7 +48,7 @@ class LogisticRegression(LinearClassifier):
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
         Coefficients in the features' own units.
     intercept_ : array of shape (1,) or (n_classes,)
-        Their constants; 0 without an intercept, unless ranges were centred.
+        Their constants; 0 without an intercept.
     classes_ : array of shape (n_classes,)
         Labels.
     class_weight_ : array of shape (n_classes,)

@@ -5,7 +5,8 @@ A row x of d features is clipped to its ranges and becomes
     v / max(|v|, sqrt(R^2 + b^2)),      v = ((x - c) / s, b),
 
 c and s being the middle and half of the width of each range (``center="midpoint"``), or zero and
-the far end (``center="zero"``, which keeps zeros zero); R the bound on the length of the scaled
+the far end (``center="zero"``, which keeps zeros zero, and the plane of a model without an
+intercept through the origin); R the bound on the length of the scaled
 features; b = ``intercept_scaling`` R the constant column of the intercept. So the constant is part
 of a row of at most unit length, and whatever is proven for such rows covers the intercept: it costs
 the features a factor sqrt(1 + intercept_scaling^2) of their length, and no separate release.
@@ -70,7 +71,8 @@ class FeatureBounds:
     row_norm : float or None
         Bound on the length of a row after centring and scaling.
     center : {None, "midpoint", "zero"}
-        ``None`` is the midpoint for dense tables and zero for sparse ones.
+        ``None`` is the midpoint for dense tables and zero for sparse ones, and without an
+        intercept.
     intercept_scaling : float or None
         Constant column over ``row_norm``; None without an intercept.
     bounds : None or "private"
@@ -98,14 +100,24 @@ class FeatureBounds:
         asked = asks_ranges(self.bounds, self.feature_range, self.row_norm)
         if self.center == "midpoint" and self.feature_range is None and not asked:
             raise ValueError('center="midpoint" needs a feature_range to be in the middle of.')
+        if self.center == "midpoint" and self.intercept_scaling is None:
+            raise ValueError(
+                'center="midpoint" with fit_intercept=False would lay the plane through the middle '
+                'of the ranges, not through the origin: say center="zero", or leave it out.'
+            )
         # What the parameters make together is refused here, not later; any ranges do for that.
         told = replace(self, feature_range=(-1.0, 1.0)) if asked else self
-        row_map = told.map_for(n_features, sparse=self.center == "zero")
+        row_map = told.map_for(n_features, sparse=self.is_at_zero)
         return None if asked else row_map
+
+    @property
+    def is_at_zero(self) -> bool:
+        """Whether rows of dense tables, too, are centred at zero."""
+        return self.center == "zero" or self.intercept_scaling is None
 
     def map_of_ranges(self, ranges: ColumnRanges, sparse: bool) -> RowScaling:
         """The map by released ranges, which shortens no row unless ``row_norm`` says so."""
-        at_zero = np.full(ranges.found.shape, sparse or self.center == "zero")
+        at_zero = np.full(ranges.found.shape, sparse or self.is_at_zero)
         if self.center is None:
             at_zero |= ranges.mostly_zero
         low = np.where(at_zero, np.minimum(ranges.low, 0.0), ranges.low)
@@ -147,7 +159,7 @@ class FeatureBounds:
         if self.feature_range is not None:
             low, high = checked_ranges(self.feature_range, n_features)
             length = math.sqrt(n_features)
-            if sparse or self.center == "zero":
+            if sparse or self.is_at_zero:
                 low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
                 scale = np.maximum(-low, high)
             else:
