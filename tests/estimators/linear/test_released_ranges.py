@@ -150,6 +150,34 @@ def test_a_second_fit_forgets_the_first():
     assert not hasattr(numbers, "target_range_")
 
 
+def test_targets_that_noise_hides_are_told_of(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((200, 3))
+    y = 50_000 + 10_000 * x[:, 0]
+    model = LinearRegression(epsilon=0.1, random_state=0)
+    with pytest.warns(LoudNoiseWarning, match=r"say target_range=\(lo, hi\)"):
+        model.fit(x, y)
+    assert model.target_range_found_ is False
+    assert model.target_range_.tolist() == [-1, 1]
+    model.save(tmp_path / "release")
+    assert load(tmp_path / "release").target_range_found_ is False
+    with pytest.warns(LoudNoiseWarning, match="change their unit"):
+        LinearRegression(random_state=0).fit(np.tile(x, (20, 1)), 1e21 * np.tile(y, 20))
+    seen = quietly(LinearRegression(random_state=0), np.tile(x, (20, 1)), np.tile(y, 20))
+    assert seen.target_range_found_ is True
+    quietly(seen.set_params(target_range=(0, 1e5)), x, y)
+    assert not hasattr(seen, "target_range_found_")
+
+
+def test_targets_of_which_one_bin_is_seen_are_learned_from():
+    """Without a sure end predictions were kept to (-1, 1), an R^2 of -24."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((1500, 3))
+    y = 50_000 + 10_000 * x[:, 0] + 1000 * rng.standard_normal(1500)
+    model = quietly(LinearRegression(epsilon=0.3, random_state=0), x, y)
+    assert model.score(x, y) > 0.3
+
+
 def test_a_row_norm_of_ones_own_is_kept():
     model, _ = fitted_model(bounds="private", row_norm=1.5)
     assert [event.name for event in model.plan_.events][:2] == ["ranges", "finer ranges"]

@@ -34,7 +34,6 @@ from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.queries.linear.row_scaling import RowScaling
-from veilspan.queries.linear.target_scaling import TargetScaling
 from veilspan.solvers.linear.asked.narrow_columns import (
     LOOKS,
     NARROW,
@@ -50,7 +49,11 @@ from veilspan.solvers.linear.asked.private_ranges import (
     private_length,
     private_ranges,
 )
-from veilspan.solvers.linear.asked.target_range import TARGETS, private_target_range
+from veilspan.solvers.linear.asked.target_range import (
+    TARGETS,
+    ReleasedTargets,
+    private_target_range,
+)
 
 #: Shares of mu^2 for ranges of features, for the length of rows, and for the range of targets:
 #: errors of them only make rows and targets shorter than they need be.
@@ -203,11 +206,9 @@ class FeatureScaling:
         row_map = self._find_features(curator, asked)
         if TARGETS not in asked:
             return row_map
-        low, high = private_target_range(curator)
         shifted = self.bounds.intercept_scaling is not None
-        if not shifted:  # a range around zero, so that its width is public in units of its end
-            low, high = -max(-low, high), max(-low, high)
-        return replace(row_map, targets=TargetScaling.of_range(low, high, shifted))
+        found = private_target_range(curator)
+        return replace(row_map, targets=ReleasedTargets.of_released(found, shifted))
 
     def _find_features(self, curator: Curator, asked: set[str]) -> RowScaling:
         if RANGES in asked:

@@ -31,6 +31,7 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.plan import Plan
 from veilspan.queries.linear.target_scaling import TargetScaling
 from veilspan.solvers.base import Outcome
+from veilspan.solvers.linear.asked.target_range import WARNINGS
 from veilspan.solvers.linear.base import LinearSolver
 from veilspan.solvers.linear.by_name import linear_solver
 
@@ -59,6 +60,7 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
 
     _y_options: ClassVar[dict[str, Any]] = {"y_numeric": True}
     target_range_: np.ndarray
+    target_range_found_: bool
 
     @property
     def _asks_targets(self) -> bool:  # type: ignore[override]
@@ -84,6 +86,8 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
         shapes: dict[str, tuple[int, ...]] = {"coef_": (n_features,), "intercept_": ()}
         if self._asks_targets:
             shapes["target_range_"] = (2,)
+            if not isinstance(vars(self).get("target_range_found_", True), bool):
+                raise ValueError("whether its range of targets was found is not said by a bool")
         return {**shapes, **self._ranges_shapes(n_features), **self._noise_shapes(n_features)}
 
     @also_by_person
@@ -172,11 +176,19 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
         return TargetScaling.of_range(*self._range_of_targets(), shifted=bool(self.fit_intercept))
 
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
-        self.__dict__.pop("target_range_", None)
+        for name in ("target_range_", "target_range_found_"):
+            self.__dict__.pop(name, None)
         if self._asks_targets:
             targets = outcome.maps[-1].targets
             self.target_range_ = np.array([targets.low, targets.high])
+            self.target_range_found_ = targets.lost is None
         super()._keep(outcome, plan)
+
+    def _find_loud_noise(self, outcome: Outcome, plan: Plan) -> tuple[str, ...]:
+        """What else there is, and a range of targets that does not hold them."""
+        told = super()._find_loud_noise(outcome, plan)
+        lost = outcome.maps[-1].targets.lost if self._asks_targets else None
+        return told if lost is None else (*told, WARNINGS[lost])
 
     def _loss(self) -> LinearLoss:
         self._check_targets()
@@ -211,8 +223,9 @@ class LinearRegression(LinearRegressor):
     ----------
     coef_, intercept_ : array of shape (n_features,), float
         In the units of the features and targets.
-    target_range_ : array of shape (2,)
-        Released range of the targets; only where it was paid for.
+    target_range_, target_range_found_ : array of shape (2,), bool
+        Released range of the targets; only where it was paid for. Not found where nothing stood
+        above the noise (it is (-1, 1) then), and where targets of more than 1.8e19 are cut off.
     feature_range_, columns_used_ : array of shape (2, n_features), array of shape (n_features,)
         Released ranges, and which columns showed anything; only where ranges were paid for.
     n_iter_, trace_, stopped_ : int, list of dict, str

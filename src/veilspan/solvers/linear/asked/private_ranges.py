@@ -104,7 +104,9 @@ def private_ranges(
     first, second : str
         Names of the events that pay; without a second one the ends found first are kept.
     failure : float
-        Probability of an end that noise alone has made: see :func:`ranges_from_histogram`.
+        Probability of an end that noise alone has made: see :func:`ranges_from_histogram`. Where
+        no end is that sure, a column is found in its fullest bin, if noise alone makes one so full
+        with probability ``FAILURE`` at most: any range there is better than none.
     """
     check_coverage(coverage)
     width = curator.n_features
@@ -117,6 +119,8 @@ def private_ranges(
     found &= ~((low == LOG_EDGES[ZERO_BIN - 1]) & (high == LOG_EDGES[ZERO_BIN]))
     if failure >= FAILURE:  # else what is likely is not enough
         low, high, found = _with_likely_bins(answer, rows, low, high, found)
+    else:
+        low, high, found = _with_clear_bins(answer, low, high, found)
     low, high = np.where(found, low, 0.0), np.where(found, high, 0.0)
     ranges = ColumnRanges(low, high, rows, found, zeros > MOSTLY * rows)
     if second is None:
@@ -176,6 +180,21 @@ def _with_likely_bins(
     surely = missing >= noise_quantile(len(counts), 1) * std
     seen = ~found & (codes | (surely & (beside.max(axis=1) >= LIKELY * std)))
     seen &= missing > 0  # without noise nothing is likely
+    ends = _closed(LOG_EDGES)
+    low, high = np.where(seen, ends[best], low), np.where(seen, ends[best + 1], high)
+    return low, high, found | seen
+
+
+def _with_clear_bins(
+    answer: Answer, low: np.ndarray, high: np.ndarray, found: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Add columns of which one bin, the fullest, stands above the noise of all bins."""
+    counts = answer.value.copy()
+    counts[:, ZERO_BIN] = -np.inf
+    best = np.argmax(counts, axis=1)
+    clear = 6 * FAILURE  # a bin is tested once here, where a quantile allows for six times
+    level = noise_quantile(*counts.shape, clear) * answer.noise_std
+    seen = ~found & (counts.max(axis=1) >= level) & (answer.noise_std > 0)
     ends = _closed(LOG_EDGES)
     low, high = np.where(seen, ends[best], low), np.where(seen, ends[best + 1], high)
     return low, high, found | seen
