@@ -40,7 +40,7 @@ from veilspan.estimators.schema_input import (
     refuse_said_twice,
     schema_of,
 )
-from veilspan.estimators.validation import check_count, validate_table
+from veilspan.estimators.validation import check_count, own_numbers, validate_table
 from veilspan.losses.linear import LinearLoss
 from veilspan.losses.penalties import NoPenalty, Penalty
 from veilspan.privacy.budget import Budget
@@ -330,7 +330,9 @@ class LinearEstimator(
         known = encoded.present
         if not known.any():
             raise ValueError("no row of the table has a target: there is nothing to compare with.")
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        weights = None
+        if sample_weight is not None:
+            weights = own_numbers(sample_weight, "sample_weight")[known]
         return self._scores_of_encoded(encoded.x[known]), encoded.y[known], weights
 
     def _rests_on(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from veilspan.estimators.by_person import also_by_person
 from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.linear.base import LinearEstimator, noise_threshold, strength_per_row
 from veilspan.estimators.schema_input import refuse_said_twice
-from veilspan.estimators.validation import refuse_lazy_score
+from veilspan.estimators.validation import own_numbers, own_score, refuse_lazy_score
 from veilspan.losses.linear import Huber, LinearLoss, Quantile, Squared
 from veilspan.losses.nonconvex import Biweight
 from veilspan.losses.penalties import L1, L2, NoPenalty, Penalty
@@ -123,8 +123,9 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
         refuse_lazy_score(X, y, sample_weight)
         if self.schema is not None or by_person:
             scores, targets, weights = self._own_scores_and_targets(X, y, sample_weight, by_person)
-            return float(r2_score(targets, scores, sample_weight=weights))
-        return float(super().score(X, y, sample_weight))
+            return own_score(r2_score, targets, scores, weights)
+        predicted = self.predict(X)
+        return own_score(r2_score, own_numbers(y, "y"), predicted, sample_weight)
 
     def _encode(self, y: Any) -> Any:
         scaling = None if self._asks_targets else self._target_scaling()
