@@ -97,3 +97,35 @@ def test_a_middle_that_is_no_origin_is_refused_without_an_intercept(ranges):
     model = LinearRegression(fit_intercept=False, center="midpoint", **ranges)
     with pytest.raises(ValueError, match='say center="zero"'):
         model.plan(100, 2)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_one_huge_entry_is_clipped_as_others_are(form):
+    """1e150, too large to square: what it does is what 1e100 does."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-3, 3, (2000, 2))
+    y = x[:, 0].copy()
+    fits = []
+    for value in (1e150, 1e100):
+        x[:2] = [[value, -value], [-value, 0.0]]
+        table = form(x)
+        fits.append(LinearRegression(target_range=(-4, 4), **SAID).fit(table, y))
+        assert table[0, 0] == value  # the user's table is as it was
+    np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
+    assert fits[0].score(x, y) > 0.97
+    for value in (np.inf, np.nan):
+        x[0, 0] = value
+        with pytest.raises(ValueError, match="contains"):
+            LinearRegression(target_range=(-4, 4), **SAID).fit(form(x), y)
+
+
+def test_an_entry_stored_in_two_huge_parts_is_their_sum():
+    parts = np.array([1e150, -1e150, *np.linspace(-3, 3, 99)])
+    at = np.concatenate([[0, 0], np.arange(1, 100)])
+    x = sparse.csr_array((parts, np.zeros(101, int), np.concatenate([[0, 2], at[2:] + 2])))
+    y = np.linspace(-3, 3, 100)
+    whole = x.copy()
+    whole.sum_duplicates()
+    one, two = (LinearRegression(target_range=(-4, 4), **SAID).fit(t, y) for t in (x, whole))
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from veilspan._scales import check_scale
-from veilspan.curator.dask.table import DaskTable
+from veilspan.curator.dask.table import DaskTable, is_lazy
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.by_person import gather_own
 from veilspan.estimators.linear.feature_choice import AS_ASKED
@@ -118,6 +118,8 @@ class LinearEstimator(
         targets = None
         if schema is None:
             options = {**self._input_options, **self._y_options}
+            if self.neighbors == "add-remove" and not (is_lazy(X) or isinstance(X, DaskTable)):
+                options["ensure_min_samples"] = 0  # how many rows there are is private
             X, targets = validate_table(self, X, lazy=True, y=y, **options)
             if self.features is not None:  # plain arrays are taken as they are, unless asked
                 self._refuse_sparse(X)
