@@ -129,3 +129,10 @@ def test_an_entry_stored_in_two_huge_parts_is_their_sum():
     one, two = (LinearRegression(target_range=(-4, 4), **SAID).fit(t, y) for t in (x, whole))
     np.testing.assert_array_equal(one.coef_, two.coef_)
 
+
+@pytest.mark.parametrize("bound", [{"row_norm": 3.0}, {}])
+def test_a_huge_entry_is_refused_where_no_range_clips_it(bound):
+    x, y = far_rows()
+    x[0, 0] = 1e150
+    with pytest.raises(ValueError, match="too large to square"):
+        LinearRegression(target_range=(-4, 4), random_state=0, **bound).fit(x, y)

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.linear_model import LinearRegression as PlainRegression
 
 from veilspan import LinearRegression, LinearSVC, LogisticRegression, LoudNoiseWarning, load
 from veilspan.estimators.linear.regression import Ridge
@@ -126,6 +127,21 @@ def test_coefficients_are_true_inside_the_ranges():
     np.testing.assert_allclose(model.coef_, [3, -0.01], rtol=0.02)
     assert model.intercept_ == pytest.approx(4, rel=0.02)
     assert model.target_range_[0] < y.min() < y.max() < model.target_range_[1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_without_noise_no_tail_is_cut_off(seed):
+    """Scikit-learn's least squares, of columns and residuals with tails."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_t(3, (3000, 3))
+    y = x @ [0.3, 0.2, 0.1] + rng.exponential(size=3000)
+    model, theirs = LinearRegression(epsilon=math.inf).fit(x, y), PlainRegression().fit(x, y)
+    np.testing.assert_allclose(model.coef_, theirs.coef_, atol=1e-10)
+    assert model.intercept_ == pytest.approx(theirs.intercept_)
+    np.testing.assert_allclose(model.predict(x), theirs.predict(x), atol=1e-9)
+    low, high = model.feature_range_
+    assert (low <= x).all()
+    assert (x <= high).all()
 
 
 def test_a_release_keeps_its_ranges(tmp_path):

@@ -46,6 +46,7 @@ from veilspan.solvers.linear.asked.private_ranges import (
     LENGTH,
     RANGES,
     ColumnRanges,
+    coverage_of,
     private_length,
     private_ranges,
 )
@@ -213,7 +214,8 @@ class FeatureScaling:
     def _find_features(self, curator: Curator, asked: set[str]) -> RowScaling:
         if RANGES in asked:
             self.bounds.refuse_midpoint(curator.is_sparse)
-            ranges = zoom_in(curator, private_ranges(curator), COVERAGE, NARROW)
+            coverage = coverage_of(curator, RANGES, COVERAGE)
+            ranges = zoom_in(curator, private_ranges(curator, coverage), coverage, NARROW)
             row_map = self.bounds.map_of_ranges(ranges, curator.is_sparse)
             if LENGTH not in asked:
                 return row_map

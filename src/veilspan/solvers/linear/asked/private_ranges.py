@@ -40,6 +40,8 @@ from veilspan.solvers.noisy_counts import FAILURE, find_outermost, noise_quantil
 RANGES, FINER, LENGTH = "ranges", "finer ranges", "length"
 #: Share of a column's entries (of those that are not zero) that its range should hold.
 COVERAGE = 0.99
+#: The same where nothing is hidden: ends are those of the outermost bins that rows are in.
+WHOLE = 1 - 2.0**-53
 UNIT = 1.0 + 2.0**-40  # end of the bin of 1
 # A hair above powers of 4, which then belong to the bin below: that of 1 ends at 1.
 GRID = 4.0 ** np.arange(-24, 33) * (1 + 2.0**-40)
@@ -126,6 +128,11 @@ def private_ranges(
     if second is None:
         return ranges
     return _refined(curator, ranges, active, coverage, second, failure)
+
+
+def coverage_of(curator: Curator, event: str, coverage: float) -> float:
+    """The coverage under noise; without any there is no reason to leave a row outside."""
+    return coverage if curator.planned(event).noise_multiplier > 0 else WHOLE
 
 
 def _refined(
@@ -216,7 +223,7 @@ def private_length(curator: Curator, row_map: RowScaling) -> float:
 
     The length is the upper edge of the outermost bin that rows are in, by the rule of
     :func:`ranges_from_histogram`, such that about 2 % of the rows or fewer are longer; the longest
-    possible where noise hides them all.
+    possible where noise hides them all. Without noise no row is longer.
 
     Parameters
     ----------
@@ -231,7 +238,8 @@ def private_length(curator: Curator, row_map: RowScaling) -> float:
     # Lengths above 1 are those of rounding.
     counts = np.append(answer.value[:, :-2], answer.value[:, -2:].sum(axis=1)[:, None], axis=1)
     noise = noise_quantile(1, len(LENGTHS) + 1) * answer.noise_std
-    walked = int(find_outermost(counts[:, ::-1], np.array([LONG_ROWS * rows]), noise)[0])
+    long = LONG_ROWS * rows if answer.noise_std > 0 else 0.0  # nobody is shortened for nothing
+    walked = int(find_outermost(counts[:, ::-1], np.array([long]), noise)[0])
     share = LENGTHS[len(LENGTHS) - 1 - walked] if walked < len(LENGTHS) else 1.0
     return float(row_map.row_norm * share)
 

@@ -10,7 +10,12 @@ from veilspan.queries.linear.column_choice import TargetColumn
 from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.target_scaling import TargetScaling
 from veilspan.solvers.linear.asked.narrow_columns import NARROW_TARGETS, zoom_in
-from veilspan.solvers.linear.asked.private_ranges import LOG_EDGES, MOST_BINS, private_ranges
+from veilspan.solvers.linear.asked.private_ranges import (
+    LOG_EDGES,
+    MOST_BINS,
+    coverage_of,
+    private_ranges,
+)
 from veilspan.solvers.noisy_counts import noise_quantile
 
 TARGETS = "targets"
@@ -84,10 +89,11 @@ def private_target_range(curator: Curator) -> TargetRange:
     vote, sensitivity 1 under add-remove and sqrt(2) under replace-one.
     """
     view = curator.mapped(TargetColumn(), 1)
+    coverage = coverage_of(curator, TARGETS, 1 - FAR_TARGETS)
     ranges = private_ranges(
-        view, 1 - FAR_TARGETS, first=TARGETS, second=TARGETS, failure=TARGETS_FAILURE
+        view, coverage, first=TARGETS, second=TARGETS, failure=TARGETS_FAILURE
     )
-    ranges = zoom_in(view, ranges, 1 - FAR_TARGETS, NARROW_TARGETS, TARGETS_FAILURE)
+    ranges = zoom_in(view, ranges, coverage, NARROW_TARGETS, TARGETS_FAILURE)
     if not ranges.found[0]:
         return TargetRange(-1.0, 1.0, "noise")
     low, high = float(ranges.low[0]), float(ranges.high[0])
