@@ -65,3 +65,9 @@ def test_a_row_alone_is_one_row():
 def test_replace_one_needs_two_rows():
     with pytest.raises(ValueError, match="minimum of 2"):
         LinearRegression(**NUMBERS).fit([[0.5]], [1.0])
+
+
+def test_a_table_without_columns_is_refused_without_its_number_of_rows():
+    seen = {outcome_of(LinearRegression, NUMBERS, np.zeros((n, 0)), np.zeros(n)) for n in (7, 8)}
+    (said,) = seen
+    assert "minimum of 1" in said

@@ -58,6 +58,8 @@ class LogisticRegression(LinearClassifier):
         log-odds a score + b.
     feature_range_, columns_used_ : array of shape (2, n_features), array of shape (n_features,)
         Released ranges, and which columns showed anything; only where ranges were paid for.
+    clipped_to_ : array of shape (2, n_features)
+        Public ends that rows are clipped to, in predictions as well; only with ``feature_range``.
     n_iter_, trace_, stopped_ : int, list of dict, str
         What the solver did, from noisy answers alone.
     plan_, privacy_ : Plan, PrivacyStatement

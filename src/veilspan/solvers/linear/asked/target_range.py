@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, Self
 
 from veilspan.curator.curator import Curator
@@ -79,7 +79,8 @@ class ReleasedTargets(TargetScaling):
         low, high = found.low, found.high
         if not shifted:  # so that its width is public in units of its end
             low, high = -max(-low, high), max(-low, high)
-        return replace(cls.of_range(low, high, shifted), lost=found.lost)  # type: ignore[return-value]
+        plain = TargetScaling.of_range(low, high, shifted)
+        return cls(plain.low, plain.high, plain.middle, plain.half, found.lost)
 
 
 def private_target_range(curator: Curator) -> TargetRange:
@@ -90,9 +91,7 @@ def private_target_range(curator: Curator) -> TargetRange:
     """
     view = curator.mapped(TargetColumn(), 1)
     coverage = coverage_of(curator, TARGETS, 1 - FAR_TARGETS)
-    ranges = private_ranges(
-        view, coverage, first=TARGETS, second=TARGETS, failure=TARGETS_FAILURE
-    )
+    ranges = private_ranges(view, coverage, first=TARGETS, second=TARGETS, failure=TARGETS_FAILURE)
     ranges = zoom_in(view, ranges, coverage, NARROW_TARGETS, TARGETS_FAILURE)
     if not ranges.found[0]:
         return TargetRange(-1.0, 1.0, "noise")
