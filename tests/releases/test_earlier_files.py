@@ -34,7 +34,10 @@ def test_a_release_loads_and_answers_as_it_did(version, folder):
         assert set(expected.files) == set(now)
         for name in expected.files:
             if expected[name].dtype.kind == "f":
-                np.testing.assert_allclose(now[name], expected[name], rtol=1e-8, atol=1e-8)
+                wanted = expected[name]
+                if name == "predict" and getattr(model, "target_range", None) is not None:
+                    wanted = np.clip(wanted, *model.target_range)  # they keep to it since
+                np.testing.assert_allclose(now[name], wanted, rtol=1e-8, atol=1e-8)
             else:
                 assert (now[name] == expected[name]).all()
 

@@ -158,6 +158,20 @@ def test_numbers_of_plain_arrays(kind, features):
     np.testing.assert_allclose(found, model.predict(own), atol=1e-9)
 
 
+@pytest.mark.parametrize("features", ["linear", "auto"])
+def test_public_ranges_are_kept_to_by_the_reader(features):
+    """Rows a thousand times too long, and a range of targets that predictions would leave."""
+    model = LinearRegression(
+        feature_range=(-0.5, 1), target_range=(-0.2, 0.3), random_state=0, features=features
+    )
+    document = json.loads(model.fit(ROWS, CURVE).to_json())
+    own = np.vstack([ROWS[:40], 1000 * ROWS[:40]])
+    found = [reader()["predict"](document, row.tolist())[0] for row in own]
+    np.testing.assert_allclose(found, model.predict(own), atol=1e-9)
+    assert min(found) >= -0.2
+    assert max(found) <= 0.3
+
+
 def test_a_document_says_where_it_is_from():
     model = ward_model("auto")
     document = json.loads(model.to_json())
@@ -258,4 +272,5 @@ def test_a_released_range_of_targets_and_several_hinges():
     document = json.loads(three.to_json())
     found = [reader()["predict"](document, row.tolist()) for row in own]
     assert found == [(label, None) for label in three.predict(own).tolist()]
-    np.testing.assert_array_equal(three.to_sklearn().predict(own), three.predict(own))
+    inside = np.clip(own, -1, 1)  # a plain estimator clips no row
+    np.testing.assert_array_equal(three.to_sklearn().predict(inside), three.predict(own))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,11 @@ _ROW_FREE = re.compile(
     r"Input should have at least|(float\(\) )?argument must be|Unable to convert array of|"
     r"float\(\) argument must be|This \w+ estimator requires|requires y to be passed|y cannot be|"
     r"Input y contains (NaN|infinity)"
+)
+
+OWN_TARGETS = (
+    "y could not be compared with what is predicted: it must be of the type of the targets of the "
+    "fit, one for each row, and none may be missing."
 )
 
 
@@ -49,6 +55,8 @@ def validate_table(estimator: Any, X: Any, *, lazy: bool = False, **options: Any
             if _passes_at_sight(X, **options):
                 return _take_as_it_is(estimator, X, **options)
             table = validate_data(estimator, X, **options)
+            if options.get("y_numeric") and isinstance(table, tuple):
+                table = table[0], as_numbers(table[1])
     except (ValueError, TypeError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         failure = (kind, _row_free(error, "y" in options))
@@ -134,6 +142,24 @@ def _as_array(X: Any) -> Any:
         return X
 
 
+def as_numbers(y: Any) -> np.ndarray:
+    """Targets that scikit-learn has let pass as numbers: texts are none to it, nor refused."""
+    return y if is_plain(y) else np.asarray(y, dtype=np.float64)
+
+
+def own_score(
+    measure: Callable[..., Any], targets: Any, predicted: np.ndarray, weights: Any
+) -> float:
+    """What a measure of scikit-learn says of own targets, or an error that quotes none of them."""
+    weights = None if weights is None else own_numbers(weights, "sample_weight")
+    failure = ""
+    try:
+        return float(measure(targets, predicted, sample_weight=weights))
+    except (ValueError, TypeError) as error:
+        failure = _row_free(error, True, OWN_TARGETS)
+    raise ValueError(failure)  # out here: the original may quote a target
+
+
 def own_numbers(X: Any, name: str = "X") -> np.ndarray:
     """Numbers of the caller's own as float64, or an error that quotes none of them."""
     X = readable(X, name)
@@ -147,7 +173,7 @@ def own_numbers(X: Any, name: str = "X") -> np.ndarray:
     return numbers
 
 
-def _row_free(error: Exception, with_targets: bool) -> str:
+def _row_free(error: Exception, with_targets: bool, otherwise: str = "") -> str:
     first = str(error).splitlines()[0] if str(error) else ""
     if first.startswith("Expected 2D array"):
         return f"{first.rstrip(':')}. Reshape your data: array.reshape(1, -1) makes it one row."
@@ -157,8 +183,10 @@ def _row_free(error: Exception, with_targets: bool) -> str:
     if first.startswith("y should be a 1d array"):
         return "y should be a 1d array: one target per row."
     if _ROW_FREE.match(first):
+        if "0 feature(s)" in first:  # beside its number of rows, which may be private
+            return re.sub(r" \(shape=.*?\)\)", "", first)
         return first
-    return (
+    return otherwise or (
         "the data could not be read as a table of real numbers with targets; check dtypes column "
         "by column, and that of y."
         if with_targets

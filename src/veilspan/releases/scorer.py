@@ -72,7 +72,7 @@ def _privacy(model: Any) -> dict[str, Any] | None:
 
 
 def _straight(model: Any) -> dict[str, Any]:
-    ends = vars(model).get("feature_range_")  # released ranges, which predictions keep to
+    ends = model._ends_of_rows()  # ranges that rows are clipped to, in a fit and afterwards
     return {
         "coefficients": np.atleast_2d(model.coef_).tolist(),
         "constants": np.atleast_1d(model.intercept_).tolist(),
@@ -102,11 +102,9 @@ def _output(model: Any) -> dict[str, Any]:
 
 def _numbers_output(model: Any) -> dict[str, Any]:
     shift, scale = (0.0, 1.0)
-    low = high = None
     if "feature_map_" in vars(model):
         shift, scale = model._target_scale()
-    if "feature_map_" in vars(model) or getattr(model, "_asks_targets", False):
-        low, high = model._range_of_targets()
+    low, high = model._range_of_targets()
     return {"kind": "numbers", "shift": shift, "scale": scale, "low": low, "high": high}
 
 

@@ -95,6 +95,11 @@ def scaled(x, constant=CONSTANT):
     return (x - (LOW + HIGH) / 2) / ((HIGH - LOW) / 2) / math.sqrt(WIDTH * (1 + constant**2))
 
 
+def scaled_at_zero(x):
+    """Rows inside the unit ball as a model without an intercept takes them."""
+    return x / np.maximum(-LOW, HIGH) / math.sqrt(WIDTH)
+
+
 def table(n=60, seed=0):
     """Rows inside their ranges and scores that depend on them."""
     rng = np.random.default_rng(seed)

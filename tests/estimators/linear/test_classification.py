@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression as PlainLogistic
 from sklearn.svm import SVC
 from sklearn.svm import LinearSVC as PlainSVC
 
-from estimators.linear.cases import DIVISOR, HIGH, LOW, PUBLIC, QUICK, scaled, table
+from estimators.linear.cases import DIVISOR, HIGH, LOW, PUBLIC, QUICK, scaled, scaled_at_zero, table
 from veilspan.estimators.linear.classification import LinearSVC, LogisticRegression
 from veilspan.losses.linear import SmoothedHinge
 from veilspan.solvers.linear.gradient_descent import GradientDescent
@@ -53,9 +53,10 @@ def test_without_an_intercept_nothing_is_appended():
     x, scores = table(400)
     y = scores > 0.1
     ours = LogisticRegression(C=20.0, fit_intercept=False, **EXACT).fit(x, y)
-    plain = PlainLogistic(C=20.0, fit_intercept=False, tol=1e-10).fit(scaled(x, 0.0), y)
+    rows = scaled_at_zero(x)
+    plain = PlainLogistic(C=20.0, fit_intercept=False, tol=1e-10).fit(rows, y)
     np.testing.assert_allclose(
-        ours.decision_function(x), plain.decision_function(scaled(x, 0.0)), atol=1e-4
+        ours.decision_function(x), plain.decision_function(rows), atol=1e-4
     )
 
 
@@ -94,7 +95,7 @@ def test_without_noise_several_classes_are_crammer_and_singers():
     x, scores = table(600)
     y = np.digitize(scores + 0.2 * rng.standard_normal(600), [-0.2, 0.3])
     ours = LinearSVC(C=1.0, hinge_width=0.02, fit_intercept=False, **EXACT).fit(x, y)
-    rows = scaled(x, 0.0)
+    rows = scaled_at_zero(x)
     plain = PlainSVC(multi_class="crammer_singer", C=1.0, fit_intercept=False, tol=1e-8,
                      max_iter=100_000).fit(rows, y)  # fmt: skip
     mine, theirs = ours.decision_function(x), plain.decision_function(rows)

@@ -225,7 +225,6 @@ def bad_inputs():
         "text in x": (text, good),
         "nan in x": (np.full((4, WIDTH), np.nan), good),
         "infinite x": (np.full((4, WIDTH), np.inf), good),
-        "huge x": (np.full((4, WIDTH), 1e200), good),
         "one row": (x[:1] + 98765.4321, good[:1]),
         "no rows": (x[:0], good[:0]),
         "flat x": (np.full(4, 98765.4321), good),

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.linear_model import LinearRegression as PlainRegression
 
 from veilspan import LinearRegression, LinearSVC, LogisticRegression, LoudNoiseWarning, load
 from veilspan.estimators.linear.regression import Ridge
@@ -128,6 +129,21 @@ def test_coefficients_are_true_inside_the_ranges():
     assert model.target_range_[0] < y.min() < y.max() < model.target_range_[1]
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_without_noise_no_tail_is_cut_off(seed):
+    """Scikit-learn's least squares, of columns and residuals with tails."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_t(3, (3000, 3))
+    y = x @ [0.3, 0.2, 0.1] + rng.exponential(size=3000)
+    model, theirs = LinearRegression(epsilon=math.inf).fit(x, y), PlainRegression().fit(x, y)
+    np.testing.assert_allclose(model.coef_, theirs.coef_, atol=1e-10)
+    assert model.intercept_ == pytest.approx(theirs.intercept_)
+    np.testing.assert_allclose(model.predict(x), theirs.predict(x), atol=1e-9)
+    low, high = model.feature_range_
+    assert (low <= x).all()
+    assert (x <= high).all()
+
+
 def test_a_release_keeps_its_ranges(tmp_path):
     model, x = fitted_model()
     model.save(tmp_path / "release")
@@ -148,6 +164,34 @@ def test_a_second_fit_forgets_the_first():
     numbers = quietly(LinearRegression(random_state=0), x, x[:, 0])
     quietly(numbers.set_params(target_range=(-3, 3)), x, x[:, 0])
     assert not hasattr(numbers, "target_range_")
+
+
+def test_targets_that_noise_hides_are_told_of(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((200, 3))
+    y = 50_000 + 10_000 * x[:, 0]
+    model = LinearRegression(epsilon=0.1, random_state=0)
+    with pytest.warns(LoudNoiseWarning, match=r"say target_range=\(lo, hi\)"):
+        model.fit(x, y)
+    assert model.target_range_found_ is False
+    assert model.target_range_.tolist() == [-1, 1]
+    model.save(tmp_path / "release")
+    assert load(tmp_path / "release").target_range_found_ is False
+    with pytest.warns(LoudNoiseWarning, match="change their unit"):
+        LinearRegression(random_state=0).fit(np.tile(x, (20, 1)), 1e21 * np.tile(y, 20))
+    seen = quietly(LinearRegression(random_state=0), np.tile(x, (20, 1)), np.tile(y, 20))
+    assert seen.target_range_found_ is True
+    quietly(seen.set_params(target_range=(0, 1e5)), x, y)
+    assert not hasattr(seen, "target_range_found_")
+
+
+def test_targets_of_which_one_bin_is_seen_are_learned_from():
+    """Without a sure end predictions were kept to (-1, 1), an R^2 of -24."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((1500, 3))
+    y = 50_000 + 10_000 * x[:, 0] + 1000 * rng.standard_normal(1500)
+    model = quietly(LinearRegression(epsilon=0.3, random_state=0), x, y)
+    assert model.score(x, y) > 0.3
 
 
 def test_a_row_norm_of_ones_own_is_kept():

@@ -209,7 +209,9 @@ def test_a_range_of_targets_holds_them_and_is_not_much_wider(neighbors, epsilon)
     y = 1900 + 25 * np.random.default_rng(1).standard_normal(20_000)
     event = TARGET_LOOKS
     curator = curator_for(np.ones((20_000, 2)), epsilon, neighbors, event, targets=y)
-    low, high = private_target_range(curator)
+    found = private_target_range(curator)
+    low, high = found.low, found.high
+    assert found.lost is None
     assert np.mean((y >= low) & (y <= high)) > 0.999
     assert high - low < 600
 
@@ -220,8 +222,39 @@ def test_noise_alone_never_makes_an_end_of_the_targets_range():
     event = TARGET_LOOKS
     x = np.ones((3000, 1))
     for seed in range(400):
-        low, high = private_target_range(curator_for(x, 0.3, events=event, seed=seed, targets=y))
-        assert -400 < low < high < 400
+        found = private_target_range(curator_for(x, 0.3, events=event, seed=seed, targets=y))
+        assert -400 < found.low < found.high < 400
+
+
+def test_a_bin_that_stands_above_the_noise_is_better_than_no_range():
+    """1,000 targets at epsilon 0.3: too few for an end that is sure, and enough for a bin.
+
+    Noise alone makes a bin so full with probability 1e-3 a seed; that one of targets, of some five
+    stds on average, is not full enough in more than half of 40 seeds has one below 1e-3.
+    """
+    y = 50_000 + 10_000 * np.random.default_rng(1).standard_normal(1000)
+    x = np.ones((1000, 1))
+    hidden = 0
+    for seed in range(40):
+        curator = curator_for(x, 0.3, events=TARGET_LOOKS, seed=seed, targets=y)
+        found = private_target_range(curator)
+        if found.lost is None:
+            assert -100_000 < found.low < 35_000
+            assert 60_000 < found.high < 150_000
+        else:
+            assert (found.low, found.high, found.lost) == (-1.0, 1.0, "noise")
+            hidden += 1
+    assert hidden <= 20
+
+
+def test_targets_beyond_all_bins_are_told_of():
+    y = 1e25 * np.random.default_rng(1).uniform(1, 2, 5000)
+    x = np.ones((5000, 1))
+    for sign in (1, -1):
+        curator = curator_for(x, 3.0, events=TARGET_LOOKS, targets=sign * y)
+        assert private_target_range(curator).lost == "far"
+    curator = curator_for(x, 3.0, events=TARGET_LOOKS, targets=y / 1e7)
+    assert private_target_range(curator).lost is None
 
 
 @pytest.mark.parametrize("question", ["length", "targets"])

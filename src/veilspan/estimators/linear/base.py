@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from veilspan._scales import check_scale
-from veilspan.curator.dask.table import DaskTable
+from veilspan.curator.dask.table import DaskTable, is_lazy
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.by_person import gather_own
 from veilspan.estimators.linear.feature_choice import AS_ASKED
@@ -40,7 +40,7 @@ from veilspan.estimators.schema_input import (
     refuse_said_twice,
     schema_of,
 )
-from veilspan.estimators.validation import check_count, validate_table
+from veilspan.estimators.validation import check_count, own_numbers, validate_table
 from veilspan.losses.linear import LinearLoss
 from veilspan.losses.penalties import NoPenalty, Penalty
 from veilspan.privacy.budget import Budget
@@ -117,6 +117,8 @@ class LinearEstimator(
         targets = None
         if schema is None:
             options = {**self._input_options, **self._y_options}
+            if self.neighbors == "add-remove" and not (is_lazy(X) or isinstance(X, DaskTable)):
+                options["ensure_min_samples"] = 0  # how many rows there are is private
             X, targets = validate_table(self, X, lazy=True, y=y, **options)
             if self.features is not None:  # plain arrays are taken as they are, unless asked
                 self._refuse_sparse(X)
@@ -327,7 +329,9 @@ class LinearEstimator(
         known = encoded.present
         if not known.any():
             raise ValueError("no row of the table has a target: there is nothing to compare with.")
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        weights = None
+        if sample_weight is not None:
+            weights = own_numbers(sample_weight, "sample_weight")[known]
         return self._scores_of_encoded(encoded.x[known]), encoded.y[known], weights
 
     def _rests_on(self) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ class LogisticRegression(LinearClassifier):
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
         Coefficients in the features' own units.
     intercept_ : array of shape (1,) or (n_classes,)
-        Their constants; 0 without an intercept, unless ranges were centred.
+        Their constants; 0 without an intercept.
     classes_ : array of shape (n_classes,)
         Labels.
     class_weight_ : array of shape (n_classes,)
@@ -58,6 +58,8 @@ class LogisticRegression(LinearClassifier):
         log-odds a score + b.
     feature_range_, columns_used_ : array of shape (2, n_features), array of shape (n_features,)
         Released ranges, and which columns showed anything; only where ranges were paid for.
+    clipped_to_ : array of shape (2, n_features)
+        Public ends that rows are clipped to, in predictions as well; only with ``feature_range``.
     n_iter_, trace_, stopped_ : int, list of dict, str
         What the solver did, from noisy answers alone.
     plan_, privacy_ : Plan, PrivacyStatement

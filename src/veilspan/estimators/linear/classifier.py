@@ -23,7 +23,7 @@ from veilspan.estimators.schema_input import (
     refuse_said_twice,
     signs_of_classes,
 )
-from veilspan.estimators.validation import refuse_lazy_score
+from veilspan.estimators.validation import own_score, refuse_lazy_score
 from veilspan.losses.class_weights import ClassWeighted
 from veilspan.losses.linear import LinearLoss
 from veilspan.privacy.budget import Budget
@@ -161,7 +161,9 @@ class LinearClassifier(ReleasedShares, ClassifierParameters, ClassifierMixin, Li
             scores, numbers, weights = self._own_scores_and_targets(X, y, sample_weight, by_person)
             right = self._numbers_of_scores(scores) == numbers.astype(np.intp)
             return float(np.average(right, weights=weights))
-        return float(super().score(X, y, sample_weight))
+        from sklearn.metrics import accuracy_score
+
+        return own_score(accuracy_score, y, self.predict(X), sample_weight)
 
     def measure_ranking(self, X: Any, y: Any = None) -> dict[str, float]:
         """How well scores order own rows, whatever the threshold; nothing is spent.

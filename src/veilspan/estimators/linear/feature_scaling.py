@@ -5,7 +5,8 @@ A row x of d features is clipped to its ranges and becomes
     v / max(|v|, sqrt(R^2 + b^2)),      v = ((x - c) / s, b),
 
 c and s being the middle and half of the width of each range (``center="midpoint"``), or zero and
-the far end (``center="zero"``, which keeps zeros zero); R the bound on the length of the scaled
+the far end (``center="zero"``, which keeps zeros zero, and the plane of a model without an
+intercept through the origin); R the bound on the length of the scaled
 features; b = ``intercept_scaling`` R the constant column of the intercept. So the constant is part
 of a row of at most unit length, and whatever is proven for such rows covers the intercept: it costs
 the features a factor sqrt(1 + intercept_scaling^2) of their length, and no separate release.
@@ -33,7 +34,6 @@ from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.queries.linear.row_scaling import RowScaling
-from veilspan.queries.linear.target_scaling import TargetScaling
 from veilspan.solvers.linear.asked.narrow_columns import (
     LOOKS,
     NARROW,
@@ -46,10 +46,15 @@ from veilspan.solvers.linear.asked.private_ranges import (
     LENGTH,
     RANGES,
     ColumnRanges,
+    coverage_of,
     private_length,
     private_ranges,
 )
-from veilspan.solvers.linear.asked.target_range import TARGETS, private_target_range
+from veilspan.solvers.linear.asked.target_range import (
+    TARGETS,
+    ReleasedTargets,
+    private_target_range,
+)
 
 #: Shares of mu^2 for ranges of features, for the length of rows, and for the range of targets:
 #: errors of them only make rows and targets shorter than they need be.
@@ -70,7 +75,8 @@ class FeatureBounds:
     row_norm : float or None
         Bound on the length of a row after centring and scaling.
     center : {None, "midpoint", "zero"}
-        ``None`` is the midpoint for dense tables and zero for sparse ones.
+        ``None`` is the midpoint for dense tables and zero for sparse ones, and without an
+        intercept.
     intercept_scaling : float or None
         Constant column over ``row_norm``; None without an intercept.
     bounds : None or "private"
@@ -98,14 +104,24 @@ class FeatureBounds:
         asked = asks_ranges(self.bounds, self.feature_range, self.row_norm)
         if self.center == "midpoint" and self.feature_range is None and not asked:
             raise ValueError('center="midpoint" needs a feature_range to be in the middle of.')
+        if self.center == "midpoint" and self.intercept_scaling is None:
+            raise ValueError(
+                'center="midpoint" with fit_intercept=False would lay the plane through the middle '
+                'of the ranges, not through the origin: say center="zero", or leave it out.'
+            )
         # What the parameters make together is refused here, not later; any ranges do for that.
         told = replace(self, feature_range=(-1.0, 1.0)) if asked else self
-        row_map = told.map_for(n_features, sparse=self.center == "zero")
+        row_map = told.map_for(n_features, sparse=self.is_at_zero)
         return None if asked else row_map
+
+    @property
+    def is_at_zero(self) -> bool:
+        """Whether rows of dense tables, too, are centred at zero."""
+        return self.center == "zero" or self.intercept_scaling is None
 
     def map_of_ranges(self, ranges: ColumnRanges, sparse: bool) -> RowScaling:
         """The map by released ranges, which shortens no row unless ``row_norm`` says so."""
-        at_zero = np.full(ranges.found.shape, sparse or self.center == "zero")
+        at_zero = np.full(ranges.found.shape, sparse or self.is_at_zero)
         if self.center is None:
             at_zero |= ranges.mostly_zero
         low = np.where(at_zero, np.minimum(ranges.low, 0.0), ranges.low)
@@ -147,7 +163,7 @@ class FeatureBounds:
         if self.feature_range is not None:
             low, high = checked_ranges(self.feature_range, n_features)
             length = math.sqrt(n_features)
-            if sparse or self.center == "zero":
+            if sparse or self.is_at_zero:
                 low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
                 scale = np.maximum(-low, high)
             else:
@@ -191,16 +207,15 @@ class FeatureScaling:
         row_map = self._find_features(curator, asked)
         if TARGETS not in asked:
             return row_map
-        low, high = private_target_range(curator)
         shifted = self.bounds.intercept_scaling is not None
-        if not shifted:  # a range around zero, so that its width is public in units of its end
-            low, high = -max(-low, high), max(-low, high)
-        return replace(row_map, targets=TargetScaling.of_range(low, high, shifted))
+        found = private_target_range(curator)
+        return replace(row_map, targets=ReleasedTargets.of_released(found, shifted))
 
     def _find_features(self, curator: Curator, asked: set[str]) -> RowScaling:
         if RANGES in asked:
             self.bounds.refuse_midpoint(curator.is_sparse)
-            ranges = zoom_in(curator, private_ranges(curator), COVERAGE, NARROW)
+            coverage = coverage_of(curator, RANGES, COVERAGE)
+            ranges = zoom_in(curator, private_ranges(curator, coverage), coverage, NARROW)
             row_map = self.bounds.map_of_ranges(ranges, curator.is_sparse)
             if LENGTH not in asked:
                 return row_map

@@ -15,7 +15,7 @@ class LinearParameters(TableParameters):
     Parameters
     ----------
     fit_intercept : bool
-        Whether to append a constant column to the scaled rows.
+        Whether to append a constant column to the scaled rows; ``intercept_`` is 0 without.
     intercept_scaling : float
         Its size over the bound on a row's length
         (:mod:`veilspan.estimators.linear.feature_scaling`). Larger shortens the features, smaller
@@ -27,12 +27,15 @@ class LinearParameters(TableParameters):
     clip : float, optional
         Longest gradient of one row; by default the solver's choice.
     feature_range : (low, high), optional
-        Public ranges: numbers, or arrays with an entry for each feature.
+        Public ranges: numbers, or arrays with an entry for each feature. Rows are clipped to them,
+        in a fit and in predictions.
     row_norm : float, optional
         Public bound on the length of a row, after centring and scaling by ``feature_range`` if
-        that is given. Longer rows are shortened. By default sqrt(n_features) with ranges.
+        that is given. Longer rows are shortened in a fit; predictions take them as they are. By
+        default sqrt(n_features) with ranges.
     center : {"midpoint", "zero"}, optional
-        What ranges are centred at; by default the midpoint for dense tables, zero for sparse ones.
+        What ranges are centred at; by default the midpoint for dense tables, zero for sparse ones
+        and without an intercept, whose plane goes through the origin.
     bounds : None or "private"
         ``"private"`` estimates the ranges from noisy histograms of each column, and the length of
         rows, for 11.5 % of the budget (of mu^2). So does saying nothing at all: neither

@@ -47,11 +47,13 @@ class PortableModel:
         return str(import_module("veilspan.releases.scorer").scorer_json(self))
 
     def to_sklearn(self) -> Any:
-        """A plain scikit-learn estimator with the same predictions, for straight fits.
+        """A plain scikit-learn estimator with the same coefficients, for straight fits.
 
         With ``features="linear"``: a ``LogisticRegression``, ``LinearSVC`` or ``LinearRegression``
         of scikit-learn whose coefficients are those released. It takes the rows that this model
-        takes; with a schema the encoded ones, ``schema.encode(table).x``. Curves are nothing that
+        takes; with a schema the encoded ones, ``schema.encode(table).x``. Predictions are the same
+        for rows within a public ``feature_range`` and where they lie within ``target_range``: a
+        plain estimator clips neither to these. Curves are nothing that
         scikit-learn's parts can say: a ``ValueError`` names the way out, :meth:`to_json`.
         """
         check_is_fitted(self)

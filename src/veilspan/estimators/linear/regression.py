@@ -1,8 +1,9 @@
 r"""Private linear regressions: squared loss with and without penalties, and Huber's loss.
 
-Targets are clipped to a public range [lo, hi] and scaled to t in [-1, 1]: by the middle and half of
+Targets are clipped to a range [lo, hi] and scaled to t in [-1, 1]: by the middle and half of
 the width with an intercept, by the larger end without (a shift would be one). The loss is on t and
-the scaled rows; ``coef_`` and ``intercept_`` are in the units of y and the features.
+the scaled rows; ``coef_`` and ``intercept_`` are in the units of y and the features. Predictions
+keep to [lo, hi] as well.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from veilspan.estimators.by_person import also_by_person
 from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.linear.base import LinearEstimator, noise_threshold, strength_per_row
 from veilspan.estimators.schema_input import refuse_said_twice
-from veilspan.estimators.validation import refuse_lazy_score
+from veilspan.estimators.validation import own_numbers, own_score, refuse_lazy_score
 from veilspan.losses.linear import Huber, LinearLoss, Quantile, Squared
 from veilspan.losses.nonconvex import Biweight
 from veilspan.losses.penalties import L1, L2, NoPenalty, Penalty
@@ -30,6 +31,7 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.plan import Plan
 from veilspan.queries.linear.target_scaling import TargetScaling
 from veilspan.solvers.base import Outcome
+from veilspan.solvers.linear.asked.target_range import WARNINGS
 from veilspan.solvers.linear.base import LinearSolver
 from veilspan.solvers.linear.by_name import linear_solver
 
@@ -46,8 +48,8 @@ class RegressorParameters:
     Parameters
     ----------
     target_range : (float, float), optional
-        Public lowest and highest target; targets outside are clipped to it. ``None`` pays for a
-        range with 0.025 of the budget (of mu^2); predictions are then kept to it.
+        Public lowest and highest target; targets outside are clipped to it, and predictions are
+        kept to it. ``None`` pays for a range with 0.025 of the budget (of mu^2).
     """
 
     target_range: Any = None
@@ -58,6 +60,7 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
 
     _y_options: ClassVar[dict[str, Any]] = {"y_numeric": True}
     target_range_: np.ndarray
+    target_range_found_: bool
 
     @property
     def _asks_targets(self) -> bool:  # type: ignore[override]
@@ -83,12 +86,14 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
         shapes: dict[str, tuple[int, ...]] = {"coef_": (n_features,), "intercept_": ()}
         if self._asks_targets:
             shapes["target_range_"] = (2,)
+            if not isinstance(vars(self).get("target_range_found_", True), bool):
+                raise ValueError("whether its range of targets was found is not said by a bool")
         return {**shapes, **self._ranges_shapes(n_features), **self._noise_shapes(n_features)}
 
     @also_by_person
     @lazy_for_dask(lambda model: None)
     def predict(self, X: Any) -> np.ndarray:
-        """Predicted targets of rows; nothing is spent.
+        """Predicted targets of rows, within the range of targets; nothing is spent.
 
         Parameters
         ----------
@@ -98,8 +103,7 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
             With a schema whose units have an ``id``: an answer for each person, as a
             :class:`~veilspan.estimators.by_person.ByPerson`.
         """
-        scores = self._scores(X)
-        return np.clip(scores, *self.target_range_) if self._asks_targets else scores
+        return self._scores(X)
 
     def score(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, by_person: bool = False
@@ -119,8 +123,9 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
         refuse_lazy_score(X, y, sample_weight)
         if self.schema is not None or by_person:
             scores, targets, weights = self._own_scores_and_targets(X, y, sample_weight, by_person)
-            return float(r2_score(targets, scores, sample_weight=weights))
-        return float(super().score(X, y, sample_weight))
+            return own_score(r2_score, targets, scores, weights)
+        predicted = self.predict(X)
+        return own_score(r2_score, own_numbers(y, "y"), predicted, sample_weight)
 
     def _encode(self, y: Any) -> Any:
         scaling = None if self._asks_targets else self._target_scaling()
@@ -152,9 +157,13 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
         self.intercept_ = float(middle + half * constant)
 
     def _from_scores(self, scores: np.ndarray) -> np.ndarray:
-        """Predictions of a table model: in the units of y, and within its range."""
+        """Predictions of a table model, in the units of y."""
         middle, half = self._target_scale()
-        return np.clip(middle + half * scores[:, 0], *self._range_of_targets())
+        return np.asarray(middle + half * scores[:, 0])
+
+    def _scores_of_encoded(self, table: Any) -> np.ndarray:
+        """Predictions, within the range of targets."""
+        return np.clip(super()._scores_of_encoded(table), *self._range_of_targets())
 
     def _score_unit(self) -> float:
         return self._target_scale()[1]
@@ -168,11 +177,19 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
         return TargetScaling.of_range(*self._range_of_targets(), shifted=bool(self.fit_intercept))
 
     def _keep(self, outcome: Outcome, plan: Plan) -> None:
-        self.__dict__.pop("target_range_", None)
+        for name in ("target_range_", "target_range_found_"):
+            self.__dict__.pop(name, None)
         if self._asks_targets:
             targets = outcome.maps[-1].targets
             self.target_range_ = np.array([targets.low, targets.high])
+            self.target_range_found_ = targets.lost is None
         super()._keep(outcome, plan)
+
+    def _find_loud_noise(self, outcome: Outcome, plan: Plan) -> tuple[str, ...]:
+        """What else there is, and a range of targets that does not hold them."""
+        told = super()._find_loud_noise(outcome, plan)
+        lost = outcome.maps[-1].targets.lost if self._asks_targets else None
+        return told if lost is None else (*told, WARNINGS[lost])
 
     def _loss(self) -> LinearLoss:
         self._check_targets()
@@ -207,10 +224,13 @@ class LinearRegression(LinearRegressor):
     ----------
     coef_, intercept_ : array of shape (n_features,), float
         In the units of the features and targets.
-    target_range_ : array of shape (2,)
-        Released range of the targets; only where it was paid for.
+    target_range_, target_range_found_ : array of shape (2,), bool
+        Released range of the targets; only where it was paid for. Not found where nothing stood
+        above the noise (it is (-1, 1) then), and where targets of more than 1.8e19 are cut off.
     feature_range_, columns_used_ : array of shape (2, n_features), array of shape (n_features,)
         Released ranges, and which columns showed anything; only where ranges were paid for.
+    clipped_to_ : array of shape (2, n_features)
+        Public ends that rows are clipped to, in predictions as well; only with ``feature_range``.
     n_iter_, trace_, stopped_ : int, list of dict, str
         What the solver did, from noisy answers alone.
     plan_, privacy_ : Plan, PrivacyStatement

@@ -97,7 +97,7 @@ class CoefficientBars:
             table = encode_own(self, X).x
         else:
             table = validate_table(self, X, reset=False, dtype="numeric")
-        ends = vars(self).get("feature_range_")
+        ends = self._ends_of_rows()  # type: ignore[attr-defined]
         rows = np.asarray(table, dtype=float)
         rows = rows if ends is None else np.clip(rows, *ends)
         rows = np.hstack([rows, np.ones((len(rows), 1))])

@@ -40,6 +40,8 @@ from veilspan.solvers.noisy_counts import FAILURE, find_outermost, noise_quantil
 RANGES, FINER, LENGTH = "ranges", "finer ranges", "length"
 #: Share of a column's entries (of those that are not zero) that its range should hold.
 COVERAGE = 0.99
+#: The same where nothing is hidden: ends are those of the outermost bins that rows are in.
+WHOLE = 1 - 2.0**-53
 UNIT = 1.0 + 2.0**-40  # end of the bin of 1
 # A hair above powers of 4, which then belong to the bin below: that of 1 ends at 1.
 GRID = 4.0 ** np.arange(-24, 33) * (1 + 2.0**-40)
@@ -104,7 +106,9 @@ def private_ranges(
     first, second : str
         Names of the events that pay; without a second one the ends found first are kept.
     failure : float
-        Probability of an end that noise alone has made: see :func:`ranges_from_histogram`.
+        Probability of an end that noise alone has made: see :func:`ranges_from_histogram`. Where
+        no end is that sure, a column is found in its fullest bin, if noise alone makes one so full
+        with probability ``FAILURE`` at most: any range there is better than none.
     """
     check_coverage(coverage)
     width = curator.n_features
@@ -117,11 +121,18 @@ def private_ranges(
     found &= ~((low == LOG_EDGES[ZERO_BIN - 1]) & (high == LOG_EDGES[ZERO_BIN]))
     if failure >= FAILURE:  # else what is likely is not enough
         low, high, found = _with_likely_bins(answer, rows, low, high, found)
+    else:
+        low, high, found = _with_clear_bins(answer, low, high, found)
     low, high = np.where(found, low, 0.0), np.where(found, high, 0.0)
     ranges = ColumnRanges(low, high, rows, found, zeros > MOSTLY * rows)
     if second is None:
         return ranges
     return _refined(curator, ranges, active, coverage, second, failure)
+
+
+def coverage_of(curator: Curator, event: str, coverage: float) -> float:
+    """The coverage under noise; without any there is no reason to leave a row outside."""
+    return coverage if curator.planned(event).noise_multiplier > 0 else WHOLE
 
 
 def _refined(
@@ -181,6 +192,21 @@ def _with_likely_bins(
     return low, high, found | seen
 
 
+def _with_clear_bins(
+    answer: Answer, low: np.ndarray, high: np.ndarray, found: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Add columns of which one bin, the fullest, stands above the noise of all bins."""
+    counts = answer.value.copy()
+    counts[:, ZERO_BIN] = -np.inf
+    best = np.argmax(counts, axis=1)
+    clear = 6 * FAILURE  # a bin is tested once here, where a quantile allows for six times
+    level = noise_quantile(*counts.shape, clear) * answer.noise_std
+    seen = ~found & (counts.max(axis=1) >= level) & (answer.noise_std > 0)
+    ends = _closed(LOG_EDGES)
+    low, high = np.where(seen, ends[best], low), np.where(seen, ends[best + 1], high)
+    return low, high, found | seen
+
+
 def _closed(edges: np.ndarray) -> np.ndarray:
     """Edges with ends for the open bins, which are given the width of their neighbours."""
     return np.concatenate([[2 * edges[0] - edges[1]], edges, [2 * edges[-1] - edges[-2]]])
@@ -197,7 +223,7 @@ def private_length(curator: Curator, row_map: RowScaling) -> float:
 
     The length is the upper edge of the outermost bin that rows are in, by the rule of
     :func:`ranges_from_histogram`, such that about 2 % of the rows or fewer are longer; the longest
-    possible where noise hides them all.
+    possible where noise hides them all. Without noise no row is longer.
 
     Parameters
     ----------
@@ -212,7 +238,8 @@ def private_length(curator: Curator, row_map: RowScaling) -> float:
     # Lengths above 1 are those of rounding.
     counts = np.append(answer.value[:, :-2], answer.value[:, -2:].sum(axis=1)[:, None], axis=1)
     noise = noise_quantile(1, len(LENGTHS) + 1) * answer.noise_std
-    walked = int(find_outermost(counts[:, ::-1], np.array([LONG_ROWS * rows]), noise)[0])
+    long = LONG_ROWS * rows if answer.noise_std > 0 else 0.0  # nobody is shortened for nothing
+    walked = int(find_outermost(counts[:, ::-1], np.array([long]), noise)[0])
     share = LENGTHS[len(LENGTHS) - 1 - walked] if walked < len(LENGTHS) else 1.0
     return float(row_map.row_norm * share)
 
