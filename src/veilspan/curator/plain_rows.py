@@ -47,7 +47,7 @@ def _cut_huge(table: Any) -> Any:
     entries = table if isinstance(table, np.ndarray) else table.data
     if entries.dtype.kind != "f" or not entries.size:
         return table
-    if -LARGEST_VALUE <= entries.min() and entries.max() <= LARGEST_VALUE:
+    if entries.min() >= -LARGEST_VALUE and entries.max() <= LARGEST_VALUE:
         return table
     if isinstance(table, np.ndarray):
         return np.clip(table, -LARGEST_VALUE, LARGEST_VALUE)

@@ -55,9 +55,7 @@ def test_without_an_intercept_nothing_is_appended():
     ours = LogisticRegression(C=20.0, fit_intercept=False, **EXACT).fit(x, y)
     rows = scaled_at_zero(x)
     plain = PlainLogistic(C=20.0, fit_intercept=False, tol=1e-10).fit(rows, y)
-    np.testing.assert_allclose(
-        ours.decision_function(x), plain.decision_function(rows), atol=1e-4
-    )
+    np.testing.assert_allclose(ours.decision_function(x), plain.decision_function(rows), atol=1e-4)
 
 
 @pytest.mark.parametrize("weight", [1.0, 3.0])

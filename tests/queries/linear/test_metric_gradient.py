@@ -14,7 +14,7 @@ from veilspan.curator import rows as rows_module
 from veilspan.curator.row_maps import row_map
 from veilspan.curator.rows import Block, Rows, clipped_block_sum
 from veilspan.losses.linear import Multinomial, Squared
-from veilspan.queries.linear.slope_gradient import SlopeGradient, RowMetric, MetricGradient
+from veilspan.queries.linear.slope_gradient import MetricGradient, RowMetric, SlopeGradient
 
 BOUNDED = [name for name in LOSSES if np.isfinite(LOSSES[name].slope_bound)]
 A = np.random.default_rng(3).standard_normal((WIDTH, WIDTH)) * [3.0, 1.0, 0.5, 0.1]

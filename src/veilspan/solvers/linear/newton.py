@@ -16,7 +16,7 @@ from veilspan.losses.linear import LinearLoss
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
-from veilspan.queries.linear.slope_gradient import SlopeGradient, RowMetric, MetricGradient
+from veilspan.queries.linear.slope_gradient import MetricGradient, RowMetric, SlopeGradient
 from veilspan.queries.moments import SecondMoment
 from veilspan.solvers.base import count_rows, prepare_events
 from veilspan.solvers.linear.asked.residual_cap import (
