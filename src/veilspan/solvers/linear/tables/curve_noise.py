@@ -24,9 +24,9 @@ since d_t holds -H^-1 z_t. Answers were charged; this is post-processing and is 
 **A ridge** D adds to both: steps divide by H + D, and what pulls noise back is k K + D.
 
 **At most.** With several scores, momentum, or noise in other coordinates, K is not told: the
-curvature of k scores is not that of the one matrix, and rare classes bend least. Then a = 0 is taken
-for all directions, where
-nothing pulls noise back: v H^-2, v the variance that steps of size 1 with such noise come to
+curvature of k scores is not that of the one matrix, and rare classes bend least. Then a = 0 is
+taken for all directions, where nothing pulls noise back: v H^-2, v the variance that steps of size
+1 with such noise come to
 (:class:`~veilspan.solvers.linear.tables.noise_response.DescentNoise`). Of k scores whose gradients
 sum to zero noise keeps the part 1 - 1/k.
 
