@@ -9,7 +9,7 @@ from veilspan.audit.replay import replay
 from veilspan.losses.linear import Logistic
 from veilspan.queries.linear.class_votes import ScoreHistogram
 from veilspan.solvers.linear.asked import confidence
-from veilspan.solvers.linear.asked.confidence import BEND, KNOTS, find_confidence
+from veilspan.solvers.linear.asked.confidence import BEND, KNOTS, MANY_KNOTS, find_confidence
 
 REACH = 16.0
 QUERY = ScoreHistogram(Logistic(), KNOTS, bend=BEND)
@@ -28,6 +28,99 @@ def make_counts(factor, rows=20_000, noise=0.0, seed=0):
         np.add.at(counts[side], below, 1 - (at - below))
         np.add.at(counts[side], below + 1, at - below)
     return knots, counts + noise * rng.standard_normal((2, KNOTS))
+
+
+def exact_counts(mean, spread, factor, n_knots=KNOTS, rows=1e6):
+    """Expected counts of normal log-odds that are the factor times the score; nothing is drawn."""
+    knots = ScoreHistogram(Logistic(), n_knots, bend=BEND).knots(REACH)
+    odds = mean + spread * np.linspace(-6, 6, 40_001)
+    weights = np.exp(-0.5 * ((odds - mean) / spread) ** 2)
+    weights *= rows / weights.sum()
+    # Votes are divided on the scale of the knots.
+    scores, scale = np.clip(odds / factor, -REACH, REACH), np.arcsinh(knots / BEND)
+    place = np.interp(np.arcsinh(scores / BEND), scale, np.arange(n_knots))
+    second = expit(odds)
+    counts = np.zeros((2, n_knots))
+    below = np.minimum(place.astype(int), n_knots - 2)
+    for side, share in ((0, 1 - second), (1, second)):
+        np.add.at(counts[side], below, weights * share * (1 - (place - below)))
+        np.add.at(counts[side], below + 1, weights * share * (place - below))
+    return knots, counts
+
+
+SHAPES = [(0, 1), (0, 3), (-2, 1.5), (3, 2), (-4, 1), (-5.4, 1.8)]
+
+
+@pytest.mark.parametrize(("n_knots", "near"), [(KNOTS, 0.015), (MANY_KNOTS, 0.002)])
+@pytest.mark.parametrize(("mean", "spread"), SHAPES)
+def test_without_noise_probabilities_that_are_right_stay(mean, spread, n_knots, near):
+    """Many knots are what is asked for where there is hardly any noise."""
+    found, _ = find_confidence(*exact_counts(mean, spread, 1.0, n_knots), 0.0)
+    assert found == pytest.approx(1.0, abs=near)
+
+
+@pytest.mark.parametrize(("mean", "spread"), SHAPES)
+def test_without_noise_scores_that_are_too_large_or_small_are_put_right(mean, spread):
+    half, _ = find_confidence(*exact_counts(mean, spread, 0.5), 0.0)
+    assert half == pytest.approx(0.5, abs=0.03)
+    twice, _ = find_confidence(*exact_counts(mean, spread, 2.0), 0.0)
+    assert twice == pytest.approx(2.0, abs=0.06)
+
+
+def test_rows_of_two_scores_only_need_many_knots():
+    """Nothing is dense between the knots: few of them cannot tell, and many can."""
+    rows, share = 1e6, expit(0.3)
+    found = {}
+    for n_knots in (KNOTS, MANY_KNOTS):
+        knots = ScoreHistogram(Logistic(), n_knots, bend=BEND).knots(REACH)
+        counts = np.zeros((2, n_knots))
+        for score, second in ((-0.3, 1 - share), (0.3, share)):
+            scale = np.arcsinh(knots / BEND)
+            place = float(np.interp(np.arcsinh(score / BEND), scale, np.arange(n_knots)))
+            votes = np.maximum(0.0, 1.0 - np.abs(np.arange(n_knots) - place))
+            counts += rows / 2 * np.outer([1 - second, second], votes)
+        found[n_knots] = find_confidence(knots, counts, 0.0)[0]
+    assert found[MANY_KNOTS] == pytest.approx(1.0, abs=0.02)
+    assert abs(found[KNOTS] - 1) > 0.03
+
+
+def rows_on_knots(knots, counts, noise_std):
+    """A broken copy: the likelihood of rows that stand on the knots, which it was before."""
+    logarithms = np.linspace(-4.0, 0.7, 189)
+    second = expit(np.exp(logarithms)[:, None] * knots)
+    first = 1.0 - second
+    weigh = second**2 + first**2
+    rows = np.maximum(counts.sum(axis=0), 0.0)
+    missed = (second * counts[0] - first * counts[1]) ** 2 / weigh
+    spread = noise_std**2 + rows * second * first / weigh + 1e-9
+    said = -0.5 * np.sum(missed / spread + np.log(spread), axis=1) - logarithms**2 / 4.5
+    weights = np.exp(said - said.max())
+    return float(np.exp(weights @ logarithms / weights.sum()))
+
+
+@pytest.mark.parametrize(("mean", "spread", "times"), [(-5.4, 1.8, 0.6), (0, 1.5, 1.05)])
+def test_with_noise_it_errs_less_than_with_rows_on_knots(mean, spread, times):
+    rng = np.random.default_rng(0)
+    now, before = [], []
+    for factor in (0.5, 1.0, 1.4):
+        knots, counts = exact_counts(mean, spread, factor, rows=20_000)
+        for _ in range(15):
+            noisy = rng.poisson(counts) + 40.0 * rng.standard_normal(counts.shape)
+            now.append(abs(np.log(find_confidence(knots, noisy, 40.0)[0] / factor)))
+            before.append(abs(np.log(rows_on_knots(knots, noisy, 40.0) / factor)))
+    assert np.mean(now) < times * np.mean(before)
+    assert np.mean(now) < 0.1
+
+
+def test_a_class_that_noise_hides_makes_nobody_surer():
+    """No positive can be seen: every factor from some on is as likely, and 1 is among them."""
+    knots, counts = exact_counts(-7, 1, 1.0, rows=3000)
+    rng = np.random.default_rng(0)
+    found = [
+        find_confidence(knots, counts + 60 * rng.standard_normal(counts.shape), 60.0)[0]
+        for _ in range(30)
+    ]
+    assert 0.7 < np.median(found) < 1.2
 
 
 @pytest.mark.parametrize("factor", [0.1, 0.3, 1.0, 1.5])
@@ -76,6 +169,39 @@ def test_probabilities_are_nearer_to_the_truth(monkeypatch):
         said = fit(says_odds, monkeypatch).predict_log_proba(x)
         miss[says_odds] = -said[np.arange(len(y)), y].mean()
     assert miss[True] < miss[False] - 0.02
+
+
+@pytest.mark.filterwarnings(
+    "ignore::veilspan.NotPrivateWarning", "ignore::veilspan.RareClassWarning"
+)
+def test_a_rare_class_without_noise_is_that_of_the_fit_without_privacy():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60_000, 5)).clip(-4, 4)
+    y = (rng.random(len(x)) < expit(1.5 * x[:, 0] - x[:, 1] - 5.4)).astype(int)
+    noisy, exact = (
+        LogisticRegression(
+            epsilon=epsilon, classes=[0, 1], feature_range=(-4, 4), random_state=0
+        ).fit(x, y)
+        for epsilon in (1e5, np.inf)
+    )
+    assert noisy.predict_proba(x)[:, 1].mean() == pytest.approx(y.mean(), rel=0.02)
+    np.testing.assert_allclose(noisy.coef_, exact.coef_, atol=0.03)
+    assert np.array_equal(noisy.predict(x), (noisy.decision_function(x) > 0).astype(int))
+
+
+@pytest.mark.filterwarnings("ignore::veilspan.NotPrivateWarning")
+@pytest.mark.parametrize(("epsilon", "n_knots"), [(0.5, KNOTS), (100.0, MANY_KNOTS)])
+def test_knots_are_chosen_by_public_noise(monkeypatch, epsilon, n_knots):
+    asked = []
+
+    class Told(ScoreHistogram):
+        def __init__(self, loss, n_knots, bend=None):
+            asked.append(n_knots)
+            super().__init__(loss, n_knots, bend=bend)
+
+    monkeypatch.setattr(confidence, "ScoreHistogram", Told)
+    fit(True, monkeypatch, epsilon, solver="newton")
+    assert asked[-1] == n_knots
 
 
 @pytest.mark.filterwarnings("ignore::veilspan.NotPrivateWarning")

@@ -162,6 +162,70 @@ def test_two_percent_are_found_at_epsilon_one():
     assert "threshold_" not in vars(plain)
 
 
+@SIMULATED
+def test_probabilities_of_a_rare_class_are_about_as_frequent_as_it_is():
+    """Paid ranges, noise of 21 rows a count, 400 positives of 20,000."""
+    near, scores = 0, []
+    for seed in range(12):
+        x, y = rare_table(seed=seed)
+        model = LogisticRegression(
+            epsilon=1.0, classes=[0, 1], threshold="f1", random_state=seed
+        ).fit(x, y)
+        said, ratio = model.predict(x), model.predict_proba(x)[:, 1].mean() / y.mean()
+        near += 1 / 1.7 < ratio < 1.7
+        scores.append(2 * float((said & y).sum()) / float(said.sum() + y.sum()))
+    assert near >= 11
+    assert np.mean(scores) > 0.33  # 0.30 with the sums over all of 97 knots of before
+
+
+@SIMULATED
+@pytest.mark.parametrize("weights", ["balanced", {0: 0.05, 1: 1.0}])
+def test_weights_are_taken_off_where_there_is_a_threshold(weights):
+    x, y = rare_table()
+    for epsilon in (1.0, 20.0):
+        model = LogisticRegression(
+            feature_range=(-3, 3), classes=[0, 1], epsilon=epsilon, random_state=0,
+            class_weight=weights, threshold="f1", solver="newton",
+        ).fit(x, y)  # fmt: skip
+        said = model.predict_proba(x)[:, 1].mean()
+        assert said == pytest.approx(y.mean(), rel=0.4 if epsilon == 1.0 else 0.05)
+
+
+def normal_counts(n_knots, line, rows=1e6, mean=-5.4, spread=1.8, reach=8.0):
+    """Expected counts of normal log-odds that are a line of the score."""
+    knots = np.linspace(-reach, reach, n_knots)
+    odds = mean + spread * np.linspace(-6, 6, 40_001)
+    weights = np.exp(-0.5 * ((odds - mean) / spread) ** 2)
+    weights *= rows / weights.sum()
+    place = np.clip((odds - line[1]) / line[0], -reach, reach)
+    place = (place + reach) * ((n_knots - 1) / (2 * reach))
+    votes = np.maximum(0.0, 1.0 - np.abs(np.arange(n_knots)[:, None] - place))
+    second = 1 / (1 + np.exp(-odds))
+    return knots, np.array([votes @ (weights * (1 - second)), votes @ (weights * second)])
+
+
+@pytest.mark.parametrize("n_knots", [25, 97])
+@pytest.mark.parametrize("line", [(1.0, 0.0), (1.2, 0.4), (3.0, -1.5)])
+def test_without_noise_the_line_is_found(n_knots, line):
+    knots, counts = normal_counts(n_knots, line)
+    point = find_operating_point(knots, counts, 0.0, "f1")
+    assert point.slope == pytest.approx(line[0], rel=0.01)
+    assert point.offset == pytest.approx(line[1], abs=0.05)
+
+
+def test_empty_knots_do_not_drown_a_rare_class():
+    """400 positives of 20,000 beside noise of 21 rows on each of 25 knots."""
+    knots, counts = normal_counts(25, (1.2, 0.0), rows=20_000)
+    rng = np.random.default_rng(0)
+    shares = []
+    for _ in range(20):
+        noisy = rng.poisson(counts) + 21 * rng.standard_normal(counts.shape)
+        point = find_operating_point(knots, noisy, 21.0, "f1")
+        said = 1 / (1 + np.exp(-point.slope * knots - point.offset))
+        shares.append(said @ counts.sum(axis=0) / counts[1].sum())
+    assert np.mean(np.abs(np.log(shares))) < 0.35
+
+
 @pytest.mark.parametrize("aim", ["accuracy", "balanced", "f1"])
 def test_without_noise_thresholds_are_the_best_ones(aim):
     x, y = rare_table(8000)

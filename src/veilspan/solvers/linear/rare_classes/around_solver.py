@@ -28,6 +28,7 @@ from veilspan.privacy.events import GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.queries.linear.class_votes import ClassCounts, ScoreHistogram
 from veilspan.solvers.linear.base import LinearPrepared, LinearProblem, LinearResult, LinearSolver
+from veilspan.solvers.linear.rare_classes.odds_of_votes import is_quiet
 from veilspan.solvers.linear.rare_classes.operating_point import (
     OperatingPoint,
     find_operating_point,
@@ -42,8 +43,10 @@ SHARES_SHARE, HISTOGRAM_SHARE = 0.02, 0.1
 #: A class is taken to have this many standard deviations of its count's noise at least, and counts
 #: at least this much of the rarest one.
 LEAST_DEVIATIONS, LEAST_WEIGHT = 2.0, 1e-3
-#: Knots of scores, and how far they reach at most: probabilities of 3e-4.
-KNOTS, REACH = 97, 8.0
+#: Knots of scores where noise is large and where it is small (``is_quiet``), the score from which
+#: on they grow apart, and how far they reach at most: where a class is rare and noise large, the
+#: scores of all rows may lie about -12, and rows beyond the last knot tell of no score.
+KNOTS, MANY_KNOTS, BEND, REACH = 25, 97, 2.0, 32.0
 
 
 @dataclass(frozen=True)
@@ -196,7 +199,19 @@ def _operate(
     """Where to tell classes apart, by the histogram of scores at a released theta."""
     # No row has a score beyond |theta|; one of 0 gives every row the score 0.
     reach = min(REACH, float(np.linalg.norm(theta))) or 1.0
-    query = ScoreHistogram(problem.loss, KNOTS)
+    query = ScoreHistogram(problem.loss, KNOTS, bend=BEND)
+    noise = curator.planned(HISTOGRAM).noise_multiplier
+    if is_quiet(noise * query.sensitivity(curator.plan.neighbors), problem.planned_rows):
+        query = ScoreHistogram(problem.loss, MANY_KNOTS, bend=BEND)
     answer = curator.answer(query, (theta, reach), event=HISTOGRAM)
-    knots = np.linspace(-reach, reach, KNOTS)
-    return find_operating_point(knots, answer.value, answer.noise_std, threshold)
+    # A loss with weights is least at the log-odds of shares times weights.
+    weights = problem.loss.weights if isinstance(problem.loss, ClassWeighted) else (1.0, 1.0)
+    expected = math.log(weights[0] / weights[1])
+    return find_operating_point(
+        query.knots(reach),
+        answer.value,
+        answer.noise_std,
+        threshold,
+        expected_offset=expected,
+        bend=BEND,
+    )
