@@ -28,9 +28,9 @@ MAPS = {"edges, lines and brightness": edges_lines_and_brightness, "HOG": hog}
 BEST, PLAIN = MAPS
 SOLVERS = ("newton", "objective", "accmd", "svrg", "sgd")
 SOLVER_ROWS = 10_000
-#: Seeds of the noise; played no part in the choice of constants. Solvers are compared by the first
-#: `SOLVER_SEEDS`.
-FIRST_SEED, SEEDS, SOLVER_SEEDS = 7, 2, 2
+#: Seeds of the noise; played no part in the choice of constants. A fit takes a minute and seeds
+#: differ by a thousandth or two: goals are set at the last epsilon, which has `SEEDS`, others one.
+FIRST_SEED, SEEDS = 7, 2
 #: What is wanted: (map, relation, epsilon) -> accuracy. Goals at epsilon 3 name no relation.
 WANTED = {
     "mnist": {(PLAIN, "replace-one", 1.0): 0.968, (PLAIN, "replace-one", 3.0): 0.971,
@@ -105,14 +105,16 @@ def score(source, epsilon, relation, seeds, solver="auto", few=None):
 
 def cells_of(job, epsilons):
     """What is fitted: map, epsilon, relation, seeds, solver, rows."""
-    seeds = range(FIRST_SEED, FIRST_SEED + job.pick(1, 1, SEEDS))
+    all_seeds = range(FIRST_SEED, FIRST_SEED + job.pick(1, 1, SEEDS))
     for epsilon in epsilons:
-        for relation in RELATIONS:
+        is_last = epsilon == epsilons[-1]
+        seeds = all_seeds if is_last else all_seeds[:1]
+        for relation in RELATIONS if is_last else RELATIONS[:1]:
             yield BEST, epsilon, relation, seeds, "auto", None
         yield PLAIN, epsilon, RELATIONS[0], seeds, "auto", None
-    for epsilon in epsilons:  # HOG alone is fitted where a goal is set for it
+    for epsilon in epsilons:
         for solver in ("auto", *SOLVERS[: job.pick(1, None, None)]):
-            yield PLAIN, epsilon, RELATIONS[0], seeds[:SOLVER_SEEDS], solver, SOLVER_ROWS
+            yield PLAIN, epsilon, RELATIONS[0], all_seeds[:1], solver, SOLVER_ROWS
 
 
 def means(rows):
@@ -168,12 +170,13 @@ def draw(rows, epsilons):
         for place, (described, relation) in enumerate(
             ((BEST, RELATIONS[0]), (BEST, RELATIONS[1]), (PLAIN, RELATIONS[0]))
         ):
-            ys = [row["accuracy"] for row in mine
-                  if (row["features"], row["neighbors"]) == (described, relation)]  # fmt: skip
+            found = [r for r in mine if (r["features"], r["neighbors"]) == (described, relation)]
+            xs = [row["epsilon"] for row in found]
+            ys = [row["accuracy"] for row in found]
             look = OURS.line() if not place else {
                 "color": CYCLE[place], "marker": MARKERS[place], "linestyle": LINES[place]
             }  # fmt: skip
-            axis.plot(epsilons, ys, **look, label=f"{described}, {relation}")
+            axis.plot(xs, ys, **look, label=f"{described}, {relation}")
         if name in REPORTED:
             axis.plot([3.0], [REPORTED[name]], "k*", label="Tramer & Boneh (2021), add-remove")
         axis.set(xscale="log", title=name, xlabel="epsilon", ylabel="accuracy on new images")
@@ -201,9 +204,11 @@ def run(job):
     cells = means(rows)
     job.picture(draw(cells, epsilons))
     claims = judge(cells)
-    seeds = [cell["seeds"] for cell in cells]
-    said = f"delta = {DELTA:g}. Accuracies are means over {max(seeds)} seeds of noise on the "
-    said += f"published split, of solvers compared {min(seeds)}."
+    most = max(cell["seeds"] for cell in cells)
+    said = (
+        f"delta = {DELTA:g}. Accuracies on the published split, at epsilon {epsilons[-1]:g} means "
+    )
+    said += f"over {most} seeds of the noise, elsewhere and of solvers compared one."
     job.finish(
         f"Images: {claims[0].measured} goals met; {claims[1].measured}.", rows, claims,
         source="generated pictures" if names == [GENERATED] else ", ".join(names),

@@ -152,8 +152,9 @@ class Rows:
         subtotal: Any = 0.0
         if self._notes is None or self._notes[0] != rows_per_block:
             self._notes = rows_per_block, {}
+        notes = self._notes[1]  # of this walk, should one of another stride begin before it ends
         for number, block in enumerate(self.blocks(rows_per_block)):
-            block.__dict__["notes"] = self._notes[1].setdefault(number, {})
+            block.__dict__["notes"] = notes.setdefault(number, {})
             subtotal = subtotal + part(block)
             if number % group == group - 1:
                 total, subtotal = total + subtotal, 0.0

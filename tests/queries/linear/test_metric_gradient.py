@@ -31,7 +31,7 @@ def test_metric_gradients_keep_their_contract(name, kind):
     loss = LOSSES[name]
     points = (0 * theta_of(loss), theta_of(loss), theta_of(loss, 1, 5.0))
     report = check_query(
-        MetricGradient(loss, 0.1, RowMetric(A), 50), WIDTH, points=points,
+        MetricGradient(loss, 0.1, RowMetric(A)), WIDTH, points=points,
         reference=slow_metric(loss), make_rows=rows_for(loss, kind), tolerance=1e-9,
     )  # fmt: skip
     assert report.add_remove > 0.99
@@ -82,6 +82,39 @@ class Counting(RowMetric):
 @row_map
 def halved(block):
     return Block(block.x / 2, block.y)
+
+
+def test_walks_of_two_strides_keep_to_their_own_lengths():
+    """A walk of another stride may begin before the first one ends."""
+    table = Rows(np.random.default_rng(0).standard_normal((40, WIDTH)))
+    seen = []
+
+    def part(block):
+        seen.append(block.__dict__["notes"])
+        if len(seen) == 1:
+            table.total(lambda inner: inner.__dict__["notes"].update(of="others") or 0.0, 24, 8)
+        return 0.0
+
+    table.total(part, 16, 8)
+    assert all("of" not in notes for notes in seen)
+
+
+def test_roundings_before_the_matrix_enter_once_where_a_row_is_replaced():
+    query = MetricGradient(Multinomial(3), 0.1, RowMetric(A))
+    point = theta_of(Multinomial(3))
+    once, each = (
+        query.public_facts(neighbors, WIDTH, point, sparse=False)
+        for neighbors in ("replace-one", "add-remove")
+    )
+    rows, slope = once.block_rows, query.loss.slope_bound / query.bound
+    assert once.roundoff > query.metric.size * slope * rows * (rows + WIDTH)
+    assert each.roundoff > query.metric.size * slope * (rows + WIDTH)
+
+
+@pytest.mark.parametrize("matrix", [np.ones((2, 3)), np.zeros((2, 2)), np.full((2, 2), 1e200)])
+def test_a_metric_is_a_square_matrix_of_a_usable_size(matrix):
+    with pytest.raises(ValueError, match="metric"):
+        RowMetric(matrix)
 
 
 def test_slopes_without_a_bound_are_refused():

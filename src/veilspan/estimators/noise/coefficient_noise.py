@@ -43,7 +43,7 @@ MOST_COLUMNS = 500
 MADE_UP = 4000
 
 EXACT = "by the released curvature"
-AT_MOST = "at most: the curvature was not released, so the flattest direction is taken for all"
+AT_MOST = "at most: how far rows pull noise back was not released, so the flattest is taken for all"
 NO_CURVATURE = (
     "no error bars: the solver perturbs the objective, and how far its noise moves coefficients "
     'depends on a curvature that was not released. solver="newton" releases one.'

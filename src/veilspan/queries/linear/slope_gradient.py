@@ -26,25 +26,28 @@ to rows A x' would do. Where A makes rows as long in one direction as in another
 clipped for what all rows have in common, and noise is as loud in every direction as rows are, not
 as their few longest directions are. Of A x' only the length is needed, which is kept from
 step to step: a sum is A times the sum of x' l', and a step costs what it costs without A. |A x'| is
-computed to within p u |A|_F, which enters where |l'| times it meets the bound; A times a sum to
-within p u |A|_F of the sum. Roundings of the sum before A are relative to |A|_F |l'| for each of
-all rows, not to the bound.
+computed to within p u |A|_F, which enters where |l'| times it meets the bound. A sum of b rows
+before A is off by b^2 u L at most, L the slope bound, and A times it by p b u L more, times |A|_F
+both: relative to what rows are, not to the bound. Where one row is replaced only its own block's
+sum is rounded otherwise, so these b (b + p) roundings enter once; where rows come or go every row
+brings those of its own, p + b of them, and the curator counts them for all rows.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from veilspan._scales import LARGEST_DERIVED, SMALLEST_DERIVED, check_derived_scale
-from veilspan.curator.query import RowQuery, usual_block_rows
+from veilspan.curator.query import PublicFacts, RowQuery, usual_block_rows
 from veilspan.curator.row_maps import row_map
 from veilspan.curator.rows import Block, scores_of
 from veilspan.losses.linear import LinearLoss
+from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.spaces import AnswerSpace, VectorSpace
 
 #: Relative roundings of a slope's own formula, of a norm and of the products.
@@ -134,6 +137,11 @@ class RowMetric:
 
     matrix: np.ndarray
 
+    def __post_init__(self) -> None:
+        if np.ndim(self.matrix) != 2 or self.matrix.shape[0] != self.matrix.shape[1]:
+            raise ValueError(f"a metric is a square matrix; got shape {np.shape(self.matrix)}.")
+        check_derived_scale(self.size, "the size of a metric")
+
     @property
     def size(self) -> float:
         """Root of the sum of all squared entries, |A|_F."""
@@ -154,18 +162,13 @@ class MetricGradient(SlopeGradient):
         C, in the Euclidean (Frobenius) norm.
     metric : RowMetric
         A, of as many rows and columns as the table has columns.
-    n_rows : int, optional
-        Rows of the table where their number is public (replace-one). Under add-remove the curator
-        takes each contribution's rounding for every row by itself.
     """
 
-    def __init__(
-        self, loss: LinearLoss, bound: float, metric: RowMetric, n_rows: int | None = None
-    ) -> None:
+    def __init__(self, loss: LinearLoss, bound: float, metric: RowMetric) -> None:
         super().__init__(loss, bound)
         if not math.isfinite(loss.slope_bound):
             raise ValueError(f"the {loss.name} loss has slopes without a bound: use SlopeGradient.")
-        self.metric, self.n_rows = metric, n_rows
+        self.metric = metric
 
     def prepare(self, block: Block, point: Any) -> SlopedRows:
         """Slopes of all rows at theta, and the lengths |A x'|."""
@@ -187,13 +190,25 @@ class MetricGradient(SlopeGradient):
         return n_features + super().row_floats(n_features, point)
 
     def roundoff(self, n_features: int, point: Any) -> float:
-        """Roundings of the gradient, enlarged by A, and of the sum before A."""
-        larger = max(1.0, self.metric.size)
-        slope = self.loss.slope_bound / self.bound
+        """Of one row: roundings of its gradient, enlarged by A, and of its part in a sum."""
         block_rows = usual_block_rows(self.row_floats(n_features, point))
-        summed = (self.n_rows or 1) * block_rows
+        return self._enlarged(n_features, point, float(block_rows))
+
+    def public_facts(
+        self, neighbors: Neighbors, n_features: int, point: Any, *, sparse: bool
+    ) -> PublicFacts:
+        """As for all queries; under replace-one roundings of a whole block before A enter."""
+        facts = super().public_facts(neighbors, n_features, point, sparse=sparse)
+        if neighbors == "add-remove":
+            return facts
+        summed = facts.block_rows * (facts.block_rows + n_features + FEW)
+        return replace(facts, roundoff=self._enlarged(n_features, point, summed))
+
+    def _enlarged(self, n_features: int, point: Any, summed: float) -> float:
+        """Roundings of the gradient, and so many of sums of slopes, both enlarged by A."""
+        slope = self.loss.slope_bound / self.bound
         within = super().roundoff(n_features, point) + slope * (3 * n_features + FEW + summed)
-        return larger * within
+        return max(1.0, self.metric.size) * within
 
 
 class GradientChange(SlopeGradient):

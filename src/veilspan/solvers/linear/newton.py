@@ -90,7 +90,8 @@ class PrivateNewton(Clips):
     (:class:`~veilspan.queries.linear.slope_gradient.MetricGradient`). Otherwise a row is
     mostly clipped by what all rows have in common, and a direction in which rows are short is
     moved by noise that is as loud as along the longest. A is scaled so that the mean squared
-    length of rows stays what it was.
+    length of rows is at most what it was: the same, as far as noise leaves the matrix alone. Noise
+    stds in ``trace`` are those in phi.
 
     **Defaults** (32 steps, 10 % of the budget on the matrix, clip 0.4 of the slope bound) were
     chosen on three tables with the logistic loss: 455 x 31, 1,437 x 62 and 40,000 x 51 at epsilon
@@ -170,8 +171,7 @@ class PrivateNewton(Clips):
         tells = private and steps_tell_noise(problem)
         query, path = SlopeGradient(problem.loss, bound), Iterates(curator, _output(private), steps)
         if white is not None:
-            known = curator.n_rows if curator.plan.neighbors == "replace-one" else None
-            query = MetricGradient(problem.loss, bound, white.metric, known)
+            query = MetricGradient(problem.loss, bound, white.metric)
         asked = None if self.cap is None else cap_place(self.cap, curator, steps)
         residuals: Answer | None = None
         pace, noise = Acceleration(not private, self.momentum), CurveNoise()
