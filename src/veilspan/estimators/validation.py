@@ -183,9 +183,8 @@ def _row_free(error: Exception, with_targets: bool, otherwise: str = "") -> str:
     if first.startswith("y should be a 1d array"):
         return "y should be a 1d array: one target per row."
     if _ROW_FREE.match(first):
-        if "0 feature(s)" in first:  # beside its number of rows, which may be private
-            return re.sub(r" \(shape=.*?\)\)", "", first)
-        return first
+        # Without its number of rows, which may be private.
+        return re.sub(r"\(shape=\(\d+, 0\)\)", "(shape=(, 0))", first)
     return otherwise or (
         "the data could not be read as a table of real numbers with targets; check dtypes column "
         "by column, and that of y."
