@@ -76,8 +76,8 @@ def test_half_of_the_noise_on_the_matrix_is_caught():
 class ExactMatrix(PrivateNewton):
     """Steps in the metric of the matrix itself."""
 
-    def _curvature(self, curator, problem, gram, bound, rows):
-        noisy = super()._curvature(curator, problem, gram, bound, rows)
+    def _curvature(self, curator, problem, gram, bound, rows, white=None):
+        noisy = super()._curvature(curator, problem, gram, bound, rows, white)
         query = SecondMoment(1.0)
         space = query.space(curator.n_features, None)
         exact = space.project(curator._rows.clipped_sum(query, None, space))
