@@ -47,6 +47,7 @@ def test_weights_of_one_change_nothing(model):
     )
 
 
+@pytest.mark.long  # sixteen fits
 def test_bars_of_a_category_that_nobody_has_are_as_long_as_its_noise():
     told, errors = [], []
     for seed in range(16):

@@ -171,6 +171,7 @@ def test_probabilities_are_nearer_to_the_truth(monkeypatch):
     assert miss[True] < miss[False] - 0.02
 
 
+@pytest.mark.long  # 200,000 rows, and a plan for a large epsilon
 @pytest.mark.filterwarnings(
     "ignore::veilspan.NotPrivateWarning", "ignore::veilspan.RareClassWarning"
 )
