@@ -41,11 +41,6 @@ BLOCK_BYTES = 4_000_000  # of working memory per block: small enough for the cac
 MOST_BLOCK_ROWS = 65_536
 
 
-def usual_block_rows(row_floats: int) -> int:
-    """Rows of a block that fits into the cache, where each takes so many numbers."""
-    return min(max(int(BLOCK_BYTES // (8 * max(1, row_floats))), 1), MOST_BLOCK_ROWS)
-
-
 @dataclass(frozen=True)
 class PublicFacts:
     """What is public about one question, known before a row is read.
@@ -131,7 +126,8 @@ class RowQuery(ABC):
         sensitivity = self.sensitivity(neighbors)
         least = self.least_block_rows(n_features, point, sparse)
         roundoff = self.roundoff(n_features, point)
-        rows = usual_block_rows(self.row_floats(n_features, point))
+        floats = max(1, self.row_floats(n_features, point))
+        rows = min(max(int(BLOCK_BYTES // (8 * floats)), 1), MOST_BLOCK_ROWS)
         space = self.space(n_features, point)
         return PublicFacts(sensitivity, max(rows, least), roundoff, space, space.coordinates)
 

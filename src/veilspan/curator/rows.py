@@ -319,6 +319,63 @@ def rows_of(table: Any, targets: Any = None) -> Any:
     return Rows(table, targets)
 
 
+#: Rows that a table in memory has at least, places that nobody is in included.
+LEAST_ROWS = 2
+
+
+def plain_rows(table: Any, targets: Any, *, of_any_number: bool, cut: bool) -> Rows:
+    """Rows of a table in memory, whose form was checked.
+
+    Parameters
+    ----------
+    table, targets : array or CSR matrix of shape (n, p), array of shape (n,)
+        Without NaN and infinities.
+    of_any_number : bool
+        Whether none and one are rows as well, as where their number is private: they stand beside
+        places that nobody is in.
+    cut : bool
+        Whether entries beyond the largest that rows may hold are cut to it. Whoever asks for it
+        clips to ranges within.
+    """
+    present = None
+    if cut:
+        table = _cut_huge(table)
+    n_rows = table.shape[0]
+    if of_any_number and n_rows < LEAST_ROWS:
+        present = np.arange(LEAST_ROWS) < n_rows
+        table = _with_empty(table, LEAST_ROWS - n_rows)
+        targets = _with_empty(targets, LEAST_ROWS - n_rows)
+    return Rows(table, targets, present)
+
+
+def _cut_huge(table: Any) -> Any:
+    """The table with entries cut to the largest that a curator takes: ranges lie within."""
+    entries = table if isinstance(table, np.ndarray) else table.data
+    if entries.dtype.kind != "f" or not entries.size:
+        return table
+    if entries.min() >= -LARGEST_VALUE and entries.max() <= LARGEST_VALUE:
+        return table
+    if isinstance(table, np.ndarray):
+        return np.clip(table, -LARGEST_VALUE, LARGEST_VALUE)
+    from veilspan.curator.silence import quiet
+
+    table = table.copy()
+    with quiet():
+        table.sum_duplicates()  # an entry stored twice is the sum of both: that is cut
+    table.data = np.clip(table.data, -LARGEST_VALUE, LARGEST_VALUE)
+    return table
+
+
+def _with_empty(table: Any, count: int) -> Any:
+    """Rows, or targets, and so many zeros behind them."""
+    if isinstance(table, np.ndarray):
+        return np.concatenate([table, np.zeros((count, *table.shape[1:]), dtype=table.dtype)])
+    from scipy import sparse
+
+    empty = sparse.csr_array((count, table.shape[1]), dtype=table.dtype)
+    return sparse.csr_array(sparse.vstack([table, empty], format="csr"))
+
+
 def clipped_block_sum(query: RowQuery, block: Block, point: Any) -> Any:
     """Clipped sum of one block: the only place where contributions are weighted."""
     prepared = query.prepare(block, point)

@@ -15,7 +15,7 @@ from veilspan._version import __version__
 from veilspan._words import plural
 from veilspan.curator.curator import Curator
 from veilspan.curator.dask.table import DaskTable
-from veilspan.curator.rows import rows_of
+from veilspan.curator.rows import plain_rows, rows_of
 from veilspan.curator.silence import Discretion, Silence
 from veilspan.estimators.cautions import Caution, known_people, weigh_promise
 from veilspan.estimators.charging import LedgerParameter, give_again, open_charge, record
@@ -288,6 +288,13 @@ class PrivateEstimator(Summarised, Kept, LedgerParameter, BaseEstimator):
             if isinstance(table, SchemaTable):
                 with Silence(not source.secure):  # a source may fail by what a row holds
                     rows = table.encode(source.coins("places"))
+            elif self._scales_by_ranges and not isinstance(table, DaskTable):
+                rows = plain_rows(
+                    table,
+                    targets,
+                    of_any_number=self.neighbors == "add-remove",
+                    cut=getattr(self, "feature_range", None) is not None,
+                )
             else:
                 rows = self._rows_for_curator(table, targets)
             if prepared.paired:
@@ -330,6 +337,9 @@ class PrivateEstimator(Summarised, Kept, LedgerParameter, BaseEstimator):
     #: of this name does so inside ``quiet``: the form of the table was checked, the rest is the
     #: rows' alone.
     _rows_for_curator: ClassVar[Any] = staticmethod(rows_of)
+    #: Whether rows of arrays are scaled by ranges: none and one are rows as well then, where their
+    #: number is private, and entries beyond what a curator takes are cut where a public range is.
+    _scales_by_ranges: ClassVar[bool] = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -157,13 +157,14 @@ class FeatureBounds:
     def map_for(self, n_features: int, sparse: bool) -> RowScaling:
         """The map for tables of this many columns."""
         self.refuse_midpoint(sparse)
+        at_zero = sparse or self.is_at_zero
         low = high = center = None
         scale: Any = 1.0
         length = 1.0
         if self.feature_range is not None:
             low, high = checked_ranges(self.feature_range, n_features)
             length = math.sqrt(n_features)
-            if sparse or self.is_at_zero:
+            if at_zero:
                 low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
                 scale = np.maximum(-low, high)
             else:

@@ -20,8 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from veilspan.curator.dask.table import DaskTable
-from veilspan.curator.plain_rows import plain_rows
 from veilspan.estimators.linear.feature_scaling import asks_ranges, checked_ranges
 from veilspan.privacy.errors import LoudNoiseWarning
 from veilspan.privacy.plan import Plan
@@ -42,6 +40,8 @@ class ReleasedRanges:
         Ends that a fit by a public ``feature_range`` has clipped rows to; only there.
     """
 
+    _scales_by_ranges = True
+
     #: Whether a range of targets is paid for.
     _asks_targets = False
 
@@ -57,20 +57,6 @@ class ReleasedRanges:
         if self.schema is not None:
             return False
         return asks_ranges(self.bounds, self.feature_range, self.row_norm)
-
-    def _rows_for_curator(self: Any, table: Any, targets: Any) -> Any:
-        """Rows of a plain table, whose form was checked, and their targets.
-
-        Of any number, where that is private; and cut where public ranges cut them anyway.
-        """
-        if isinstance(table, DaskTable):
-            return super()._rows_for_curator(table, targets)  # type: ignore[misc]
-        return plain_rows(
-            table,
-            targets,
-            of_any_number=self.neighbors == "add-remove",
-            cut=self.feature_range is not None,
-        )
 
     def _keep_ranges(self, row_map: RowScaling, plan: Plan) -> None:
         self._forget_ranges()

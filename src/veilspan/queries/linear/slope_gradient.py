@@ -43,7 +43,7 @@ from typing import Any
 import numpy as np
 
 from veilspan._scales import LARGEST_DERIVED, SMALLEST_DERIVED, check_derived_scale
-from veilspan.curator.query import PublicFacts, RowQuery, usual_block_rows
+from veilspan.curator.query import PublicFacts, RowQuery
 from veilspan.curator.row_maps import row_map
 from veilspan.curator.rows import Block, scores_of
 from veilspan.losses.linear import LinearLoss
@@ -190,18 +190,20 @@ class MetricGradient(SlopeGradient):
         return n_features + super().row_floats(n_features, point)
 
     def roundoff(self, n_features: int, point: Any) -> float:
-        """Of one row: roundings of its gradient, enlarged by A, and of its part in a sum."""
-        block_rows = usual_block_rows(self.row_floats(n_features, point))
-        return self._enlarged(n_features, point, float(block_rows))
+        """Of one row: roundings of its gradient, enlarged by A; sums: see ``public_facts``."""
+        return self._enlarged(n_features, point, 0.0)
 
     def public_facts(
         self, neighbors: Neighbors, n_features: int, point: Any, *, sparse: bool
     ) -> PublicFacts:
-        """As for all queries; under replace-one roundings of a whole block before A enter."""
+        """As for all queries, and roundings of sums before A: of the block of a replaced row.
+
+        A row that comes or goes brings one row's part of them, and is counted with all others.
+        """
         facts = super().public_facts(neighbors, n_features, point, sparse=sparse)
-        if neighbors == "add-remove":
-            return facts
-        summed = facts.block_rows * (facts.block_rows + n_features + FEW)
+        summed = float(facts.block_rows)
+        if neighbors == "replace-one":
+            summed *= facts.block_rows + n_features + FEW
         return replace(facts, roundoff=self._enlarged(n_features, point, summed))
 
     def _enlarged(self, n_features: int, point: Any, summed: float) -> float:
