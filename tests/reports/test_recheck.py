@@ -43,7 +43,9 @@ def original(tmp_path_factory):
     account = ledger.dataset(schema.name, 3.0, 1e-6, unit=schema.protects)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = LogisticRegression(schema=schema, ledger=account, solver="gd").fit(WARD.columns)
+        model = LogisticRegression(
+            schema=schema, features="linear", ledger=account, solver="gd"
+        ).fit(WARD.columns)
     save(model, place / "release", key=place / "key")
     write_report(place / "release" / "report.html", model, meta=META)
     schema.save(place / "ward.toml")
