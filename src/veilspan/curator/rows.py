@@ -338,42 +338,18 @@ def plain_rows(table: Any, targets: Any, *, of_any_number: bool, cut: bool) -> R
         clips to ranges within.
     """
     present = None
-    if cut:
-        table = _cut_huge(table)
+    if cut and _is_huge(table if isinstance(table, np.ndarray) else table.data):
+        from veilspan.curator.odd_tables import cut_huge
+
+        table = cut_huge(table, LARGEST_VALUE)
     n_rows = table.shape[0]
     if of_any_number and n_rows < LEAST_ROWS:
+        from veilspan.curator.odd_tables import with_empty
+
         present = np.arange(LEAST_ROWS) < n_rows
-        table = _with_empty(table, LEAST_ROWS - n_rows)
-        targets = _with_empty(targets, LEAST_ROWS - n_rows)
+        table = with_empty(table, LEAST_ROWS - n_rows)
+        targets = with_empty(targets, LEAST_ROWS - n_rows)
     return Rows(table, targets, present)
-
-
-def _cut_huge(table: Any) -> Any:
-    """The table with entries cut to the largest that a curator takes: ranges lie within."""
-    entries = table if isinstance(table, np.ndarray) else table.data
-    if entries.dtype.kind != "f" or not entries.size:
-        return table
-    if entries.min() >= -LARGEST_VALUE and entries.max() <= LARGEST_VALUE:
-        return table
-    if isinstance(table, np.ndarray):
-        return np.clip(table, -LARGEST_VALUE, LARGEST_VALUE)
-    from veilspan.curator.silence import quiet
-
-    table = table.copy()
-    with quiet():
-        table.sum_duplicates()  # an entry stored twice is the sum of both: that is cut
-    table.data = np.clip(table.data, -LARGEST_VALUE, LARGEST_VALUE)
-    return table
-
-
-def _with_empty(table: Any, count: int) -> Any:
-    """Rows, or targets, and so many zeros behind them."""
-    if isinstance(table, np.ndarray):
-        return np.concatenate([table, np.zeros((count, *table.shape[1:]), dtype=table.dtype)])
-    from scipy import sparse
-
-    empty = sparse.csr_array((count, table.shape[1]), dtype=table.dtype)
-    return sparse.csr_array(sparse.vstack([table, empty], format="csr"))
 
 
 def clipped_block_sum(query: RowQuery, block: Block, point: Any) -> Any:
@@ -493,12 +469,16 @@ def _check_targets(y: Any, n_rows: int) -> np.ndarray:
     return np.asarray(y, dtype=np.float64)
 
 
-def _check_finite(values: np.ndarray, name: str) -> None:
-    """Refuse NaN, infinities and absurd magnitudes, without a temporary of the table's size."""
+def _is_huge(values: np.ndarray) -> bool:
+    """Whether an entry is NaN, infinite or absurdly large, without a temporary as large."""
     if values.dtype.kind != "f" or values.size == 0:
-        return
+        return False
     # A NaN anywhere makes the extremes NaN, so that the comparison is false.
-    if not (float(values.max()) <= LARGEST_VALUE and float(values.min()) >= -LARGEST_VALUE):
+    return not (float(values.max()) <= LARGEST_VALUE and float(values.min()) >= -LARGEST_VALUE)
+
+
+def _check_finite(values: np.ndarray, name: str) -> None:
+    if _is_huge(values):
         raise ValueError(
             f"{name} contains NaN, infinity or a value too large to square. Fill or drop such "
             "entries first, by a rule that does not look at other people's rows."
