@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from veilspan.curator.check_query import check_query
     from veilspan.curator.query import RowQuery
     from veilspan.estimators.completion.local_predictor import LocalPredictor
-    from veilspan.estimators.linear.class_shares import UnreadLabelsWarning
+    from veilspan.estimators.linear.unread_cells import UnreadCellsWarning, UnreadLabelsWarning
     from veilspan.estimators.manifold.minimize import minimize
     from veilspan.estimators.profile.simple_answers import (
         count,
@@ -114,7 +114,8 @@ _HOME = {
     "PublicLabelsWarning": "privacy.errors",
     "RareClassWarning": "privacy.errors",
     "RepeatedFitsWarning": "privacy.errors",
-    "UnreadLabelsWarning": "estimators.linear.class_shares",
+    "UnreadCellsWarning": "estimators.linear.unread_cells",
+    "UnreadLabelsWarning": "estimators.linear.unread_cells",
     "Ledger": "ledger",
     "LoudNoiseWarning": "privacy.errors",
     "RowQuery": "curator.query",
@@ -168,6 +169,7 @@ __all__ = [
     "SchemaError",
     "SearchEvent",
     "TemporaryFolderError",
+    "UnreadCellsWarning",
     "UnreadLabelsWarning",
     "WeakGuaranteeError",
     "WeakGuaranteeWarning",

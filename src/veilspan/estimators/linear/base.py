@@ -19,6 +19,7 @@ from veilspan._scales import check_scale
 from veilspan.curator.dask.table import DaskTable, is_lazy
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.by_person import gather_own
+from veilspan.estimators.linear.budget_parts import After
 from veilspan.estimators.linear.feature_choice import AS_ASKED
 from veilspan.estimators.linear.feature_scaling import FeatureBounds, plan_scaling
 from veilspan.estimators.linear.parameters import LinearParameters
@@ -31,6 +32,7 @@ from veilspan.estimators.linear.table_model import (
     as_dense,
     prepare_features,
 )
+from veilspan.estimators.linear.unread_cells import ReadCells, knows_rows
 from veilspan.estimators.noise.coefficient_bars import CoefficientBars
 from veilspan.estimators.people_plan import expected_rows
 from veilspan.estimators.schema_input import (
@@ -49,8 +51,7 @@ from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.plan import Plan
 from veilspan.queries.linear.row_scaling import RowScaling
 from veilspan.solvers.base import Outcome
-from veilspan.solvers.linear.asked.class_shares import AskShares
-from veilspan.solvers.linear.asked.confidence import AskConfidence
+from veilspan.solvers.linear.asked.readable_targets import AskReadable
 from veilspan.solvers.linear.base import (
     LinearPrepared,
     LinearProblem,
@@ -67,6 +68,7 @@ PRIVATE_BOUNDS = "feature ranges were estimated from the rows by charged, noisy 
 
 class LinearEstimator(
     CoefficientBars,
+    ReadCells,
     PortableModel,
     ReleasedRanges,
     TableModel,
@@ -138,6 +140,7 @@ class LinearEstimator(
                 self.classes_ = before
             raise
         self._warn_of_columns()
+        self._warn_of_cells()
         self._warn_of_classes()
         return self
 
@@ -212,7 +215,7 @@ class LinearEstimator(
                 "private bounds and a solver together: give public bounds, or a larger epsilon."
             )
         events, told = found
-        asked: tuple[AskShares | AskConfidence, ...] = ()
+        asked: tuple[After, ...] = ()
         for after, event in zip(afters, told):
             asked = (*asked, replace(after, events=(event,)))
         return replace(ready, stages=(stage,), events=events, afters=asked)
@@ -229,9 +232,14 @@ class LinearEstimator(
     def _warn_of_classes(self) -> None:
         """Say what a classifier's released counts tell of rare classes."""
 
-    def _afters(self, budget: Budget) -> tuple[AskShares | AskConfidence, ...]:
-        """What is asked once the solver is done; by default nothing."""
-        return ()
+    def _afters(self, budget: Budget) -> tuple[After, ...]:
+        """What is asked once the solver is done: by default, how many targets could be read.
+
+        Arrays have no cells that cannot be read; without a public number of rows there is nothing
+        that a count could be compared with.
+        """
+        told = self.schema is not None and knows_rows(self.schema)
+        return (AskReadable(),) if told and budget.is_private else ()
 
     def _constant(self) -> float:
         """The constant column over the length of a row; 0 without an intercept."""
@@ -274,6 +282,7 @@ class LinearEstimator(
             self._forget_noise()
             self._forget_ranges()
             self.feature_map_ = learn_features(row_map, result, self._loss())
+        self._keep_unread(row_map, result, plan)
         self.n_iter_ = max(1, len(result.trace))
         self.trace_ = list(result.trace)
         self.stopped_ = result.stopped

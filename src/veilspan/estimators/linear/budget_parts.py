@@ -12,7 +12,11 @@ from veilspan.privacy.neighbors import Neighbors
 from veilspan.solvers.linear.asked.class_shares import AskShares
 from veilspan.solvers.linear.asked.confidence import AskConfidence
 from veilspan.solvers.linear.asked.curvature import AskCurvature
+from veilspan.solvers.linear.asked.readable_targets import AskReadable
 from veilspan.solvers.linear.base import LinearPrepared
+
+#: What is asked once a solver is done, to tell people of what was learned.
+After = AskShares | AskConfidence | AskReadable
 
 
 def prepare_rest(
@@ -21,7 +25,7 @@ def prepare_rest(
     budget: Budget,
     neighbors: Neighbors,
     prepare: Callable[[Budget], LinearPrepared],
-    afters: tuple[AskShares | AskConfidence | AskCurvature, ...] = (),
+    afters: tuple[After | AskCurvature, ...] = (),
 ) -> LinearPrepared | None:
     """A solver prepared for what other events leave of a budget; None if nothing is found.
 

@@ -17,7 +17,7 @@ import warnings
 
 import numpy as np
 
-from veilspan.estimators.people_plan import has_people
+from veilspan.estimators.linear.unread_cells import UnreadLabelsWarning, unread_share
 from veilspan.privacy.errors import RareClassWarning
 from veilspan.privacy.plan import Plan
 from veilspan.solvers.base import Outcome
@@ -28,14 +28,13 @@ RARE = 0.1
 SURELY = 2.0
 #: Rare classes that a warning names.
 NAMED = 3
-#: Labels that can be read are few below this part of the rows.
-FEW = 0.5
-#: Stds of the noise by which they must be below that: one false word in 30,000 fits.
-SURELY_UNREAD = 4.0
 
-
-class UnreadLabelsWarning(UserWarning):
-    """A paid, noisy count says that few rows have a label that could be read."""
+LABELS_UNREAD = (
+    "the rows have a label that could be read (by a noisy count that was paid for). The others "
+    "count as missing and taught the model nothing. If the table has labels in them, its words are "
+    'not those of the schema: say how the table writes them, true = ["yes"] and false = ["no"], or '
+    "all categories of the target, and fit again. A new fit is a new charge."
+)
 
 
 class ReleasedShares:
@@ -66,18 +65,11 @@ class ReleasedShares:
             )
 
     def _find_unread(self, counts: np.ndarray, noise_std: float, plan: Plan) -> str | None:
-        """What to say if surely few rows have a label, by released counts and public numbers.
-
-        Where the number of rows is a guess, or people bring several or none, the table may have
-        fewer rows than the public number says: few labels are no sign of words then.
-        """
-        rows = plan.n_rows
-        if rows is None or has_people(self.schema):  # type: ignore[attr-defined]
-            return None
-        found, noise = float(counts.sum()), noise_std * np.sqrt(len(counts))
-        if found + SURELY_UNREAD * noise >= FEW * rows:
-            return None
-        return _say_unread(found if found > SURELY * noise else 0.0, rows)
+        """What to say if surely few rows have a label, by released counts and public numbers."""
+        schema = self.schema  # type: ignore[attr-defined]
+        noise = noise_std * np.sqrt(len(counts))
+        told = unread_share(float(counts.sum()), noise, plan, schema)
+        return None if told is None else f"{told} {LABELS_UNREAD}"
 
     def _warn_of_classes(self) -> None:
         """Say which class is rare, which the released shares tell, and what to do."""
@@ -92,18 +84,6 @@ class ReleasedShares:
         rare = [int(place) for place in np.argsort(shares, kind="stable") if sure[place]]
         if rare:
             warnings.warn(_words(self.classes_, shares, rare), RareClassWarning, stacklevel=3)
-
-
-def _say_unread(found: float, rows: float) -> str:
-    """How few labels there are, what that means, and what to do."""
-    told = f"only about {100 * found / rows:.2g} % of" if found > 0 else "hardly any of"
-    return (
-        f"{told[0].upper()}{told[1:]} the rows have a label that could be read (by a noisy count "
-        "that was paid for). The others count as missing and taught the model nothing. If the "
-        "table has labels in them, its words are not those of the schema: say how the table writes "
-        'them, true = ["yes"] and false = ["no"], or all categories of the target, and fit again. '
-        "A new fit is a new charge."
-    )
 
 
 def _words(classes: np.ndarray, shares: np.ndarray, rare: list[int]) -> str:

@@ -17,6 +17,7 @@ from veilspan.curator.dask.table import DaskTargets
 from veilspan.estimators.by_person import also_by_person
 from veilspan.estimators.dask_input import lazy_for_dask
 from veilspan.estimators.linear.base import LinearEstimator
+from veilspan.estimators.linear.budget_parts import After
 from veilspan.estimators.linear.class_shares import ReleasedShares
 from veilspan.estimators.schema_input import (
     numbers_of_classes,
@@ -242,10 +243,10 @@ class LinearClassifier(ReleasedShares, ClassifierParameters, ClassifierMixin, Li
             )
         return RareClasses(solver, balanced, check_threshold(self.threshold))
 
-    def _afters(self, budget: Budget) -> tuple[AskShares | AskConfidence, ...]:
+    def _afters(self, budget: Budget) -> tuple[After, ...]:
         """A count of the classes, where nothing is done for a rare one; how sure two may be."""
         if self.threshold is not None or self.class_weight is not None or not budget.is_private:
-            return ()
+            return super()._afters(budget)
         known = self._known_classes()
         if not self._says_odds or (known is not None and len(known) > 2):
             return (AskShares(),)

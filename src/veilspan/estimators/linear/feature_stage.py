@@ -150,6 +150,7 @@ class FeatureStage:
             mass=None if mass is None else mass.below,
             shown=None if mass is None else mass.shown,
             mass_noise=None if mass is None else mass.noise,
+            alike=None if mass is None else mass.alike,
             frequencies=frequencies,
             phases=phases,
             fourier_weight=FOURIER_WEIGHT if choice.fourier else 0.0,

@@ -133,6 +133,9 @@ class TableFeatures:
         them a number's place is its line.
     mass_noise : array of shape (m,) or None
         Std of the noise in the share of one cell, for error bars; the map does not use it.
+    alike : bool array of shape (m,) or None
+        Columns in which the released counts hold nearly all rows for alike, to tell people of them;
+        the map does not use it.
     score_line, score_theta, score_weight, score_reach
         An earlier fit of straight rows, a and r; ``None`` without one.
     score_noise : float
@@ -154,6 +157,7 @@ class TableFeatures:
     mass: np.ndarray | None = None
     shown: np.ndarray | None = None
     mass_noise: np.ndarray | None = None
+    alike: np.ndarray | None = None
     score_line: TableLine | None = None
     score_theta: np.ndarray | None = None
     score_weight: float = 0.0

@@ -93,14 +93,15 @@ class LinearResult(Result):
 
     ``noise`` says how the noise of the answers comes out in theta, where a solver knows it;
     ``diagonal`` is how much each feature bends the objective there, ``class_counts`` how many rows
-    each class has, ``confidence`` by what scores are to be multiplied to be log-odds (with the std
-    of its logarithm): where these were asked for.
+    each class has, ``readable`` how many have a target, ``confidence`` by what scores are to be
+    multiplied to be log-odds (with the std of its logarithm): where these were asked for.
     """
 
     theta: np.ndarray
     noise: Any = field(default=None, kw_only=True, repr=False)
     diagonal: Answer | None = field(default=None, kw_only=True, repr=False)
     class_counts: Answer | None = field(default=None, kw_only=True, repr=False)
+    readable: Answer | None = field(default=None, kw_only=True, repr=False)
     confidence: float = field(default=1.0, kw_only=True)
     confidence_std: float = field(default=0.0, kw_only=True)
 

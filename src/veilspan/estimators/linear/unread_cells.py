@@ -1,0 +1,118 @@
+r"""What a fit tells of cells that nobody could read, by answers that were paid for.
+
+A cell that its schema cannot read counts as missing, and no message may tell of one. So a file that
+writes "40h" for 40, or 12,5 for 12.5, becomes a table in which all rows are alike, and a model that
+learned nothing looks like one that did. Two noisy answers show it:
+
+* *Targets.* Rows without a target count nothing in any sum. A count of the others
+  (:mod:`veilspan.solvers.linear.asked.readable_targets`, or that of the classes) beside the public
+  number of rows says how many could be read.
+* *Columns of numbers.* The histogram by which curves are laid
+  (:mod:`veilspan.solvers.linear.tables.column_mass`) says where all rows fall into one cell, which
+  is that of missing numbers or of what is filled in for them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from veilspan.estimators.people_plan import has_people
+from veilspan.privacy.plan import Plan
+from veilspan.queries.linear.residual_features import ResidualFeatures
+from veilspan.queries.linear.table_features import TableFeatures
+from veilspan.solvers.linear.base import LinearResult
+
+#: Targets that can be read are few below this part of the rows.
+FEW = 0.5
+#: Stds of the noise by which they must be below that: one false word in 30,000 fits.
+SURELY = 4.0
+#: Stds of the noise above which a count is worth its name.
+COUNTED = 2.0
+#: Columns that a warning names.
+NAMED = 5
+
+NUMBERS_UNREAD = (
+    "the rows have a target that could be read (by a noisy count that was paid for). The others "
+    "count as missing and taught the model nothing. If the table has numbers there, it writes them "
+    'in another way than the schema expects ("40h" for 40, or 12,5 for 12.5): change the table, or '
+    "say in the schema how its numbers are written, and fit again. A new fit is a new charge."
+)
+ALIKE = (
+    "nearly all rows are alike in {columns} (by noisy counts that were paid for). If they are not, "
+    "their cells could not be read and count as missing (12,5 for 12.5, say), or lie beyond the "
+    "range that the schema gives: change it, or the table, and fit again. A new fit is a new "
+    "charge. If they are, leave {them} out: {they} cannot help."
+)
+
+
+class UnreadCellsWarning(UserWarning):
+    """Paid, noisy counts say that few cells of a column, or few targets, could be read."""
+
+
+class UnreadLabelsWarning(UnreadCellsWarning):
+    """A paid, noisy count says that few rows have a label that could be read."""
+
+
+class ReadCells:
+    """What gives a linear model its words about cells that could not be read."""
+
+    schema: Any
+    _unread_cells: tuple[str, ...]
+
+    def _keep_unread(self, row_map: Any, result: LinearResult, plan: Plan) -> None:
+        """What to say after the fit, by released counts and public numbers."""
+        said = []
+        if result.readable is not None:
+            found = float(result.readable.value[0])
+            told = unread_share(found, result.readable.noise_std, plan, self.schema)
+            said += [] if told is None else [f"{told} {NUMBERS_UNREAD}"]
+        alike = () if self.schema is None else columns_alike(row_map)
+        if alike and not said:  # without targets there are no rows in the histogram either
+            said.append(_say_alike(alike))
+        self._unread_cells = tuple(said)
+
+    def _warn_of_cells(self) -> None:
+        for text in self.__dict__.pop("_unread_cells", ()):
+            warnings.warn(text, UnreadCellsWarning, stacklevel=3)
+
+
+def knows_rows(schema: Any) -> bool:
+    """Whether the number of rows is public and each person's is one.
+
+    Where it is a guess, or people bring several or none, a table may have fewer rows than the
+    public number says: few targets are no sign of another spelling then.
+    """
+    return bool(schema.neighbors == "replace-one") and not has_people(schema)
+
+
+def unread_share(found: float, noise_std: float, plan: Plan, schema: Any) -> str | None:
+    """How few rows have a target, in words that begin a sentence; None where many may have one."""
+    rows = plan.n_rows
+    if rows is None or (schema is not None and not knows_rows(schema)):
+        return None
+    if found + SURELY * noise_std >= FEW * rows:
+        return None
+    few = found > COUNTED * noise_std
+    return f"Only about {100 * found / rows:.2g} % of" if few else "Hardly any of"
+
+
+def columns_alike(row_map: Any) -> tuple[str, ...]:
+    """Columns of numbers in which nearly all rows fall into one cell of the released histogram."""
+    features = row_map.features if isinstance(row_map, ResidualFeatures) else row_map
+    if not isinstance(features, TableFeatures) or features.alike is None:
+        return ()
+    layout = features.layout
+    owners = layout.number_column[np.flatnonzero(features.alike)]
+    return tuple(dict.fromkeys(layout.columns[owner] for owner in owners))
+
+
+def _say_alike(columns: tuple[str, ...]) -> str:
+    named = ", ".join(columns[:NAMED])
+    if len(columns) > NAMED:
+        named += f" and {len(columns) - NAMED} more"
+    one = len(columns) == 1
+    text = ALIKE.format(columns=named, them="it" if one else "them", they="it" if one else "they")
+    return text[0].upper() + text[1:]
