@@ -104,11 +104,7 @@ def test_a_column_that_says_nothing_is_named(missing, cell, tmp_path):
     table["dose"] = np.full(len(table["age"]), cell)
     with pytest.warns(UnreadCellsWarning, match="alike in dose") as caught:
         model = fitted(table, schema=schema_of(missing=missing))
-    assert (
-        said_of(caught).count("nearly all rows are alike")
-        + said_of(caught).count("Nearly all rows are alike")
-        == 1
-    )
+    assert said_of(caught).count("alike in") == 1
     model.save(tmp_path / "release")
     found = load(tmp_path / "release").feature_map_.features.alike
     assert found.tolist() == [False, True]
