@@ -37,7 +37,9 @@ TOLERANCE = 0.005  # of a goal, for the rounding of its figures
 BELOW = 0.01  # what noise may cost beside the majority or the mean
 NOTES = (
     "delta = 1e-6; plain arrays, numbers raw, categories one-hot; no range, norm or target range.",
-    "Goals are those of an earlier measurement whose target ranges were public.",
+    "Goals are those of an earlier measurement whose target ranges were public; they are judged by "
+    "means. The majority or the mean is judged beside every single fit, as a mean over seeds hides "
+    "one that is ruined.",
     f"Under add-remove the number of rows is expected to be right. A goal is met within {TOLERANCE}"
     " and two standard errors.",
 )
@@ -113,8 +115,9 @@ def means(rows):
     }
 
 
-def judge(cells):
-    """Whether goals are met, and whether anything is below what needs no features."""
+def judge(rows):
+    """Whether goals are met on average, and whether any fit is below what needs no features."""
+    cells = means(rows)
     ours = {key: cell for key, cell in cells.items() if key[1] == OURS_NAME}
     goals, missed = 0, []
     for (task, _, neighbors, epsilon), (mean, error) in ours.items():
@@ -124,16 +127,20 @@ def judge(cells):
         goals += 1
         if mean < goal - TOLERANCE - 2 * error:
             missed.append(f"{task} at {epsilon:g} ({mean:.3f}, wanted {goal:g})")
-    gaps = {key: cell[0] - cells[key[0], NOTHING, "", NO_EPSILON][0] for key, cell in ours.items()}
-    worst = min(gaps, key=gaps.get)
+    nothing = {(r["task"], r["seed"]): r["score"] for r in rows if r["method"] == NOTHING}
+    fits = [row for row in rows if row["method"] == OURS_NAME]
+    gaps = [row["score"] - nothing[row["task"], row["seed"]] for row in fits]
+    least = int(np.argmin(gaps))
+    worst = fits[least]
+    said = f"{worst['task']}, {worst['neighbors']}, epsilon {worst['epsilon']:g}"
     return [
         Claim("without any bound the goals are met",
               f"{goals - len(missed)} of {goals}"
               + (f"; missed: {', '.join(missed)}" if missed else ""),
               not missed if goals else None, who="ours"),
-        Claim(f"never more than {BELOW} below the majority or the mean",
-              f"least lead {gaps[worst]:+.3f} ({worst[0]}, {worst[2]}, epsilon {worst[3]:g})",
-              gaps[worst] > -BELOW, who="ours"),
+        Claim(f"no fit is more than {BELOW} below the majority or the mean",
+              f"least lead of {len(fits)} fits {gaps[least]:+.3f} ({said}, seed {worst['seed']})",
+              gaps[least] > -BELOW, who="ours"),
     ]  # fmt: skip
 
 
@@ -168,7 +175,7 @@ def run(job):
     epsilons = job.pick((1.0,), EPSILONS, EPSILONS)
     relations = job.pick(RELATIONS[:1], RELATIONS, RELATIONS)
     rows = []
-    for name, seed in job.track([(n, s) for n in names for s in range(job.pick(1, 2, 5))]):
+    for name, seed in job.track([(n, s) for n in names for s in range(job.pick(1, 2, 10))]):
         size = job.pick(3000, None, None) or WANTED.get(name, (None, None))[1]
         rows += job.cell(
             [name, seed],
@@ -176,7 +183,7 @@ def run(job):
         )
     cells = means(rows)
     job.picture(draw(cells, epsilons, relations))
-    claims = judge(cells)
+    claims = judge(rows)
     job.finish(
         f"Without any bound: {claims[0].measured} goals met; {claims[1].measured}.", rows, claims,
         source="generated rows" if job.data is None else "adult, census-income, covertype",

@@ -13,7 +13,7 @@ from veilspan import check_query
 from veilspan.curator.check_query import QueryCheckError
 from veilspan.curator.rows import Block, clipped_block_sum
 from veilspan.queries.linear.column_histograms import ColumnHistograms
-from veilspan.solvers.linear.asked.private_ranges import LOG_EDGES
+from veilspan.solvers.linear.asked.log_grid import LOG_EDGES
 
 EDGES = np.array([-2.0, 0.0, 1.0, 5.0])
 POINT = np.array([0.0, 1.0, -2.0]), np.array([1.0, 3.0, 0.5])

@@ -44,7 +44,7 @@ ALIKE = (
     "nearly all rows are alike in {columns} (by noisy counts that were paid for). If they are not, "
     "their cells could not be read and count as missing (12,5 for 12.5, say), or lie beyond the "
     "range that the schema gives: change it, or the table, and fit again. A new fit is a new "
-    "charge. If they are, leave {them} out: {they} cannot help."
+    "charge. If they are, leave {them} out: {they} can hardly help."
 )
 
 

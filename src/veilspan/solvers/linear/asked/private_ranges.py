@@ -1,7 +1,8 @@
 r"""Ranges of columns from noisy histograms, where nobody knows them in advance.
 
 Each column is counted in bins that grow by factors of 4 away from zero, on both sides, from 4^-24
-to 4^32 (about 4e-15 to 2e19; what lies beyond counts in the outermost bins). One release holds all
+to 4^32 (about 4e-15 to 2e19; what lies beyond counts in the outermost bins:
+:mod:`~veilspan.solvers.linear.asked.log_grid`). One release holds all
 columns, with noise of std s on each count. An end of a range is found by walking inwards from the
 outermost bin until the counts say that rows are there.
 
@@ -11,7 +12,8 @@ noise lets one tell apart, 64 at most, and leaves out what there is nothing to a
 were not found, and those of zeros and numbers up to 1 of either sign (one-hot codes). With g
 columns in it a row moves it by sqrt(g) under add-remove and by sqrt(2 g) under replace-one; which
 columns those are follows from the first answer. Its ends, moved outwards by 0.15 of the width for
-tails that noise hides, stay within the bins in which the first ones lie.
+tails that noise hides, stay within the bins in which the first ones lie. Where nothing between the
+ends found stands above the noise, they are kept.
 
 **Columns that show nothing.** Where no bin but that of zero stands above the noise, nor rows are
 missing in that of zero, nothing is known of a column, and any range would be one of noise.
@@ -35,6 +37,15 @@ from veilspan.curator.curator import Answer, Curator
 from veilspan.queries.linear.column_choice import ColumnChoice, RowLengths
 from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.row_scaling import RowScaling
+from veilspan.solvers.linear.asked.log_grid import (
+    LOG_EDGES,
+    UNIT,
+    UNIT_BIN,
+    ZERO_BIN,
+    close_edges,
+    next_edge,
+)
+from veilspan.solvers.linear.asked.missing_rows import misses_rows, widen_beyond, widen_to_zero
 from veilspan.solvers.noisy_counts import FAILURE, find_outermost, noise_quantile
 
 RANGES, FINER, LENGTH = "ranges", "finer ranges", "length"
@@ -42,12 +53,6 @@ RANGES, FINER, LENGTH = "ranges", "finer ranges", "length"
 COVERAGE = 0.99
 #: The same where nothing is hidden: ends are those of the outermost bins that rows are in.
 WHOLE = 1 - 2.0**-53
-UNIT = 1.0 + 2.0**-40  # end of the bin of 1
-# A hair above powers of 4, which then belong to the bin below: that of 1 ends at 1.
-GRID = 4.0 ** np.arange(-24, 33) * (1 + 2.0**-40)
-LOG_EDGES = np.concatenate([-GRID[::-1], GRID])
-ZERO_BIN = len(GRID)
-UNIT_BIN = int(np.searchsorted(LOG_EDGES, 1.0))
 #: Equal bins of the second release: at most and at least, and stds that one of average mass has.
 MOST_BINS, FEWEST_BINS, CLEARANCE = 64, 4, 8.0
 #: What ends of the second release are moved outwards by, over the width, where there is noise.
@@ -94,6 +99,7 @@ def private_ranges(
     first: str = RANGES,
     second: str | None = FINER,
     failure: float = FAILURE,
+    widen: bool = False,
 ) -> ColumnRanges:
     """Ask for the ranges of all columns of the curator's rows.
 
@@ -109,6 +115,9 @@ def private_ranges(
         Probability of an end that noise alone has made: see :func:`ranges_from_histogram`. Where
         no end is that sure, a column is found in its fullest bin, if noise alone makes one so full
         with probability ``FAILURE`` at most: any range there is better than none.
+    widen : bool
+        Whether ranges that leave out rows, by the counts, are widened:
+        :mod:`~veilspan.solvers.linear.asked.missing_rows` says how, and for what.
     """
     check_coverage(coverage)
     width = curator.n_features
@@ -127,7 +136,11 @@ def private_ranges(
     ranges = ColumnRanges(low, high, rows, found, zeros > MOSTLY * rows)
     if second is None:
         return ranges
-    return _refined(curator, ranges, active, coverage, second, failure)
+    between = low, high
+    if widen:
+        public = curator.plan.n_rows is not None
+        between = widen_to_zero(answer, rows, between, public_rows=public)
+    return _refined(curator, ranges, between, active, coverage, second, failure, widen)
 
 
 def coverage_of(curator: Curator, event: str, coverage: float) -> float:
@@ -138,13 +151,15 @@ def coverage_of(curator: Curator, event: str, coverage: float) -> float:
 def _refined(
     curator: Curator,
     ranges: ColumnRanges,
+    between: tuple[np.ndarray, np.ndarray],
     active: np.ndarray,
     coverage: float,
     event: str,
     failure: float,
+    widen: bool,
 ) -> ColumnRanges:
     """The same with ends from equal bins in between, for columns that there is more to tell of."""
-    ends = np.array([ranges.low, ranges.high])
+    ends = np.array(between)
     simple = ranges.mostly_zero & (np.abs(ends) <= UNIT).all(axis=0)
     chosen = np.flatnonzero(ranges.found & ~simple)
     if not chosen.size:
@@ -159,14 +174,23 @@ def _refined(
     query = ColumnHistograms(chosen.size, edges)
     answer = view.answer(query, (center, scale), event=event)
     first, last, passed = ranges_from_histogram(answer, active[chosen], coverage, edges, failure)
+    # A column keeps its range where noise hides all of the bins, or its rows lie outside.
+    better = ranges.found[chosen] & passed & (first < 1.0) & (last > -1.0)
+    if widen:
+        better &= ~misses_rows(answer, edges, ranges.n_rows, (first, last))
     margin = TAIL * (last - first) * (answer.noise_std > 0)  # tails that the noise hides
     first, last = first - margin, last + margin
     # The outermost bins of the first walk are known to hold rows.
-    inner = np.maximum(low, np.minimum(center + scale * first, _next_edge(low)))
-    outer = np.minimum(high, np.maximum(center + scale * last, -_next_edge(-high)))
-    # A column keeps its range where noise hides all of the bins, or its rows lie outside.
-    better = ranges.found[chosen] & passed & (inner < outer)
+    inner = np.minimum(center + scale * first, next_edge(ranges.low[chosen]))
+    outer = np.maximum(center + scale * last, -next_edge(-ranges.high[chosen]))
+    inner, outer = np.maximum(low, inner), np.minimum(high, outer)
+    better &= inner < outer
     ends[0, chosen], ends[1, chosen] = np.where(better, inner, low), np.where(better, outer, high)
+    if widen and answer.noise_std > 0:
+        further = widen_beyond(answer, ranges.n_rows, (low, high))
+        held = ranges.found[chosen]
+        ends[0, chosen] = np.where(held, np.minimum(ends[0, chosen], further[0]), 0.0)
+        ends[1, chosen] = np.where(held, np.maximum(ends[1, chosen], further[1]), 0.0)
     return replace(ranges, low=ends[0], high=ends[1])
 
 
@@ -187,7 +211,7 @@ def _with_likely_bins(
     surely = missing >= noise_quantile(len(counts), 1) * std
     seen = ~found & (codes | (surely & (beside.max(axis=1) >= LIKELY * std)))
     seen &= missing > 0  # without noise nothing is likely
-    ends = _closed(LOG_EDGES)
+    ends = close_edges(LOG_EDGES)
     low, high = np.where(seen, ends[best], low), np.where(seen, ends[best + 1], high)
     return low, high, found | seen
 
@@ -202,20 +226,9 @@ def _with_clear_bins(
     clear = 6 * FAILURE  # a bin is tested once here, where a quantile allows for six times
     level = noise_quantile(*counts.shape, clear) * answer.noise_std
     seen = ~found & (counts.max(axis=1) >= level) & (answer.noise_std > 0)
-    ends = _closed(LOG_EDGES)
+    ends = close_edges(LOG_EDGES)
     low, high = np.where(seen, ends[best], low), np.where(seen, ends[best + 1], high)
     return low, high, found | seen
-
-
-def _closed(edges: np.ndarray) -> np.ndarray:
-    """Edges with ends for the open bins, which are given the width of their neighbours."""
-    return np.concatenate([[2 * edges[0] - edges[1]], edges, [2 * edges[-1] - edges[-2]]])
-
-
-def _next_edge(ends: np.ndarray) -> np.ndarray:
-    """The edge of the grid above each of these."""
-    place = np.minimum(np.searchsorted(LOG_EDGES, ends, side="right"), len(LOG_EDGES) - 1)
-    return np.asarray(LOG_EDGES[place])
 
 
 def private_length(curator: Curator, row_map: RowScaling) -> float:
@@ -299,7 +312,7 @@ def ranges_from_histogram(
     quantile = noise_quantile(width, bins, failure)
     wanted = np.broadcast_to(np.asarray(n_rows, dtype=np.float64) * (1 - coverage) / 2, (width,))
     noise = quantile * answer.noise_std
-    ends = _closed(edges)
+    ends = close_edges(edges)
     first = find_outermost(counts, wanted, noise)
     last = bins - 1 - find_outermost(counts[:, ::-1], wanted, noise)
     passed = (first <= last) & (first < bins) & (last >= 0)

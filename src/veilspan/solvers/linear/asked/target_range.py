@@ -9,13 +9,9 @@ from veilspan.curator.curator import Curator
 from veilspan.queries.linear.column_choice import TargetColumn
 from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.queries.linear.target_scaling import TargetScaling
+from veilspan.solvers.linear.asked.log_grid import LOG_EDGES
 from veilspan.solvers.linear.asked.narrow_columns import NARROW_TARGETS, zoom_in
-from veilspan.solvers.linear.asked.private_ranges import (
-    LOG_EDGES,
-    MOST_BINS,
-    coverage_of,
-    private_ranges,
-)
+from veilspan.solvers.linear.asked.private_ranges import MOST_BINS, coverage_of, private_ranges
 from veilspan.solvers.noisy_counts import noise_quantile
 
 TARGETS = "targets"
@@ -91,7 +87,9 @@ def private_target_range(curator: Curator) -> TargetRange:
     """
     view = curator.mapped(TargetColumn(), 1)
     coverage = coverage_of(curator, TARGETS, 1 - FAR_TARGETS)
-    ranges = private_ranges(view, coverage, first=TARGETS, second=TARGETS, failure=TARGETS_FAILURE)
+    ranges = private_ranges(
+        view, coverage, first=TARGETS, second=TARGETS, failure=TARGETS_FAILURE, widen=True
+    )
     ranges = zoom_in(view, ranges, coverage, NARROW_TARGETS, TARGETS_FAILURE)
     if not ranges.found[0]:
         return TargetRange(-1.0, 1.0, "noise")
