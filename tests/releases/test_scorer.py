@@ -224,8 +224,13 @@ def test_the_command_line_exports(tmp_path):
     assert ".json" in refused("export", tmp_path / "release", "--out", tmp_path / "model.txt")
     assert ".svg" in refused(*words[:-1], tmp_path / "curves.png")
     ward_model("linear").save(tmp_path / "straight")
-    words = ("export", tmp_path / "straight", "--out", tmp_path / "no.json", "--shapes", drawn)
-    assert "no curves" in refused(*words)
+    words = ("export", tmp_path / "straight", "--out", tmp_path / "lines.json", "--shapes", drawn)
+    run(*words)
+    assert drawn.read_text().startswith("<svg")
+    plain = LogisticRegression(feature_range=(-1, 1), classes=[False, True], epsilon=1.0)
+    plain.fit(ROWS[:200], ROWS[:200, 0] > 0).save(tmp_path / "plain")
+    words = ("export", tmp_path / "plain", "--out", tmp_path / "no.json", "--shapes", drawn)
+    assert "nothing to draw" in refused(*words)
     assert not (tmp_path / "no.json").exists()
 
 

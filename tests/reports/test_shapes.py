@@ -69,7 +69,10 @@ def test_the_report_draws_every_column_once():
     assert "Curves of columns" in page
     assert "two standard deviations of the noise" in page
     assert "di&lt;i&gt;verse" in page
-    assert "Curves of columns" not in report_html(ward_model("linear"))
+    straight = report_html(ward_model("linear"))
+    assert "Lines of columns" in straight
+    assert "Curves of columns" not in straight
+    assert "straight lines" in straight
 
 
 def test_interactions_and_error_bars_are_said_in_the_report():

@@ -6,9 +6,19 @@ import numpy as np
 import pytest
 
 from estimators.linear.cases import QUICK
-from veilspan import HuberRegressor, LinearRegression, LogisticRegression, Schema, load
+from estimators.linear.test_unread_cells import schema_of, stays
+from veilspan import (
+    HuberRegressor,
+    Lasso,
+    LinearRegression,
+    LogisticRegression,
+    LoudNoiseWarning,
+    Schema,
+    load,
+)
 from veilspan.datasets import make_ward
 from veilspan.estimators.linear.shapes.column_grids import NumberGrid
+from veilspan.estimators.noise.summary import Z95
 from veilspan.queries.linear.table_layout import layout_of_ranges, layout_of_schema
 
 WARD = make_ward(600)
@@ -128,13 +138,79 @@ def test_interactions_have_no_curve_and_it_is_said():
     assert not ward_model().shapes_.has_joint
 
 
-def test_straight_fits_have_no_shapes():
-    straight = ward_model("linear")
-    with pytest.raises(AttributeError, match="coefficients_"):
-        straight.shapes_  # noqa: B018
+def test_straight_fits_of_arrays_have_no_shapes():
     plain = LogisticRegression(**PLAIN, classes=[False, True], solver=QUICK)
     with pytest.raises(AttributeError, match="coef_"):
         plain.fit(ROWS[:200], CURVE[:200] > 0).shapes_  # noqa: B018
+
+
+def test_a_default_that_stayed_straight_has_lines():
+    """At so much noise curves would hold nothing else: what columns add is told all the same."""
+    model = LogisticRegression(schema=WARD.schema, epsilon=0.05, random_state=0)
+    with pytest.warns(LoudNoiseWarning):
+        model.fit(WARD.columns)
+    assert hasattr(model, "coef_")
+    shapes = model.shapes_
+    assert list(shapes) == list(ward_model().shapes_)
+    assert shapes.is_straight
+    assert not ward_model().shapes_.is_straight
+    assert "straight lines" in repr(shapes)
+
+
+def test_lines_are_the_coefficients_in_the_units_of_the_table():
+    model = ward_model("linear")
+    shapes, by_name = model.shapes_, model.coefficients_
+    assert shapes["age"].at(60)[0] - shapes["age"].at(50)[0] == pytest.approx(
+        10 * by_name["age"], rel=1e-9
+    )
+    # A log scale: the coefficient is what a doubling adds.
+    two = shapes["creatinine"].values[[0, -1]]
+    steps = np.log2(two[1] / two[0])
+    assert np.ptp(shapes["creatinine"].scores) == pytest.approx(
+        abs(steps * by_name["creatinine"]), rel=1e-9
+    )
+    gap = shapes["smoker"].at("yes")[0] - shapes["smoker"].at("no")[0]
+    assert gap == pytest.approx(by_name["smoker"], rel=1e-9)
+    for name in ("age", "ward"):
+        assert np.mean(shapes[name].scores[:, 0]) == pytest.approx(0.0, abs=0.2)
+
+
+def test_lines_and_a_constant_add_up_to_the_score():
+    model = ward_model("linear")
+    encoded = WARD.schema.encode(WARD.columns).x
+    rows = encoded.toarray() if hasattr(encoded, "toarray") else np.asarray(encoded)
+    fit = model._straight_fit()[0]
+    whole = sum(fit.contribution(name, rows) for name in fit.columns)[:, 0]
+    rest = model.decision_function(WARD.columns) - whole
+    assert np.ptp(rest) < 1e-9
+
+
+def test_bars_of_lines_are_those_of_coefficients():
+    model = ward_model("linear")
+    shape, std = model.shapes_["age"], model.coef_bars()[0] / Z95
+    encoded = np.linspace(-1, 1, 3)
+    ends = shape.errors[[0, -1], 0]
+    assert ends == pytest.approx(std * np.abs(encoded[[0, 2]]), rel=0.02)
+    assert shape.errors.min() < 0.05 * std
+
+
+def test_lines_of_numbers_are_in_units_of_the_target():
+    numbers = LinearRegression(schema=schema_of(), features="linear", epsilon=5.0, random_state=0)
+    shapes = numbers.fit(stays()).shapes_
+    assert shapes.adds_to == "prediction"
+    assert shapes["age"].at(100)[0] - shapes["age"].at(0)[0] == pytest.approx(20, abs=2)
+    assert shapes["age"].errors[-1, 0] == pytest.approx(
+        50 * numbers.coef_bars()[0] / Z95 / 50, rel=0.05
+    )
+
+
+def test_lines_without_bars_say_why():
+    penalised = Lasso(schema=schema_of(), features="linear", epsilon=2.0, random_state=0)
+    shapes = penalised.fit(stays(3000)).shapes_
+    assert not shapes.has_errors
+    assert "no error bars" in repr(shapes)
+    exact = LogisticRegression(schema=WARD.schema, features="linear", epsilon=np.inf)
+    assert "nothing was asked with noise" in repr(exact.fit(WARD.columns).shapes_)
 
 
 @pytest.mark.parametrize("model", [ward_model, number_model])

@@ -46,8 +46,8 @@ def export(
     if shapes is not None:
         if not hasattr(model, "shapes_"):
             raise ValueError(
-                "this model is straight and has no curves to draw: leave --shapes out; the report "
-                "shows its coefficients."
+                "this model was fitted without a schema, is straight and has nothing to draw: "
+                "leave --shapes out; the report shows its coefficients."
             )
         drawn = model.shapes_.plot()
     write_whole(out, lambda stream: stream.write(text))

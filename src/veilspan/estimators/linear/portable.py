@@ -5,12 +5,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-STRAIGHT = (
-    "shapes_ are the curves of a model of curves, and this one is straight: {0} tell what a column "
-    "adds to the score."
+from veilspan.estimators.linear.shapes.straight_fit import STRAIGHT_ERRORS, StraightFit
+
+NO_SCHEMA = (
+    "shapes_ are in the units of a schema, or curves that were asked for (features=), and this fit "
+    "has neither: coef_ tells what a column adds to the score."
 )
+EXACT = "no error bars: nothing was asked with noise"
 
 
 class PortableModel:
@@ -20,21 +24,34 @@ class PortableModel:
     def shapes_(self: Any) -> Any:
         """What each column adds to the score: a ``Shapes``, by column.
 
-        For fits with ``features`` other than ``"linear"``; how each curve is centred and what has
-        no curve is told by :mod:`veilspan.estimators.linear.shapes.make_shapes`.
+        For fits with a schema, and those of curves; straight fits have lines. How each is centred
+        and what has no curve is told by :mod:`veilspan.estimators.linear.shapes.make_shapes`.
         """
         check_is_fitted(self)
-        if "feature_map_" not in vars(self):
-            instead = "coef_" if self.schema is None else "coefficients_"
-            raise AttributeError(STRAIGHT.format(instead))
         from veilspan.estimators.linear.shapes.make_shapes import make_shapes
 
+        if "feature_map_" in vars(self):
+            learned, words = self.feature_map_, None
+        elif self.schema is not None:
+            learned, words = self._straight_fit()
+        else:
+            raise AttributeError(NO_SCHEMA)
         columns = None if self.schema is None else self.schema.features
         known = vars(self).get("feature_names_in_")
         names = None if known is None else tuple(map(str, known))
-        return make_shapes(
-            self.feature_map_, columns, names, self._said_scores(), self._score_unit()
-        )
+        scores, unit = self._said_scores(), self._score_unit()
+        return make_shapes(learned, columns, names, scores, unit, words)
+
+    def _straight_fit(self: Any) -> tuple[StraightFit, str]:
+        """Coefficients of a straight fit, and what is said of their errors."""
+        from veilspan.queries.linear.table_layout import layout_of_schema
+
+        unit = self._score_unit() or 1.0
+        theta, noise = np.atleast_2d(self.coef_).T / unit, vars(self).get("coef_noise_")
+        if noise is not None:
+            noise = np.asarray(noise)[:-1, :-1] / unit**2
+        words = STRAIGHT_ERRORS if noise is not None else vars(self).get("coef_noise_told_", EXACT)
+        return StraightFit(layout_of_schema(self.schema), theta, noise), words.rstrip(".")
 
     def to_json(self) -> str:
         """The model as a JSON document that scores rows without veilspan.

@@ -66,6 +66,11 @@ class LearnedFeatures:
         """Whether there are features of all columns together, which belong to none of them."""
         return self.features.phases is not None
 
+    @property
+    def has_noise(self) -> bool:
+        """Whether the noise in the coefficients is known."""
+        return self.noise is not None
+
     def describe(self, column: str) -> dict[str, Any]:
         """What is public of a column's features.
 

@@ -28,7 +28,7 @@ def shapes_part(shapes: Any) -> Html:
     y = score_axis(drawn, f"added to the {shapes.adds_to}")
     charts = [_chart(shape, shapes.scores, y, i) for i, shape in enumerate(drawn)]
     words = (
-        f"What each value adds to the {shapes.adds_to}, the curves that reach farthest first; one "
+        f"What each value adds to the {shapes.adds_to}, those that reach farthest first; one "
         f"scale for all of them. {_towards(shapes)}"
     )
     if any(shape.share_below is not None for shape in drawn):
@@ -40,7 +40,7 @@ def shapes_part(shapes: Any) -> Html:
     notes = " ".join(f"{note[0].upper()}{note[1:]}." for note in shapes.notes)
     return tag(
         "div",
-        tag("h3", "Curves of columns"),
+        tag("h3", "Lines of columns" if shapes.is_straight else "Curves of columns"),
         tag("p", words, class_="muted"),
         _keys(shapes.scores),
         tag("div", *charts, class_="shapes"),

@@ -1,4 +1,4 @@
-r"""The curve of each column, from a fitted model of curves: post-processing of released numbers.
+r"""The curve of each column, from a fitted model: post-processing of released numbers.
 
 The score of a row is a constant, plus what each column adds, plus what belongs to no single column
 (random waves of all columns together, which have no curve). A constant may be moved between columns
@@ -12,7 +12,7 @@ at will, so each curve is centred:
   changes no probability.
 
 Scores of classes are logarithms of odds, up to class weights and calibration; those of numbers are
-in the units of the target.
+in the units of the target. A straight fit has curves too: lines of numbers, on the schema's scale.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 
 from veilspan.estimators.linear.shapes.column_grids import NumberGrid
 from veilspan.estimators.linear.shapes.shapes import Shape, Shapes
+from veilspan.estimators.linear.shapes.straight_fit import STRAIGHT, StraightFit
 from veilspan.queries.linear.learned_features import LearnedFeatures
 from veilspan.tables.columns import MISSING, BooleanColumn, Column
 
@@ -32,17 +33,18 @@ BY_NAMES = "the mean of the named categories is 0"
 
 
 def make_shapes(
-    learned: LearnedFeatures,
+    learned: LearnedFeatures | StraightFit,
     columns: tuple[Column, ...] | None,
     names: tuple[str, ...] | None,
     scores: tuple[str, ...],
     unit: float | None,
+    error_note: str | None = None,
 ) -> Shapes:
     """Make the curves of all columns.
 
     Parameters
     ----------
-    learned : LearnedFeatures
+    learned : LearnedFeatures or StraightFit
         What was released.
     columns : tuple of Column or None
         Columns of the schema that are learned from; None for plain arrays.
@@ -52,6 +54,8 @@ def make_shapes(
         What each score speaks for.
     unit : float or None
         What a score of 1 is in the units of the target; None for classes.
+    error_note : str, optional
+        What is said of errors, in place of what is said of those of curves.
     """
     maker = _Maker(learned, 1.0 if unit is None else unit)
     adds_to = "score" if unit is None else "prediction"
@@ -61,17 +65,17 @@ def make_shapes(
         shown = name if names is None or columns is not None else names[owner]
         shapes += maker.shapes_of(owner, name, column, shown)
     return Shapes(
-        tuple(shapes), scores, learned.has_joint_features, maker.has_errors, adds_to,
-        has_cut=learned.score_slope is not None,
+        tuple(shapes), scores, learned.has_joint_features, learned.has_noise, adds_to,
+        has_cut=learned.score_slope is not None, error_note=error_note,
+        line_note=STRAIGHT if isinstance(learned, StraightFit) else None,
     )  # fmt: skip
 
 
 class _Maker:
     """Asks the released map for each column's scores."""
 
-    def __init__(self, learned: LearnedFeatures, unit: float) -> None:
+    def __init__(self, learned: LearnedFeatures | StraightFit, unit: float) -> None:
         self.learned, self.layout, self.unit = learned, learned.layout, unit
-        self.has_errors = learned.noise is not None
 
     def shapes_of(self, owner: int, name: str, column: Column | None, shown: str) -> list[Shape]:
         found: list[tuple[dict[str, Any], np.ndarray, np.ndarray]] = []
@@ -98,11 +102,11 @@ class _Maker:
     ) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
         grid = NumberGrid(self.layout, number, column)
         values = grid.values()
-        features, below, centred = self.learned.features, None, BY_RANGE
+        told, below, centred = self.learned.describe(name), None, BY_RANGE
         middles = grid.middles(64)
         weights = np.full(len(middles), 1 / len(middles))
-        if features.mass is not None and features.shown is not None and features.shown[number]:
-            mass = features.mass[number]
+        if told["shown"]:
+            mass = told["mass"]
             middles, weights, centred = grid.middles(len(mass) - 1), np.diff(mass), BY_ROWS
             below = np.interp(grid.cells_of(values), np.linspace(0.0, 1.0, len(mass)), mass)
         elif not grid.is_log:

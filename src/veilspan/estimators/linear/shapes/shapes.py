@@ -110,6 +110,10 @@ class Shapes(Mapping[str, Shape]):
         What curves add to: a score of classes, or the prediction in the units of the target.
     has_cut : bool
         Whether a first fit's score is part of the curves, which is cut where it is far from 0.
+    error_note : str or None
+        What is said of errors, in place of what is said of those of curves.
+    line_note : str or None
+        What is said of curves that are lines.
 
     Examples
     --------
@@ -129,6 +133,8 @@ class Shapes(Mapping[str, Shape]):
     has_errors: bool
     adds_to: str = "score"
     has_cut: bool = False
+    error_note: str | None = None
+    line_note: str | None = None
 
     def __getitem__(self, name: str) -> Shape:
         """The curve of a column; a ``KeyError`` lists the columns there are."""
@@ -150,9 +156,15 @@ class Shapes(Mapping[str, Shape]):
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader must know beside the curves."""
-        errors = NOISE_ERRORS if self.has_errors else NO_ERRORS
+        errors = self.error_note or (NOISE_ERRORS if self.has_errors else NO_ERRORS)
         cut, joint = (CUT,) if self.has_cut else (), (JOINT,) if self.has_joint else ()
-        return (errors, *cut, *joint)
+        lines = () if self.line_note is None else (self.line_note,)
+        return (*lines, errors, *cut, *joint)
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether numbers are straight lines."""
+        return self.line_note is not None
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in numbers and texts, for JSON."""
