@@ -25,7 +25,7 @@ from veilspan import (
     SearchEvent,
 )
 from veilspan.estimators import clone_family
-from veilspan.privacy.accounting import epsilon_spent
+from veilspan.privacy.accounting import epsilon_spent, gaussian_mu
 from veilspan.privacy.gdp import epsilon_of
 from veilspan.privacy.renyi import renyi_divergences
 
@@ -79,7 +79,8 @@ def test_what_is_remembered_does_not_grow_with_the_number_of_fits():
     family = clone_family.family_of(model)
     (spent,) = family.spent.values()
     assert family.fits == spent.fits == 5
-    assert [event.count for event in spent.events] == [5] * len(model.privacy_.events)
+    assert spent.others == ()  # all of PCA's events are Gaussian: one number holds them
+    assert spent.mu_squared == pytest.approx(5 * gaussian_mu(model.privacy_.events) ** 2, rel=1e-12)
 
 
 def test_a_grid_search_says_seven():

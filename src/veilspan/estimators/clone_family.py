@@ -27,6 +27,7 @@ counted: they promise nothing.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -35,7 +36,7 @@ from weakref import WeakKeyDictionary
 
 from veilspan.curator.tape import CURRENT_TAPE
 from veilspan.ledger.records import ROW
-from veilspan.privacy.accounting import epsilon_spent, gaussian_only
+from veilspan.privacy.accounting import epsilon_spent, gaussian_mu, gaussian_only
 from veilspan.privacy.events import Event, GaussianEvent, SearchEvent, merge, with_noise
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.privacy.noise import NoiseSource
@@ -50,10 +51,15 @@ MOST_FITS = 1000
 
 @dataclass(frozen=True)
 class Spent:
-    """What fits under one relation, for one unit, have spent: equal events joined."""
+    """What fits under one relation, for one unit, have spent.
+
+    Full-batch Gaussian events compose to one, so the sum of their mu^2 is kept; equal ones of
+    other kinds are joined.
+    """
 
     fits: int
-    events: tuple[Event, ...]
+    mu_squared: float
+    others: tuple[Event, ...]
     neighbors: Neighbors
     unit: str
 
@@ -75,11 +81,12 @@ class Family:
         self.fits += 1
         if self.fits > MOST_FITS:
             return
-        fits, events = 1, _events_of(plan)
+        fits, (mu_squared, others) = 1, _cost_of(plan)
         before = self.spent.get((plan.neighbors, unit))
         if before is not None:
-            fits, events = before.fits + 1, merge((*before.events, *events))
-        self.spent[plan.neighbors, unit] = Spent(fits, events, plan.neighbors, unit)
+            fits, mu_squared = before.fits + 1, before.mu_squared + mu_squared
+            others = merge((*before.others, *others)) if others else before.others
+        self.spent[plan.neighbors, unit] = Spent(fits, mu_squared, others, plan.neighbors, unit)
 
 
 _FAMILIES: WeakKeyDictionary[Any, Family] = WeakKeyDictionary()
@@ -169,11 +176,15 @@ def _say_together(name: str, fits: int, spent: Sequence[Spent], plan: Plan, unit
     )
 
 
-def _events_of(plan: Plan) -> tuple[Event, ...]:
-    """What a plan costs, as events; one that is spent as it goes counts whole."""
+def _cost_of(plan: Plan) -> tuple[float, tuple[Event, ...]]:
+    """What a plan costs: mu^2 of its Gaussian events, and the others.
+
+    One that is spent as it goes counts whole.
+    """
     if plan.adaptive:
-        return (GaussianEvent("all of it", 1 / plan.budget.mu),)
-    return plan.events
+        return plan.budget.mu**2, ()
+    gaussian = gaussian_mu(plan.events)
+    return gaussian**2, tuple(e for e in plan.events if not isinstance(e, GaussianEvent))
 
 
 def _epsilon_of(spent: Sequence[Spent], delta: float) -> float:
@@ -184,11 +195,13 @@ def _epsilon_of(spent: Sequence[Spent], delta: float) -> float:
     relation: Neighbors = "add-remove"
     if any(one.neighbors == "replace-one" for one in spent):
         relation = "replace-one"
-    events = [
-        event if one.neighbors == relation else _for_exchange(event)
-        for one in spent
-        for event in one.events
-    ]
+    mu_squared, events = 0.0, []
+    for one in spent:
+        alike = one.neighbors == relation
+        mu_squared += one.mu_squared if alike else 4 * one.mu_squared
+        events += one.others if alike else [_for_exchange(event) for event in one.others]
+    if mu_squared > 0:
+        events.append(GaussianEvent("all of them", 1 / math.sqrt(mu_squared)))
     if gaussian_only(events):
         return epsilon_spent(events, delta, neighbors=relation)
     return epsilon_renyi(events, delta, neighbors=relation)
