@@ -70,6 +70,11 @@ class Block:
             return row_dots(self.x, self.x)
         return sparse_squares(self.x)
 
+    @cached_property
+    def columns(self) -> Any:
+        """``x`` transposed, made once: of a sparse block that takes as long as a product with it."""
+        return self.x.T
+
     def take(self, mask: np.ndarray) -> Block:
         """Return the rows where ``mask`` is true."""
         y, present = (None if part is None else part[mask] for part in (self.y, self.present))

@@ -47,3 +47,18 @@ def cut_sparse(x: Any, part: slice) -> Any:
         x.has_canonical_format,
     )
     return view
+
+
+def with_constant(x: Any, number: float) -> Any:
+    """CSR rows and one more column, which holds the same number in each of them."""
+    rows, columns = x.shape
+    ends = x.indptr[1:]
+    data = np.insert(x.data, ends, number)
+    indices = np.insert(x.indices, ends, columns)
+    starts = x.indptr + np.arange(rows + 1)
+    wider = type(x)((data, indices, starts), shape=(rows, columns + 1))
+    wider.has_sorted_indices, wider.has_canonical_format = (
+        x.has_sorted_indices,
+        x.has_canonical_format,
+    )
+    return wider

@@ -147,7 +147,12 @@ class TiltedObjective:
                 kept = self.event.classes, numbers
                 block.__dict__["class numbers"] = kept
             return np.asarray(kept[1])
-        return np.asarray(np.where(block.y > 0, 1.0, -1.0) if self.loss.margin else block.y)
+        if not self.loss.margin:
+            return block.y
+        signs = block.__dict__.get("signs")
+        if signs is None:
+            signs = block.__dict__["signs"] = np.where(block.y > 0, 1.0, -1.0)
+        return np.asarray(signs)
 
     def _slopes(
         self, block: Block, shrink: np.ndarray, cap: np.ndarray, theta: np.ndarray
@@ -167,7 +172,7 @@ class TiltedObjective:
         self, block: Block, shrink: np.ndarray, cap: np.ndarray, theta: np.ndarray
     ) -> np.ndarray:
         kept = self._slopes(block, shrink, cap, theta)[3]
-        return np.asarray(block.x.T @ (kept * (shrink if kept.ndim == 1 else shrink[:, None])))
+        return np.asarray(block.columns @ (kept * (shrink if kept.ndim == 1 else shrink[:, None])))
 
     def _curvatures(
         self, block: Block, shrink: np.ndarray, cap: np.ndarray, theta: np.ndarray
@@ -189,8 +194,8 @@ class TiltedObjective:
             moved = block.x @ v
             if self.event.shape != "softmax":
                 moved *= self._curvatures(block, shrink, cap, theta)
-                return np.asarray(block.x.T @ moved)
-            return np.asarray(block.x.T @ self._softmax_times(block, shrink, cap, theta, moved))
+                return np.asarray(block.columns @ moved)
+            return np.asarray(block.columns @ self._softmax_times(block, shrink, cap, theta, moved))
 
         return self._sum(part) + self.event.lam * v
 

@@ -70,11 +70,11 @@ def weighted_gram(x: Any, roots: np.ndarray) -> np.ndarray:
     if is_thin(x):
         rows = _scale_entries(x, roots)
         return np.asarray((rows.T @ rows).toarray())
-    pieces = _write_out(x)
-    part, piece = next(pieces, (slice(0), np.zeros((0, x.shape[1]))))
-    total = _dense_gram(piece, roots[part])
-    for part, piece in pieces:
-        total += _dense_gram(piece, roots[part])
+    pieces = _write_out(x if (roots == 1.0).all() else _scale_entries(x, roots))
+    first = next(pieces, np.zeros((0, x.shape[1])))
+    total = np.asarray(first.T @ first)
+    for piece in pieces:
+        total += piece.T @ piece
     return total
 
 
@@ -100,16 +100,15 @@ def _scale_entries(x: Any, roots: np.ndarray) -> Any:
     return type(x)((data, x.indices, x.indptr), shape=x.shape)
 
 
-def _write_out(x: Any) -> Iterator[tuple[slice, np.ndarray]]:
-    """The rows as dense pieces, with their places; one piece's memory serves the next."""
+def _write_out(x: Any) -> Iterator[np.ndarray]:
+    """The rows as dense pieces; one piece's memory serves the next."""
     step = max(1, PIECE_BYTES // (8 * x.shape[1]))
     buffer = np.empty((min(step, x.shape[0]), x.shape[1]))
     for first in range(0, x.shape[0], step):
-        part = slice(first, min(first + step, x.shape[0]))
-        piece = buffer[: part.stop - part.start]
+        ends = x.indptr[first : min(first + step, x.shape[0]) + 1]
+        piece = buffer[: len(ends) - 1]
         piece[:] = 0.0
-        ends = x.indptr[part.start : part.stop + 1]
         stored = slice(ends[0], ends[-1])
         places = np.repeat(np.arange(len(piece)), np.diff(ends))
         piece[places, x.indices[stored]] = x.data[stored]
-        yield part, piece
+        yield piece

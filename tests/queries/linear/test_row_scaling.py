@@ -8,6 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from veilspan.curator.rows import Block
+from veilspan.curator.sparse_rows import with_constant
 from veilspan.queries.linear.row_scaling import RowScaling
 
 LOW, HIGH = np.array([-1.0, 0.0, 10.0]), np.array([1.0, 5.0, 30.0])
@@ -107,3 +108,14 @@ def test_wide_rows_are_scaled_alike_in_a_block_of_any_size():
     whole = scaling(Block(rows)).x
     for i in range(3):
         assert scaling(Block(rows[i : i + 1])).x.tobytes() == whole[i : i + 1].tobytes()
+
+
+@pytest.mark.parametrize("rows", [[[0, 0, 0], [1, 0, 2]], [[0, 0, 0]], [[0, 3, 0], [0, 0, 0]]])
+def test_a_constant_joins_sparse_rows_as_their_last_entry(rows):
+    x = sparse.csr_array(np.array(rows, dtype=float))
+    wider = with_constant(x, 0.5)
+    expected = np.hstack([x.toarray(), np.full((len(rows), 1), 0.5)])
+    np.testing.assert_array_equal(wider.toarray(), expected)
+    again = sparse.csr_array((wider.data, wider.indices, wider.indptr), shape=wider.shape)
+    assert wider.has_canonical_format and again.has_canonical_format
+    assert wider.nnz == x.nnz + len(rows)

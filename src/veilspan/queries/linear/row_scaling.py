@@ -27,7 +27,7 @@ from veilspan._scales import (
 )
 from veilspan.curator.row_maps import row_map
 from veilspan.curator.rows import Block, row_dots
-from veilspan.curator.sparse_rows import sparse_squares
+from veilspan.curator.sparse_rows import sparse_squares, with_constant
 from veilspan.queries.linear.target_scaling import TargetScaling
 
 
@@ -145,8 +145,7 @@ class RowScaling:
             rows.data = np.clip(rows.data, self.low[rows.indices], self.high[rows.indices])
         rows.data /= scale[rows.indices]
         if self.intercept > 0:
-            constant = np.full((x.shape[0], 1), self.intercept)
-            rows = sparse.csr_array(sparse.hstack([rows, constant], format="csr"))
+            rows = with_constant(rows, self.intercept)
         factors = 1.0 / np.maximum(np.sqrt(sparse_squares(rows)), self.row_norm)
         rows.data *= np.repeat(factors, np.diff(rows.indptr))
         return rows

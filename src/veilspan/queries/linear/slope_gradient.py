@@ -56,9 +56,9 @@ FEW = 64.0
 
 @dataclass(frozen=True)
 class SlopedRows:
-    """A block of rows, the factors that bring them into the unit ball, and a slope for each."""
+    """A block's columns, the factors that bring its rows into the unit ball, a slope for each."""
 
-    x: Any
+    columns: Any
     factors: np.ndarray
     lengths: np.ndarray
     slopes: np.ndarray
@@ -100,7 +100,7 @@ class SlopeGradient(RowQuery):
         # Looked up here: a call of a marked map costs more than the sum over a small table.
         factors, lengths = block.__dict__.get("unit_factors") or unit_factors(block)
         slopes = self.loss.slope(scores_of(block.x, point, factors), y)
-        return SlopedRows(block.x, factors, lengths, slopes)
+        return SlopedRows(block.columns, factors, lengths, slopes)
 
     def norms(self, block: SlopedRows, point: Any) -> np.ndarray:
         """Length of each row's gradient, |l'| |x'|."""
@@ -112,7 +112,7 @@ class SlopeGradient(RowQuery):
         """Sum of the weighted gradients, X^T (weights l')."""
         weights = weights * block.factors
         weighted = block.slopes * (weights if block.slopes.ndim == 1 else weights[:, None])
-        return np.asarray(block.x.T @ weighted)
+        return np.asarray(block.columns @ weighted)
 
     def row_floats(self, n_features: int, point: Any) -> int:
         """The row and a few numbers for each score."""
@@ -179,7 +179,7 @@ class MetricGradient(SlopeGradient):
             moved = np.asarray(block.x @ self.metric.matrix.T) * rows.factors[:, None]
             kept = self.metric, np.sqrt(np.einsum("ij,ij->i", moved, moved))
             notes["metric_lengths"] = kept
-        return SlopedRows(rows.x, rows.factors, kept[1], rows.slopes)
+        return SlopedRows(rows.columns, rows.factors, kept[1], rows.slopes)
 
     def weighted_sum(self, block: SlopedRows, weights: np.ndarray, point: Any) -> np.ndarray:
         """Sum of the weighted gradients, A X^T (weights l')."""
@@ -235,7 +235,7 @@ class GradientChange(SlopeGradient):
         factors, lengths = unit_factors(block)
         y = targets(self.loss, block)
         here, there = (self.loss.slope(scores_of(block.x, theta, factors), y) for theta in point)
-        return SlopedRows(block.x, factors, lengths, here - there)
+        return SlopedRows(block.columns, factors, lengths, here - there)
 
     def row_floats(self, n_features: int, point: Any) -> int:
         """Those of a gradient and a second slope."""
