@@ -10,6 +10,7 @@ from veilspan.losses.linear import Logistic
 from veilspan.queries.linear.class_votes import ScoreHistogram
 from veilspan.solvers.linear.asked import confidence
 from veilspan.solvers.linear.asked.confidence import BEND, KNOTS, MANY_KNOTS, find_confidence
+from veilspan.solvers.linear.rare_classes import odds_of_votes
 
 REACH = 16.0
 QUERY = ScoreHistogram(Logistic(), KNOTS, bend=BEND)
@@ -129,6 +130,25 @@ def test_the_factor_of_the_truth_is_found(factor):
     found, std = find_confidence(knots, counts, 1.0)
     assert found == pytest.approx(factor, rel=0.12)
     assert 0 < std < 0.1
+
+
+@pytest.mark.parametrize(("rows", "noise"), [(500, 30.0), (20_000, 5.0), (10**6, 1.0), (10**8, 1.0)])
+def test_few_looks_find_what_all_logarithms_tell(rows, noise):
+    """A factor known to a fiftieth or to a ten-thousandth: both are integrals over the posterior."""
+    knots, counts = exact_counts(0.4, 2.0, 0.6, rows=rows)
+    counts += noise * np.random.default_rng(0).standard_normal(counts.shape)
+    found, std = find_confidence(knots, counts, noise)
+    fine = np.log(found) + np.linspace(-12, 12, 20_001) * std
+    scores = odds_of_votes.scores_between(knots, BEND)
+    votes = odds_of_votes.who_votes(counts.sum(axis=0), noise).T
+    said = odds_of_votes.log_likelihood(
+        counts, expit(np.exp(fine)[:, None] * scores) @ votes, noise
+    )
+    said -= 0.5 * (fine / np.where(fine < 0, confidence.PRIOR_BELOW, confidence.PRIOR_ABOVE)) ** 2
+    weights = np.exp(said - said.max())
+    mean = weights @ fine / weights.sum()
+    assert np.log(found) == pytest.approx(mean, abs=0.02 * std)
+    assert std == pytest.approx(np.sqrt(weights @ (fine - mean) ** 2 / weights.sum()), rel=0.03)
 
 
 @pytest.mark.parametrize("factor", [0.1, 0.5])

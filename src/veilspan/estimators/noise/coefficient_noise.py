@@ -123,7 +123,7 @@ def _find_noise(row_map: RowScaling, result: LinearResult) -> CoefficientNoise:
     elif isinstance(noise, MomentsNoise):
         spread, reason = noise.covariance(), MOMENTS if noise.exact else BENT
     elif isinstance(noise, DescentNoise):
-        spread, reason = float(noise.variances(np.zeros(1))[0]) * np.eye(size), AT_MOST
+        spread, reason = noise.unopposed, AT_MOST
     else:
         return CoefficientNoise(None, NOT_TOLD)
     moved, constant = row_map.user_coefficients(np.eye(size))
@@ -131,7 +131,9 @@ def _find_noise(row_map: RowScaling, result: LinearResult) -> CoefficientNoise:
     sampling, told = find_sampling(noise)
     if sampling is not None:
         sampling = jacobian @ sampling @ jacobian.T
-    return CoefficientNoise(jacobian @ spread @ jacobian.T, reason, sampling, told)
+    # One number stands for that variance in every direction.
+    spread_out = spread * jacobian if isinstance(spread, float) else jacobian @ spread
+    return CoefficientNoise(spread_out @ jacobian.T, reason, sampling, told)
 
 
 def _by_curvature(row_map: RowScaling, result: LinearResult, noise: NewtonNoise) -> np.ndarray:

@@ -72,6 +72,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from veilspan.curator.curator import Curator
@@ -303,6 +304,7 @@ def _descent(problem: LinearProblem, nu: float, share: float) -> LinearSolver:
     return GradientDescent(steps=steps, step=float(f"{size:.4g}"), clip=clip, momentum=momentum)
 
 
+@lru_cache(maxsize=64)  # pure, and asked for anew by every plan
 def matching_momentum(steps: int, worth: float) -> float:
     r"""Momentum b with which T steps come as far along one direction as ``worth`` plain ones.
 

@@ -48,9 +48,11 @@ KNOTS, MANY_KNOTS, BEND, REACH = 13, 49, 0.25, 32.0
 #: Logarithms of the factor that are looked at first, and stds of the prior below 0 and above. On
 #: made-up scores of 2,000 to 20,000 rows, 1 % to half of them positive, factors 0.35 to 1.4 and
 #: noise of epsilon 0.5 to 10, these erred least.
-LOGARITHMS, PRIOR_BELOW, PRIOR_ABOVE = np.linspace(-4.0, 1.1, 205), 1.5, 0.3
-#: Stds on both sides of the mean that are looked at once more, more closely.
-CLOSER = 5.0
+LOGARITHMS, PRIOR_BELOW, PRIOR_ABOVE = np.linspace(-4.0, 1.1, 35), 1.5, 0.3
+#: Where in a closer look, stds on both sides of the mean that one reaches; they end where places
+#: are half a std apart (a sum over such a grid is the integral of a normal to twenty digits), or
+#: closer than anybody asks for.
+PLACES, REACHES, FINE, FINEST = np.linspace(-1.0, 1.0, 25), 5.0, 0.5, 1e-4
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,11 @@ def find_confidence(knots: np.ndarray, counts: np.ndarray, noise_std: float) -> 
         return mean, float(np.sqrt(weights @ (logarithms - mean) ** 2))
 
     mean, std = posterior(LOGARITHMS)
-    near = max(CLOSER * std, LOGARITHMS[1] - LOGARITHMS[0])
-    mean, std = posterior(mean + near * np.linspace(-1.0, 1.0, len(LOGARITHMS)))
+    apart = LOGARITHMS[1] - LOGARITHMS[0]
+    while True:
+        near = max(REACHES * std, apart)
+        apart = near * (PLACES[1] - PLACES[0])
+        mean, std = posterior(mean + near * PLACES)
+        if apart <= max(FINE * std, FINEST):
+            break
     return math.exp(mean), std

@@ -91,8 +91,8 @@ def who_votes(masses: np.ndarray, noise_std: float) -> np.ndarray:
     masses = np.maximum(masses, max(noise_std, LEAST_MASS) * shares.sum(axis=1) / PARTS)
     density = masses
     for _ in range(ROUNDS):
-        density = density * (masses / (shares @ _between(places, density)))
-    votes = shares * _between(places, density)
+        density = density * (masses / (shares @ _between(shares, density)))
+    votes = shares * _between(shares, density)
     return np.asarray(votes / votes.sum(axis=1, keepdims=True))
 
 
@@ -116,6 +116,9 @@ def log_likelihood(counts: np.ndarray, second: np.ndarray, noise_std: float) -> 
     return np.asarray(-0.5 * np.sum(missed / spread + np.log(spread), axis=1))
 
 
-def _between(places: np.ndarray, density: np.ndarray) -> np.ndarray:
-    """The density at places between the knots: its logarithm is a line in every cell."""
-    return np.asarray(np.exp(np.interp(places, np.arange(len(density)), np.log(density))))
+def _between(shares: np.ndarray, density: np.ndarray) -> np.ndarray:
+    """The density at places between the knots: its logarithm is a line in every cell.
+
+    Shares of a vote fall in lines as well: weighted by them, values at knots lie on such lines.
+    """
+    return np.asarray(np.exp(np.log(density) @ shares))

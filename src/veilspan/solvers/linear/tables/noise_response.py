@@ -108,8 +108,16 @@ class DescentNoise:
 
     @property
     def unopposed(self) -> float:
-        """The formula at the top with a = 0."""
-        return float(self.variances(np.zeros(1))[0])
+        """The formula at the top with a = 0, in plain numbers: every fit of descent asks for it."""
+        reached, here, before = [0.0], -self.step, 0.0
+        for _ in self.stds:
+            reached.append(reached[-1] + here)
+            before, here = here, here + self.momentum * (here - before)
+        steps = len(self.stds)
+        return sum(
+            (std * (reached[steps - t] - reached[max(steps - self.averaged - t, 0)])) ** 2
+            for t, std in enumerate(self.stds)
+        ) / float(self.averaged**2)
 
     def covariance(self, hessian: np.ndarray) -> np.ndarray:
         """The formula at the top, along the eigenvectors of K."""
@@ -126,10 +134,9 @@ class DescentNoise:
         for k in range(steps):
             moved[k] = here
             before, here = here, kept * (here + self.momentum * (here - before))
-        reached = np.cumsum(moved, axis=0)
-        variance = np.zeros_like(values)
-        for t, std in enumerate(self.stds):
-            first = max(steps - self.averaged - t, 0)  # the first averaged iterate, after t
-            total = reached[steps - 1 - t] - (reached[first - 1] if first else 0.0)
-            variance += (std * total / self.averaged) ** 2
-        return variance
+        # Sums of h from the first averaged iterate that step t moves to the last one.
+        reached = np.concatenate([np.zeros((1, len(values))), np.cumsum(moved, axis=0)])
+        after = np.arange(steps)
+        first = np.maximum(steps - self.averaged - after, 0)
+        moves = (reached[steps - after] - reached[first]) / self.averaged
+        return np.asarray(np.square(np.asarray(self.stds)[:, None] * moves).sum(axis=0))
