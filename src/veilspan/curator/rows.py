@@ -72,7 +72,7 @@ class Block:
 
     @cached_property
     def columns(self) -> Any:
-        """``x`` transposed, made once: of a sparse block that takes as long as a product with it."""
+        """``x`` transposed, made once: for a sparse block that takes as long as a product."""
         return self.x.T
 
     def take(self, mask: np.ndarray) -> Block:

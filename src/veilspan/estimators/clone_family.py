@@ -195,7 +195,8 @@ def _epsilon_of(spent: Sequence[Spent], delta: float) -> float:
     relation: Neighbors = "add-remove"
     if any(one.neighbors == "replace-one" for one in spent):
         relation = "replace-one"
-    mu_squared, events = 0.0, []
+    mu_squared = 0.0
+    events: list[Event] = []
     for one in spent:
         alike = one.neighbors == relation
         mu_squared += one.mu_squared if alike else 4 * one.mu_squared

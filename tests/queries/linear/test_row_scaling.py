@@ -117,5 +117,6 @@ def test_a_constant_joins_sparse_rows_as_their_last_entry(rows):
     expected = np.hstack([x.toarray(), np.full((len(rows), 1), 0.5)])
     np.testing.assert_array_equal(wider.toarray(), expected)
     again = sparse.csr_array((wider.data, wider.indices, wider.indptr), shape=wider.shape)
-    assert wider.has_canonical_format and again.has_canonical_format
+    assert wider.has_canonical_format
+    assert again.has_canonical_format
     assert wider.nnz == x.nnz + len(rows)

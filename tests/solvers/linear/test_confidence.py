@@ -132,9 +132,11 @@ def test_the_factor_of_the_truth_is_found(factor):
     assert 0 < std < 0.1
 
 
-@pytest.mark.parametrize(("rows", "noise"), [(500, 30.0), (20_000, 5.0), (10**6, 1.0), (10**8, 1.0)])
+@pytest.mark.parametrize(
+    ("rows", "noise"), [(500, 30.0), (20_000, 5.0), (10**6, 1.0), (10**8, 1.0)]
+)
 def test_few_looks_find_what_all_logarithms_tell(rows, noise):
-    """A factor known to a fiftieth or to a ten-thousandth: both are integrals over the posterior."""
+    """A factor known to a fiftieth or a ten-thousandth: both are integrals over a posterior."""
     knots, counts = exact_counts(0.4, 2.0, 0.6, rows=rows)
     counts += noise * np.random.default_rng(0).standard_normal(counts.shape)
     found, std = find_confidence(knots, counts, noise)

@@ -108,6 +108,7 @@ def find_coefficient_noise(row_map: RowScaling, result: LinearResult) -> Coeffic
 
 def _find_noise(row_map: RowScaling, result: LinearResult) -> CoefficientNoise:
     noise: Any = result.noise
+    spread: Any  # of theta; one number stands for that variance in every direction
     if noise is None:
         return CoefficientNoise(None, NOT_TOLD)
     if isinstance(noise, ObjectiveNoise):
@@ -131,7 +132,6 @@ def _find_noise(row_map: RowScaling, result: LinearResult) -> CoefficientNoise:
     sampling, told = find_sampling(noise)
     if sampling is not None:
         sampling = jacobian @ sampling @ jacobian.T
-    # One number stands for that variance in every direction.
     spread_out = spread * jacobian if isinstance(spread, float) else jacobian @ spread
     return CoefficientNoise(spread_out @ jacobian.T, reason, sampling, told)
 

@@ -113,6 +113,6 @@ def find_confidence(knots: np.ndarray, counts: np.ndarray, noise_std: float) -> 
         near = max(REACHES * std, apart)
         apart = near * (PLACES[1] - PLACES[0])
         mean, std = posterior(mean + near * PLACES)
-        if apart <= max(FINE * std, FINEST):
+        if not apart > max(FINE * std, FINEST):
             break
     return math.exp(mean), std
