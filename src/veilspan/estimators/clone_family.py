@@ -73,6 +73,7 @@ class Family:
     """
 
     fits: int = 0
+    first: tuple[Plan, str] | None = None
     spent: dict[tuple[Neighbors, str], Spent] = field(default_factory=dict)
     lock: Any = field(default_factory=threading.Lock)
 
@@ -81,6 +82,15 @@ class Family:
         self.fits += 1
         if self.fits > MOST_FITS:
             return
+        if self.fits == 1:  # most are fitted once: nothing is added up before a second fit
+            self.first = plan, unit
+            return
+        if self.first is not None:
+            self._join(*self.first)
+            self.first = None
+        self._join(plan, unit)
+
+    def _join(self, plan: Plan, unit: str) -> None:
         fits, (mu_squared, others) = 1, _cost_of(plan)
         before = self.spent.get((plan.neighbors, unit))
         if before is not None:
