@@ -28,6 +28,8 @@ SEEDS = {
 }
 PEER_SEEDS, CEILING_SEEDS, TUNING_SEEDS, SLOW_SEEDS = 20, 1, 2, 5
 SLOW = ("census", "census -> weeks")  # at 40,000 rows of 500 columns
+OTHER_RELATION = f", {RELATIONS[1]}"  # what a task's name ends with under add-remove
+PANELS = 5  # beside one another
 QUICK = ("linear truth", "additive truth", "linear truth, numbers", "additive truth, numbers")
 #: Tables that are fitted with fewer rows as well.
 SMALLER = {
@@ -54,7 +56,7 @@ NOTES = (
 
 def label_of(name, rows, relation):
     name = name if rows is None else f"{name}, {rows:,} rows"
-    return name if relation == "replace-one" else f"{name}, {relation}"
+    return name if relation == RELATIONS[0] else name + OTHER_RELATION
 
 
 def ask_others(job, case, epsilons):
@@ -143,9 +145,11 @@ def study(job):
 
 
 def draw(cells, epsilons):
-    """Scores against epsilon, a panel for each task of fresh draws."""
+    """Scores against epsilon, a panel for each task of fresh draws; ours under both relations."""
     names = list(dict.fromkeys(key[0] for key in cells if key[1] == "fresh"))
-    figure, axes = panels(math.ceil(len(names) / 3), 3, width=3.0, height=2.4)
+    names = [name for name in names if not name.endswith(OTHER_RELATION)]
+    columns = min(PANELS, len(names))
+    figure, axes = panels(math.ceil(len(names) / columns), columns, width=2.6, height=2.1)
     shown = (AUTO, LINEAR, BINS, EBM, rivals.ADA, rivals.BOOSTED, rivals.TUKEY)
     for axis, name in zip(axes.flat, names):
         best, lowest = [], 1.0
@@ -159,14 +163,20 @@ def draw(cells, epsilons):
             best += ys
             lowest = min(ys, default=lowest) if method == AUTO else lowest
             axis.plot(xs, ys, label=method, **look)
+        other = name + OTHER_RELATION
+        xs = [e for e in epsilons if (other, "fresh", e, AUTO) in cells]
+        ys = [cells[other, "fresh", e, AUTO].mean for e in xs]
+        axis.plot(xs, ys, **OURS.line() | {"linestyle": ":", "marker": ""},
+                  label=f"{AUTO}{OTHER_RELATION}")  # fmt: skip
         ceiling = cells.get((name, "fresh", math.inf, CEILING))
         if ceiling is not None:
             axis.axhline(ceiling.mean, color="0.5", ls=":", label=CEILING)
             best.append(ceiling.mean)
-        top = max(best)
+        top = max([*best, *ys])
         # Ours is seen down to a mean's score; rivals that are worse than that end at the border.
         axis.set_ylim(max(min(best), min(top - 0.5, max(lowest, 0.0))) - 0.01, top + 0.01)
-        axis.set(xscale="log", title=name, xlabel="epsilon")
+        measure = "R\u00b2" if any(mark in name for mark in NUMBERS) else "accuracy"
+        axis.set(xscale="log", title=name, xlabel="epsilon", ylabel=measure)
         axis.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
         axis.minorticks_off()
     for axis in axes.flat[len(names) :]:
@@ -174,7 +184,7 @@ def draw(cells, epsilons):
     lines = {}
     for axis in axes.flat:
         lines |= dict(zip(*axis.get_legend_handles_labels()[::-1]))
-    figure.legend(lines.values(), lines, loc="outside lower center", ncols=4)
+    figure.legend(lines.values(), lines, loc="outside lower center", ncols=5)
     title(figure, "Accuracy, or R\u00b2, of private models on new rows of tables")
     return figure
 
