@@ -9,6 +9,7 @@ method leaves the rivals' figures valid.
 """
 
 import math
+from textwrap import fill
 
 from ..environments import PeerUnavailable
 from ..style import CYCLE, LINES, MARKERS, OURS, panels, title
@@ -176,7 +177,7 @@ def draw(cells, epsilons):
         # Ours is seen down to a mean's score; rivals that are worse than that end at the border.
         axis.set_ylim(max(min(best), min(top - 0.5, max(lowest, 0.0))) - 0.01, top + 0.01)
         measure = "R\u00b2" if any(mark in name for mark in NUMBERS) else "accuracy"
-        axis.set(xscale="log", title=name, xlabel="epsilon", ylabel=measure)
+        axis.set(xscale="log", title=fill(name, 24), xlabel="epsilon", ylabel=measure)
         axis.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
         axis.minorticks_off()
     for axis in axes.flat[len(names) :]:

@@ -30,9 +30,10 @@ Above nu = 0.1 little can be learned and a warning says so. Where objective pert
 fit (several scores, penalties other than l2) descent takes its place. Without a public number of
 rows and without ``expected_rows`` there is no nu: objective perturbation needs none.
 
-Several classes take steps in whitened coordinates (``PrivateNewton(whiten=True)``), which move along
-all directions alike and do not clip rows for what all have in common: where nu < 0.03, and from 50
-columns on where nu < 0.5. They take 64, clipped to 0.3 of the slope bound; momentum b carries each
+Several classes take steps in whitened coordinates (``PrivateNewton(whiten=True)``), which move
+along all directions alike and do not clip rows for what all have in common: where nu < 0.03, and
+from 50 columns on where nu < 0.5. They take 64, clipped to 0.3 of the slope bound; momentum b
+carries each
 
     1 / (1 - b) = 0.05 / nu in [5/3, 10/3]
 
