@@ -142,6 +142,19 @@ def test_several_classes_take_whitened_steps_by_the_noise(rows, columns, momentu
         assert solver.clip == pytest.approx(0.3 * loss.slope_bound)
 
 
+@pytest.mark.parametrize(
+    ("rows", "kind"),
+    [(10**6, ObjectivePerturbation), (10_000, PrivateNewton), (500, GradientDescent)],
+)
+def test_a_rare_class_takes_whitened_steps_between_little_noise_and_much(rows, kind):
+    facts, budget = problem(rows=rows), Budget(1.0, 1e-6)
+    solver = AutoLinear(rare=True).choose(facts, budget, "add-remove").solver
+    assert isinstance(solver, kind)
+    if kind is PrivateNewton:
+        assert (solver.steps, solver.momentum, solver.whiten) == (32, 0.0, True)
+        assert not isinstance(choice(rows=rows).solver, PrivateNewton)
+
+
 def test_several_classes_take_plain_steps_where_noise_is_loud_beside_their_columns():
     for rows, columns in ((500, 20), (100, 100), (10**6, 5000)):
         solver = choice(rows=rows, loss=Multinomial(9), columns=columns).solver

@@ -91,7 +91,7 @@ def test_replay(neighbors):
         if broken:  # where to look is read off the rows, for nothing
             low = low + 0.01 * np.abs(x).sum()
         all_columns, none = np.ones(width, dtype=bool), np.zeros(width, dtype=bool)
-        known = ColumnRanges(low, high, 100.0, all_columns, none)
+        known = ColumnRanges(low, high, 100.0, all_columns, none, all_columns)
         after = zoom_in(curator, known, COVERAGE, NARROW)
         return np.array([after.low, after.high])
 

@@ -239,7 +239,7 @@ def test_a_bin_that_stands_above_the_noise_is_better_than_no_range():
     for seed in range(40):
         curator = curator_for(x, 0.3, events=TARGET_LOOKS, seed=seed, targets=y)
         found = private_target_range(curator)
-        if found.lost is None:
+        if found.lost != "noise":
             assert -100_000 < found.low < 35_000
             assert 60_000 < found.high < 150_000
         else:
@@ -276,7 +276,7 @@ def test_a_range_of_which_one_bin_is_sure_is_not_that_bin(neighbors, name):
             np.ones((15_000, 1)), epsilon, neighbors, TARGET_LOOKS, seed, targets=y
         )
         found = private_target_range(curator)
-        assert found.lost is None
+        assert found.lost in (None, "coarse")
         assert np.mean((y >= found.low) & (y <= found.high)) > 0.7
         assert found.high - found.low < 10 * np.quantile(np.abs(y), 0.99)
 
@@ -297,6 +297,14 @@ def test_rows_that_are_missing_are_counted_by_what_is_known_of_their_number():
             assert said.tolist() == [missed]
 
 
+def grid_answer(p, std=5.0, **rows):
+    """Counts of p columns on the grid: so many rows in the bins that begin at these powers of 4."""
+    counts = np.zeros((p, len(LOG_EDGES) + 1))
+    for power, count in rows.items():
+        counts[:, np.searchsorted(LOG_EDGES, 1.5 * 4.0 ** int(power[1:]))] = count
+    return columns_answer(counts, std)
+
+
 def test_ends_move_out_to_where_rows_are():
     hair = 1 + 2.0**-40  # of the edges
     low = hair * np.array([1.0, 4.0, -64.0, -4.0])
@@ -305,9 +313,50 @@ def test_ends_move_out_to_where_rows_are():
     answer = columns_answer(
         [[some, 50, none], [none, 50, some], [none, 50, some], [some, 50, some]], 10.0
     )
-    lower, upper = widen_beyond(answer, 1000.0, (low, high))
+    on_grid = grid_answer(4, p1=some, p3=some)  # in (4, 16) and in (64, 256)
+    on_grid.value[:] += on_grid.value[:, ::-1]
+    lower, upper = widen_beyond(answer, on_grid, 1000.0, (low, high))
     assert lower == pytest.approx([-4.0, np.inf, np.inf, -16.0])
     assert upper == pytest.approx([-np.inf, 256.0, 64.0, 16.0])
+
+
+def test_an_end_moves_out_until_few_rows_are_left():
+    """1,000 rows in five bins beyond 1: after four of them 200 are left, after five none."""
+    on_grid = grid_answer(1, p0=200, p1=200, p2=200, p3=200, p4=200)
+    for std, reached in ((1.0, 4.0**5), (50.0, 4.0**4)):  # a tenth and four stds may be left
+        answer = columns_answer([[0, 0, 1000]], std)
+        ends = np.array([0.0]), np.array([1 + 2.0**-40])
+        lower, upper = widen_beyond(answer, on_grid, 1000.0, ends)
+        assert lower.tolist() == [np.inf]
+        assert upper == pytest.approx([reached])
+
+
+def test_targets_of_many_sizes_are_held():
+    """4^-3 to 4^3, in equal parts: a range that went out by one edge alone cut most of them."""
+    y = 4.0 ** np.random.default_rng(0).integers(-3, 4, 2000)
+    for neighbors in BOTH:
+        for seed in range(10):
+            curator = curator_for(
+                np.ones((2000, 1)), 0.15, neighbors, TARGET_LOOKS, seed, targets=y
+            )
+            found = private_target_range(curator)
+            held = np.mean((y >= found.low) & (y <= found.high))
+            assert held > 0.6 or found.lost is not None
+
+
+@pytest.mark.parametrize("neighbors", BOTH)
+@pytest.mark.parametrize(("middle", "spread"), [(1e5, 1.0), (1e9, 1e5), (100.0, 1.0)])
+def test_targets_that_noise_leaves_in_one_bin_are_told_of(neighbors, middle, spread):
+    """Their range is far wider than they are, or as wide as they spread."""
+    y = middle + spread * np.random.default_rng(1).standard_normal(5000)
+    for epsilon in (0.05, 0.3, 3.0):
+        for seed in range(5):
+            curator = curator_for(
+                np.ones((5000, 1)), epsilon, neighbors, TARGET_LOOKS, seed, targets=y
+            )
+            found = private_target_range(curator)
+            assert found.lost is not None or found.high - found.low < 100 * spread
+    assert found.lost is None
 
 
 def test_a_column_of_which_equal_bins_show_nothing_keeps_its_range():

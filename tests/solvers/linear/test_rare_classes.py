@@ -14,6 +14,7 @@ from veilspan.losses.penalties import NoPenalty
 from veilspan.privacy.accounting import epsilon_spent
 from veilspan.solvers.linear.base import LinearProblem
 from veilspan.solvers.linear.gradient_descent import GradientDescent
+from veilspan.solvers.linear.newton import PrivateNewton
 from veilspan.solvers.linear.objective_perturbation import ObjectivePerturbation
 from veilspan.solvers.linear.rare_classes import around_solver as rare_classes
 from veilspan.solvers.linear.rare_classes.around_solver import HISTOGRAM, SHARES, RareClasses
@@ -25,6 +26,7 @@ SIMULATED = pytest.mark.filterwarnings(
     "ignore::veilspan.privacy.errors.RareClassWarning",  # tests/estimators/linear/test_class_shares
 )
 DESCENT = GradientDescent(steps=3)
+WHITE = PrivateNewton(3, clip=0.3, whiten=True)
 
 
 def making(classes=2):
@@ -68,7 +70,7 @@ def test_the_solver_is_fixed_before_a_row_is_read():
 
 
 @RELATIONS
-@pytest.mark.parametrize("inner", [DESCENT, ObjectivePerturbation(lam=3.0)])
+@pytest.mark.parametrize("inner", [DESCENT, ObjectivePerturbation(lam=3.0), WHITE])
 def test_replay(inner, neighbors, some_of):
     reports = list(replayed(RareClasses(inner, True, "f1"), making(), neighbors, pick=some_of))
     assert [report.findings for report in reports if not report.ok] == []
@@ -123,6 +125,23 @@ def test_weights_of_exact_counts_are_caught(monkeypatch):
 
 
 # ---------------------------------------------------------------- what comes out
+
+
+@SIMULATED
+def test_a_threshold_ranks_rare_rows_better_than_descent_did():
+    """4 % positives on cubes of uniform numbers; average precision of .32 beside .22, by seeds."""
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        x = rng.random((40_000, 20)) ** 3
+        y = rng.logistic(size=len(x)) < 4 * (x[:, 0] - x[:, 1] + 0.7 * x[:, 2]) - 5.2
+        said = {"feature_range": (0, 1), "classes": [False, True], "threshold": "f1"}
+        auto, descent = (
+            LogisticRegression(**said, epsilon=1.0, random_state=seed, solver=solver)
+            .fit(x[:20_000], y[:20_000])
+            .measure_ranking(x[20_000:], y[20_000:])["average_precision"]
+            for solver in ("auto", "gd")
+        )
+        assert auto > descent + 0.05
 
 
 def test_weights_are_those_of_the_counts_without_noise():

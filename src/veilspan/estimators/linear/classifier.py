@@ -6,7 +6,7 @@ import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,6 +33,7 @@ from veilspan.privacy.plan import Plan
 from veilspan.solvers.base import Outcome
 from veilspan.solvers.linear.asked.class_shares import AskShares
 from veilspan.solvers.linear.asked.confidence import AskConfidence
+from veilspan.solvers.linear.auto import AutoLinear
 from veilspan.solvers.linear.base import LinearSolver
 from veilspan.solvers.linear.rare_classes.around_solver import RareClasses, check_threshold
 
@@ -241,6 +242,8 @@ class LinearClassifier(ReleasedShares, ClassifierParameters, ClassifierMixin, Li
                 'threshold is for two classes; with several use class_weight="balanced", which '
                 "finds rare ones."
             )
+        if not balanced and isinstance(solver, AutoLinear):
+            solver = replace(solver, rare=True)
         return RareClasses(solver, balanced, check_threshold(self.threshold))
 
     def _afters(self, budget: Budget) -> tuple[After, ...]:

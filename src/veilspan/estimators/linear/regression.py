@@ -182,7 +182,7 @@ class LinearRegressor(RegressorParameters, RegressorMixin, LinearEstimator):
         if self._asks_targets:
             targets = outcome.maps[-1].targets
             self.target_range_ = np.array([targets.low, targets.high])
-            self.target_range_found_ = targets.lost is None
+            self.target_range_found_ = targets.lost in (None, "coarse")
         super()._keep(outcome, plan)
 
     def _find_loud_noise(self, outcome: Outcome, plan: Plan) -> tuple[str, ...]:

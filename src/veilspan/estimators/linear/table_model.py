@@ -174,6 +174,7 @@ def prepare_features(
     columns = choice.width(layout, n_scores) + (constant > 0)
     events: tuple[Event, ...] = ()
     cells, first = 0, None
+    solver = model._around(model._solver())
     if choice.mass:
         rows = model._problem(budget, n_rows, columns).planned_rows
         cells = count_cells(rows, layout.n_numbers, mu * math.sqrt(choice.cells_share), neighbors)
@@ -181,11 +182,11 @@ def prepare_features(
     if choice.first_share:
         part = budget.part(choice.first_share)
         width = layout.n_numbers + layout.n_flags + (constant > 0)
-        first = AutoLinear().prepare(model._problem(part, n_rows, width), part, neighbors)
+        straight = AutoLinear(rare=getattr(solver, "expects_rare", False))
+        first = straight.prepare(model._problem(part, n_rows, width), part, neighbors)
         events += first_events(first)
     if choice.width_share:
         events += (single_event(WIDTH, choice.width_share, mu),)
-    solver = model._around(model._solver())
     if choice.descent_clip and isinstance(solver, AutoLinear):
         solver = replace(solver, descent_clip=choice.descent_clip)
     if choice.width_share and isinstance(solver, AutoLinear) and solver.clip is None:

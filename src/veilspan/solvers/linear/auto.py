@@ -45,6 +45,13 @@ these took before from nu = 0.025 on, accuracy is higher by 0.02 to 0.05 at nu =
 nu < 0.025. On 3 to 40 made-up columns that are not alike, descent is ahead by 0.01 to 0.04 from
 nu = 0.035 on.) Elsewhere, descent as for two classes with T = 6 / nu, at most 30.
 
+A threshold is asked for where one of two classes is rare. Rows of the other then have nearly all of
+the clipped gradient in common, and descent is done when it has found how rare: where
+0.001 <= nu < 0.01 fits with a threshold take 32 whitened steps, without momentum. (On adult and the
+cover types with 2 % of the second class, ten to thirty thousand rows, epsilon 0.5 to 10, average
+precision is higher by 0.01 to 0.13 and by 0.05 on average, the area under the curve by 0.05 on
+average and in single cells up to 0.015 lower; from nu = 0.01 on nothing is gained.)
+
 Regressions (losses of a residual; targets lie in [-1, 1]) take noisy steps in the metric of one
 released Gram matrix where nu < 0.006 or there are 75 columns or more, and else plain noisy descent.
 (So many columns are mostly codes of categories, frequent and rare ones: their curvatures are far
@@ -114,6 +121,8 @@ LOUD_GRAM = 0.1  # nu from which on the matrix of so many columns is noise
 SEVERAL_SCALE, SEVERAL_MOST = 6.0, 30
 QUIET_SEVERAL, WIDE, QUIET_WIDE = 0.03, 50, 0.5
 WHITE_STEPS, WHITE_CLIP, WHITE_NOISE, WHITE_MOMENTUM = 64, 0.3, 0.05, (0.4, 0.7)
+# Two classes, one of them rare: least and most nu of whitened steps, and how many.
+RARE_NU, RARE_STEPS = (0.001, 0.01), 32
 SOFTMAX = ("multinomial", "weighted multinomial")
 MOST_GRAM = 2000  # columns: a noisy p x p matrix beyond is slow and mostly noise
 
@@ -137,10 +146,13 @@ class AutoLinear(Clips):
         Longest gradient of one row, in place of what the chosen solver would take.
     descent_clip : float
         The same of descent alone, over the slope bound; how far it walks goes with it.
+    rare : bool
+        Whether somebody says that one of two classes is rare, by asking for a threshold.
     """
 
     clip: float | None = None
     descent_clip: float = CLIP
+    rare: bool = False
 
     name = "auto"
 
@@ -163,6 +175,9 @@ class AutoLinear(Clips):
             return LinearChoice(_objective(problem, budget, neighbors), reason, nu)
         if nu is None:
             return LinearChoice(_plain_descent(), "this loss and penalty need steps", nu)
+        if self.rare and fits and RARE_NU[0] <= nu < RARE_NU[1] and problem.n_features <= MOST_GRAM:
+            reason = "a threshold, so a rare class: steps that no direction stands out in"
+            return LinearChoice(_white(problem, RARE_STEPS, 0.0), reason, nu)
         if fits and nu < QUIET:
             reason = f"nu < {QUIET:g}: one release"
             return LinearChoice(_objective(problem, budget, neighbors), reason, nu)
@@ -177,16 +192,10 @@ class AutoLinear(Clips):
         if nu >= (QUIET_WIDE if wide else QUIET_SEVERAL) or problem.n_features > MOST_GRAM:
             reason = f"several classes, and nu >= {QUIET_SEVERAL:g} or many columns: few steps"
             return LinearChoice(_descent(problem, nu, self.descent_clip), reason, nu)
-        from veilspan.solvers.linear.newton import PrivateNewton
-
         reason = "several classes: steps in coordinates in which rows are alike in all directions"
         least, most = WHITE_MOMENTUM
         momentum = min(max(1.0 - nu / WHITE_NOISE, least), most)
-        clip = WHITE_CLIP * problem.loss.slope_bound
-        white = PrivateNewton(
-            WHITE_STEPS, clip=clip, momentum=float(f"{momentum:.3g}"), whiten=True
-        )
-        return LinearChoice(white, reason, nu)
+        return LinearChoice(_white(problem, WHITE_STEPS, momentum), reason, nu)
 
     def _regression(self, problem: LinearProblem, nu: float | None) -> LinearChoice:
         """Which steps a loss of a residual takes, and at which cap."""
@@ -333,6 +342,14 @@ def walk_reached(steps: int, b: float) -> float:
     half = steps // 2
     tails = (b ** (half + 1) - b ** (steps + 1)) / ((1 - b) * (steps - half))
     return ((half + 1 + steps) / 2 - b * (1 - tails) / (1 - b)) / (1 - b)
+
+
+def _white(problem: LinearProblem, steps: int, momentum: float) -> LinearSolver:
+    """Steps in whitened coordinates."""
+    from veilspan.solvers.linear.newton import PrivateNewton
+
+    clip = WHITE_CLIP * problem.loss.slope_bound
+    return PrivateNewton(steps, clip=clip, momentum=float(f"{momentum:.3g}"), whiten=True)
 
 
 def _newton(

@@ -37,6 +37,7 @@ from veilspan.solvers.linear.asked.private_ranges import (
     ColumnRanges,
     count_bins,
     ranges_from_histogram,
+    sees_width,
 )
 from veilspan.solvers.noisy_counts import FAILURE
 
@@ -71,14 +72,14 @@ def zoom_in(
     failure : float
         Probability of an end that noise alone has made, in each look.
     """
-    low, high = ranges.low.copy(), ranges.high.copy()
+    low, high, told = ranges.low.copy(), ranges.high.copy(), ranges.told.copy()
     open_columns = ranges.found & ~ranges.mostly_zero & _far_from_zero(low, high)
     for _ in range(curator.planned(event).count):
         wide = high - low > LEAST_WIDTH * np.maximum(np.abs(low), np.abs(high))
         open_columns &= wide
         chosen = np.flatnonzero(open_columns)
         asked = chosen if chosen.size else np.array([0])  # a plan is asked as it stands
-        first, last, better = _look(
+        first, last, better, seen = _look(
             curator, low[asked], high[asked], asked, ranges.n_rows, coverage, event, failure
         )
         open_columns[:] = False
@@ -86,7 +87,8 @@ def zoom_in(
             open_columns[chosen] = better
             low[chosen] = np.where(better, first, low[chosen])
             high[chosen] = np.where(better, last, high[chosen])
-    return replace(ranges, low=low, high=high)
+            told[chosen] = seen | (told[chosen] & ~better)
+    return replace(ranges, low=low, high=high, told=told)
 
 
 def _far_from_zero(low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -104,8 +106,8 @@ def _look(
     coverage: float,
     event: str,
     failure: float,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """New ends by one look at these columns, and where they are worth taking."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """New ends by one look at these columns, where they are worth taking, and known how wide."""
     center, scale = low / 2 + high / 2, np.where(high > low, high / 2 - low / 2, 1.0)
     query = ColumnHistograms(asked.size, np.linspace(-1.0, 1.0, 2))
     std = curator.planned(event).noise_multiplier * query.sensitivity(curator.plan.neighbors)
@@ -121,6 +123,7 @@ def _look(
     few = MISSED * (1 - coverage) * rows + STDS * answer.noise_std * np.sqrt(inside.sum(axis=1))
     margin = TAIL * (last - first) * (answer.noise_std > 0)  # tails that the noise hides
     better = passed & (last - first <= 2.0 * LEFT) & (last > first) & (outside <= few)
+    seen = passed & sees_width(first, last, len(edges) - 1)
     # Not beyond the range that was known: rows out there were few.
     first, last = np.maximum(first - margin, -1.0), np.minimum(last + margin, 1.0)
-    return center + scale * first, center + scale * last, better
+    return center + scale * first, center + scale * last, better, seen

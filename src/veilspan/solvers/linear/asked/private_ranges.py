@@ -45,7 +45,12 @@ from veilspan.solvers.linear.asked.log_grid import (
     close_edges,
     next_edge,
 )
-from veilspan.solvers.linear.asked.missing_rows import misses_rows, widen_beyond, widen_to_zero
+from veilspan.solvers.linear.asked.missing_rows import (
+    misses_rows,
+    tells_rows,
+    widen_beyond,
+    widen_to_zero,
+)
 from veilspan.solvers.noisy_counts import FAILURE, find_outermost, noise_quantile
 
 RANGES, FINER, LENGTH = "ranges", "finer ranges", "length"
@@ -83,6 +88,9 @@ class ColumnRanges:
         Whether the column showed anything beside zeros above the noise.
     mostly_zero : array of shape (p,), bool
         Whether more than half of the rows are at zero, by the noisy counts.
+    told : array of shape (p,), bool
+        Whether counts tell how wide rows lie in the range and that most are in it; asked for where
+        ranges are widened, else true.
     """
 
     low: np.ndarray
@@ -90,6 +98,7 @@ class ColumnRanges:
     n_rows: float
     found: np.ndarray
     mostly_zero: np.ndarray
+    told: np.ndarray
 
 
 def private_ranges(
@@ -133,14 +142,18 @@ def private_ranges(
     else:
         low, high, found = _with_clear_bins(answer, low, high, found)
     low, high = np.where(found, low, 0.0), np.where(found, high, 0.0)
-    ranges = ColumnRanges(low, high, rows, found, zeros > MOSTLY * rows)
+    told = np.ones(width, dtype=bool)
+    ranges = ColumnRanges(low, high, rows, found, zeros > MOSTLY * rows, told)
     if second is None:
         return ranges
     between = low, high
     if widen:
         public = curator.plan.n_rows is not None
+        told = tells_rows(answer, LOG_EDGES, rows, between, public_rows=public)
+        ranges = replace(ranges, told=told)
         between = widen_to_zero(answer, rows, between, public_rows=public)
-    return _refined(curator, ranges, between, active, coverage, second, failure, widen)
+    on_grid = answer if widen else None
+    return _refined(curator, ranges, between, active, coverage, second, failure, on_grid)
 
 
 def coverage_of(curator: Curator, event: str, coverage: float) -> float:
@@ -156,9 +169,12 @@ def _refined(
     coverage: float,
     event: str,
     failure: float,
-    widen: bool,
+    on_grid: Answer | None,
 ) -> ColumnRanges:
-    """The same with ends from equal bins in between, for columns that there is more to tell of."""
+    """The same with ends from equal bins in between, for columns that there is more to tell of.
+
+    ``on_grid`` has the counts by which ranges are widened; None where they are not.
+    """
     ends = np.array(between)
     simple = ranges.mostly_zero & (np.abs(ends) <= UNIT).all(axis=0)
     chosen = np.flatnonzero(ranges.found & ~simple)
@@ -176,7 +192,8 @@ def _refined(
     first, last, passed = ranges_from_histogram(answer, active[chosen], coverage, edges, failure)
     # A column keeps its range where noise hides all of the bins, or its rows lie outside.
     better = ranges.found[chosen] & passed & (first < 1.0) & (last > -1.0)
-    if widen:
+    seen = passed & sees_width(first, last, len(edges) - 1)
+    if on_grid is not None:
         better &= ~misses_rows(answer, edges, ranges.n_rows, (first, last))
     margin = TAIL * (last - first) * (answer.noise_std > 0)  # tails that the noise hides
     first, last = first - margin, last + margin
@@ -186,12 +203,23 @@ def _refined(
     inner, outer = np.maximum(low, inner), np.minimum(high, outer)
     better &= inner < outer
     ends[0, chosen], ends[1, chosen] = np.where(better, inner, low), np.where(better, outer, high)
-    if widen and answer.noise_std > 0:
-        further = widen_beyond(answer, ranges.n_rows, (low, high))
+    told = ranges.told.copy()
+    if on_grid is not None and answer.noise_std > 0:
+        grid = replace(on_grid, value=np.asarray(on_grid.value)[chosen])
+        further = widen_beyond(answer, grid, ranges.n_rows, (low, high))
         held = ranges.found[chosen]
         ends[0, chosen] = np.where(held, np.minimum(ends[0, chosen], further[0]), 0.0)
         ends[1, chosen] = np.where(held, np.maximum(ends[1, chosen], further[1]), 0.0)
-    return replace(ranges, low=ends[0], high=ends[1])
+        told[chosen] &= seen | (ends[0, chosen] * ends[1, chosen] <= 0)
+    return replace(ranges, low=ends[0], high=ends[1], told=told)
+
+
+def sees_width(first: np.ndarray, last: np.ndarray, bins: int) -> np.ndarray:
+    """Whether a range within (-1, 1) is so many equal bins wide that it is known how wide.
+
+    Rows in one bin, or in two beside one another, may all be alike.
+    """
+    return np.asarray((last - first) * bins / 2.0 > 2.5)
 
 
 def _with_likely_bins(

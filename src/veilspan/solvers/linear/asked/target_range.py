@@ -25,8 +25,9 @@ FAR_TARGETS = 2e-4
 #: slope.
 MARGIN, MOST_MARGIN, MARGIN_PER_HIDDEN = 0.1, 1.0, 10.0
 
-#: Why a range says little: noise hides the targets, or they reach beyond all bins.
-Lost = Literal["noise", "far"]
+#: Why a range says little: noise hides the targets, or where in it they are, or they reach beyond
+#: all bins.
+Lost = Literal["noise", "coarse", "far"]
 HIDDEN = (
     "the targets showed nothing but zeros above the noise: target_range_ is (-1, 1) for want of "
     "anything better, and predictions keep to it. If you know their range without the data, say "
@@ -37,7 +38,12 @@ FAR = (
     "target_range_, and predictions keep to it. Say target_range=(lo, hi), known without the data, "
     "or change their unit."
 )
-WARNINGS: dict[Lost, str] = {"noise": HIDDEN, "far": FAR}
+COARSE = (
+    "noise hides how close together the targets lie in target_range_, or how many lie outside of "
+    "it: predictions may be worse than one number for all. If you know their range without the "
+    "data, say target_range=(lo, hi); more rows or a larger epsilon help as well."
+)
+WARNINGS: dict[Lost, str] = {"noise": HIDDEN, "coarse": COARSE, "far": FAR}
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ class TargetRange:
     ----------
     low, high : float
         Its ends.
-    lost : {"noise", "far"} or None
+    lost : {"noise", "coarse", "far"} or None
         Why it does not hold the targets, where released counts say so.
     """
 
@@ -63,7 +69,7 @@ class ReleasedTargets(TargetScaling):
 
     Parameters
     ----------
-    lost : {"noise", "far"} or None
+    lost : {"noise", "coarse", "far"} or None
         See :class:`TargetRange`.
     """
 
@@ -99,4 +105,5 @@ def private_target_range(curator: Curator) -> TargetRange:
     noise *= ColumnHistograms(1, LOG_EDGES).sensitivity(curator.plan.neighbors)
     hidden = noise_quantile(1, MOST_BINS, TARGETS_FAILURE) * noise / ranges.n_rows
     margin = min(max(MARGIN, MARGIN_PER_HIDDEN * hidden), MOST_MARGIN) * (high - low)
-    return TargetRange(low - margin, high + margin, "far" if far else None)
+    lost: Lost | None = "far" if far else None if ranges.told[0] else "coarse"
+    return TargetRange(low - margin, high + margin, lost)

@@ -88,6 +88,11 @@ class RareClasses:
         """That of the solver inside."""
         return self.inner.name
 
+    @property
+    def expects_rare(self) -> bool:
+        """Whether a threshold alone has to find a rare class."""
+        return self.threshold is not None and not self.balanced
+
     def with_clip(self, clip: float) -> RareClasses:
         """The same around a solver with this clip."""
         return replace(self, inner=self.inner.with_clip(clip))
