@@ -83,6 +83,8 @@ class ColumnRanges:
         Whether the column showed anything beside zeros above the noise.
     mostly_zero : array of shape (p,), bool
         Whether more than half of the rows are at zero, by the noisy counts.
+    one_point : bool or array of shape (p,), bool
+        Whether a range far from zero is that of rows which are all alike, as far as counts tell.
     """
 
     low: np.ndarray
@@ -90,6 +92,7 @@ class ColumnRanges:
     n_rows: float
     found: np.ndarray
     mostly_zero: np.ndarray
+    one_point: np.ndarray | bool = False
 
 
 def private_ranges(
