@@ -162,5 +162,48 @@ def test_words_that_the_schema_does_not_know_are_told_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error", UnreadLabelsWarning)
         model.fit(table)
-        table["back"][:1000] = ""  # a quarter without a label is no reason to speak
+        table["back"][:100] = ""  # a few without a label are no reason to speak
+        model.fit(table)
+    table["back"][:1000] = ""
+    with pytest.warns(UnreadLabelsWarning, match="about 7. % of the rows have a label"):
+        model.fit(table)
+
+
+def test_one_word_in_another_spelling_is_no_rare_class():
+    """A word of two: what helps against rare classes would be paid for nothing."""
+    rng = np.random.default_rng(0)
+    table = {
+        "age": rng.uniform(0, 100, 8000),
+        "back": np.where(rng.random(8000) < 0.25, "Yes.", "no"),
+    }
+    said = YES_OR_NO + 'true = ["yes"]\nfalse = ["no"]'
+    model = LogisticRegression(random_state=0, schema=Schema.from_toml(said))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(table)
+    assert not any(issubclass(one.category, RareClassWarning) for one in caught)
+    (text,) = (str(one.message) for one in caught if one.category is UnreadLabelsWarning)
+    assert "Only about 7" in text
+    assert "hardly any of them is True" in text
+    assert "in another way than the schema" in text
+
+
+def test_a_rare_class_beside_missing_labels_is_told_of():
+    rng = np.random.default_rng(0)
+    back = np.where(rng.random(30_000) < 0.25, "", "no")
+    back[:700] = "yes"
+    table = {"age": rng.uniform(0, 100, 30_000), "back": back}
+    said = YES_OR_NO + 'true = ["yes"]\nfalse = ["no"]'
+    model = LogisticRegression(random_state=0, schema=Schema.from_toml(said))
+    rare = pytest.warns(RareClassWarning, match="% of the rows are True")
+    with rare, pytest.warns(UnreadLabelsWarning, match="others count as missing"):
+        model.fit(table)
+
+
+def test_a_class_that_nobody_has_may_be_written_in_another_way():
+    rng = np.random.default_rng(0)
+    table = {"age": rng.uniform(0, 100, 8000), "back": np.full(8000, "no")}
+    said = YES_OR_NO + 'true = ["yes"]\nfalse = ["no"]'
+    model = LogisticRegression(random_state=0, schema=Schema.from_toml(said))
+    with pytest.warns(RareClassWarning, match="are True, or the table writes it in another way"):
         model.fit(table)
