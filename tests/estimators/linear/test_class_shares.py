@@ -63,12 +63,66 @@ def test_frequent_classes_are_not_told_of():
         LogisticRegression(**COMMON).fit(X[:400], Y[:400])
 
 
-def test_of_several_classes_weights_alone_are_named():
-    labels = np.where(Y == "yes", "rare", np.where(X[:, 0] > 0, "a", "b"))
-    said = {**COMMON, "classes": ["a", "b", "rare"], "epsilon": 5.0}
+LABELS = np.where(Y == "yes", "rare", np.where(X[:, 0] > 0, "a", "b"))
+THREE = {**COMMON, "classes": ["a", "b", "rare"], "epsilon": 5.0}
+
+
+@pytest.mark.parametrize(
+    ("kind", "way"),
+    [(LogisticRegression, 'threshold="balanced"'), (LinearSVC, 'class_weight="balanced"')],
+)
+def test_of_several_classes_the_better_way_is_named(kind, way):
     with pytest.warns(RareClassWarning, match="'rare'") as caught:
-        LogisticRegression(**said).fit(X, labels)
-    assert "threshold" not in str(caught[-1].message)
+        kind(**THREE).fit(X, LABELS)
+    text = str(caught[-1].message)
+    assert ("class_weight" in text) == (kind is LinearSVC)
+    assert way in text
+
+
+@pytest.mark.parametrize("epsilon", [5.0, np.inf])
+def test_several_classes_are_balanced_by_their_shares(epsilon, tmp_path):
+    """The plan, the coefficients and the probabilities are those of a default fit."""
+    said = {**THREE, "epsilon": epsilon}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        plain = LogisticRegression(**said).fit(X, LABELS)
+        warnings.simplefilter("error", RareClassWarning)
+        model = LogisticRegression(**said, threshold="balanced").fit(X, LABELS)
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+    by_hand = model.predict_proba(X) / model.class_shares_
+    assert (model.predict(X) == model.classes_[by_hand.argmax(axis=1)]).all()
+    assert (model.predict(X[Y == "yes"]) == "rare").mean() > 0.4
+    assert (plain.predict(X[Y == "yes"]) == "rare").mean() < 0.2
+    if epsilon == 5.0:
+        assert model.plan_.events == plain.plan_.events
+        np.testing.assert_array_equal(model.class_shares_, plain.class_shares_)
+    model.save(tmp_path / "release")
+    again = load(tmp_path / "release")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    with pytest.raises(ValueError, match="scorer has no place"):
+        model.to_json()
+    assert "threshold_" not in vars(plain)
+
+
+def test_a_class_that_nobody_has_is_not_predicted_for_everybody():
+    said = {**THREE, "classes": ["a", "b", "none", "rare"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        for epsilon in (1.0, np.inf):
+            said["epsilon"] = epsilon
+            model = LogisticRegression(**said, threshold="balanced").fit(X, LABELS)
+            assert np.isfinite(model.threshold_).all()
+            assert (model.predict(X) == "none").mean() < 0.5
+
+
+def test_what_several_classes_cannot_be_aimed_at():
+    for kind, said in (
+        (LogisticRegression, {"threshold": "f1"}),
+        (LogisticRegression, {"threshold": "balanced", "class_weight": "balanced"}),
+        (LinearSVC, {"threshold": "balanced"}),
+    ):
+        with pytest.raises(ValueError, match="several"):
+            kind(**THREE, **said).plan(1000, 6)
 
 
 def test_the_way_named_fits_the_class_that_is_rare():

@@ -15,7 +15,7 @@ class looks rare, and what helps against rare classes would be paid for nothing.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -64,6 +64,7 @@ class ReleasedShares:
     class_shares_: np.ndarray
     class_shares_std_: float
     schema: Any
+    _says_odds: ClassVar[bool]
     _unread: tuple[str, bool] | None
 
     def _keep_shares(self, outcome: Outcome, plan: Plan) -> None:
@@ -110,11 +111,15 @@ class ReleasedShares:
             warnings.warn(text, UnreadLabelsWarning, stacklevel=3)
             if alone:  # a class that nobody could read is not a rare one
                 return
+        if "threshold_" in vars(self):  # something is done for rare classes
+            return
         sure = shares + SURELY * self.class_shares_std_ < RARE / len(shares)
         rare = [int(place) for place in np.argsort(shares, kind="stable") if sure[place]]
         if rare:
             unseen = _is_unseen(shares, self.class_shares_std_)
+            ways = _name_ways(len(shares), rare, self._says_odds)
             text = _words(self.classes_, shares, rare, unseen, self.schema is not None)
+            text += f" {ways}"
             warnings.warn(text, RareClassWarning, stacklevel=3)
 
 
@@ -126,7 +131,7 @@ def _is_unseen(shares: np.ndarray, std: float) -> np.ndarray:
 def _words(
     classes: np.ndarray, shares: np.ndarray, rare: list[int], unseen: np.ndarray, by_schema: bool
 ) -> str:
-    """What is rare, what a plain model does with it, and what to do."""
+    """What is rare, and what a plain model does with it."""
     named: list[str] = []
     for place in rare[:NAMED]:
         said = "hardly any" if unseen[place] else f"about {100 * float(shares[place]):.2g} %"
@@ -138,13 +143,25 @@ def _words(
     if more:
         named.append(f"{more} more {'class is' if more == 1 else 'classes are'} as rare")
     told = ", ".join(named)
-    ways = 'class_weight="balanced", which weighs all classes alike'
-    if len(shares) == 2:
-        # The F1 score is that of the second class, which need not be the rare one.
-        aim = "f1" if rare[0] == 1 else "balanced"
-        ways = f'threshold="{aim}", the better one where noise counts, or {ways}'
     return (
         f"{told[0].upper()}{told[1:]} (by a noisy count that was paid for). A model that is right "
-        f"as often as possible predicts {'it' if len(rare) == 1 else 'them'} hardly ever. To find "
-        f"such rows fit with {ways}. A new fit is a new charge."
+        f"as often as possible predicts {'it' if len(rare) == 1 else 'them'} hardly ever."
     )
+
+
+def _name_ways(n_classes: int, rare: list[int], says_odds: bool) -> str:
+    """How rare classes are found."""
+    weights = 'class_weight="balanced", which weighs all classes alike'
+    if n_classes == 2:
+        # The F1 score is that of the second class, which need not be the rare one.
+        aim = "f1" if rare[0] == 1 else "balanced"
+        ways = f'threshold="{aim}", the better one where noise counts, or {weights}'
+    elif says_odds:
+        return (
+            "To find such rows take the class of the largest predict_proba(X) / class_shares_, "
+            'which costs nothing; fits with threshold="balanced" predict so. A new fit is a new '
+            "charge."
+        )
+    else:
+        ways = weights
+    return f"To find such rows fit with {ways}. A new fit is a new charge."
