@@ -124,6 +124,7 @@ class LinearEstimator(
             X, targets = validate_table(self, X, lazy=True, y=y, **options)
             if self.features is not None:  # plain arrays are taken as they are, unless asked
                 self._refuse_sparse(X)
+                self._check_told_ranges()
         before = vars(self).get("classes_")
         try:
             if schema is not None:

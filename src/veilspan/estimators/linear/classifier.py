@@ -48,9 +48,9 @@ TAKEN_LABELS = (
     "if those that occur are public knowledge."
 )
 UNKNOWN_LABEL = (
-    "y holds a label that is not among classes, or of another type. Inside of a VotingClassifier, "
-    "StackingClassifier, BaggingClassifier or OneVsRestClassifier, which hand on the places of "
-    "labels in sorted order, say classes=range(k) for k labels."
+    'y holds a label that is not among classes: spelled otherwise ("Yes " for "yes"), of another '
+    'type (1 for "1"), or missing. Inside of a VotingClassifier and the like, which hand on places '
+    "of labels, say classes=range(k) for k labels."
 )
 #: What a user says of labels, where those that occur are public knowledge.
 OBSERVED = "observed"
