@@ -199,6 +199,7 @@ def open_schema_table(
         from veilspan.estimators.people_input import open_people_table
 
         return open_people_table(schema, X, targets)
+    refuse_one_row(X)
     source = as_source(X, schema.file)
     encoder = Encoder(schema, target=targets is not None)
     check_names(source, schema, needed=encoder.columns)
@@ -210,6 +211,23 @@ def open_schema_table(
         if schema.count is not None or not source.in_memory:  # others never go to a disk
             check_store(n_rows, encoder.width, with_targets=targets is not None)
     return SchemaTable(schema, source, n_rows, targets)
+
+
+def refuse_one_row(X: Any) -> None:
+    """Refuse a row by itself, which has names and no columns, with how to make it a table."""
+    if isinstance(X, dict):
+        if any(
+            isinstance(cell, (str, bytes)) or not hasattr(cell, "__len__") for cell in X.values()
+        ):
+            raise TypeError(
+                "a dict holds columns, each a list or an array with an entry for every row: "
+                '{"age": [36], ...} for one row.'
+            )
+    elif getattr(X, "ndim", 2) == 1 and hasattr(X, "iloc"):
+        raise TypeError(
+            f"a {type(X).__name__} is no table: for one row of a data frame say df.iloc[[0]], with "
+            "two brackets."
+        )
 
 
 def encode_own(estimator: Any, X: Any, *, target: bool = False) -> Any:
@@ -229,6 +247,7 @@ def encode_own(estimator: Any, X: Any, *, target: bool = False) -> Any:
 
     if isinstance(X, OwnPeople):
         return X.encoded
+    refuse_one_row(X)
     schema = schema_of(estimator)
     check_same_schema(estimator, schema)
     return encode_table(schema, X, target=target)

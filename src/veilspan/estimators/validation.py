@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
 from veilspan._scales import check_location
+from veilspan.curator.column_words import say_columns, say_targets
 from veilspan.curator.dask.table import DaskTable, is_lazy
 from veilspan.curator.input_kinds import refuse_dates, refuse_masked
 from veilspan.estimators.dask_input import validate_lazy
@@ -24,6 +25,9 @@ _ROW_FREE = re.compile(
     r"Input y contains (NaN|infinity)"
 )
 
+FILL_OR_DROP = (
+    "Fill or drop such entries first, by a rule that does not look at other people's rows"
+)
 OWN_TARGETS = (
     "y could not be compared with what is predicted: it must be of the type of the targets of the "
     "fit, one for each row, and none may be missing."
@@ -43,6 +47,11 @@ def validate_table(estimator: Any, X: Any, *, lazy: bool = False, **options: Any
         refuse_lazy(X)
     if hasattr(options.get("y"), "__dask_graph__"):
         raise TypeError("y is a Dask collection but X is not; pass y.compute(), or X as one too.")
+    if isinstance(X, Mapping) and not hasattr(X, "shape"):  # a sparse table may be one
+        raise TypeError(
+            "X is a dict: without a schema pass a data frame or an array of two dimensions, "
+            "pandas.DataFrame([X]) for one row of numbers by name."
+        )
     X = readable(X, missing=options.get("ensure_all_finite") == "allow-nan")
     if options.get("y") is not None and not is_plain(options["y"]):
         refuse_masked(options["y"], "y")
@@ -55,11 +64,18 @@ def validate_table(estimator: Any, X: Any, *, lazy: bool = False, **options: Any
             if _passes_at_sight(X, **options):
                 return _take_as_it_is(estimator, X, **options)
             table = validate_data(estimator, X, **options)
+            rows = table[0] if isinstance(table, tuple) else table
+            if rows.dtype.kind == "O" and hasattr(X, "dtypes"):
+                raise TypeError("categories of texts")  # which, is said below
             if options.get("y_numeric") and isinstance(table, tuple):
                 table = table[0], as_numbers(table[1])
     except (ValueError, TypeError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        failure = (kind, _row_free(error, "y" in options))
+        told = say_columns(X, by_schema=hasattr(estimator, "schema"))
+        if not told and options.get("y_numeric"):
+            told = say_targets(options.get("y"))
+        said = _row_free(error, "y" in options, told)
+        failure = (kind, f"{said}{_next_step(estimator, said)}")
     if failure is not None:
         # Raised out here so that the original, which may quote a row, is not kept as __context__.
         raise failure[0](failure[1])
@@ -182,6 +198,8 @@ def _row_free(error: Exception, with_targets: bool, otherwise: str = "") -> str:
         return "X and y have different numbers of rows."
     if first.startswith("y should be a 1d array"):
         return "y should be a 1d array: one target per row."
+    if first.startswith("The feature names should match"):
+        return str(error).strip()  # the other lines are names
     if _ROW_FREE.match(first):
         # Without its number of rows, which may be private.
         return re.sub(r"\(shape=\(\d+, 0\)\)", "(shape=(, 0))", first)
@@ -191,6 +209,15 @@ def _row_free(error: Exception, with_targets: bool, otherwise: str = "") -> str:
         if with_targets
         else "X could not be read as a table of real numbers; check its dtypes column by column."
     )
+
+
+def _next_step(estimator: Any, said: str) -> str:
+    """What to do about entries that are missing or infinite."""
+    if not said.startswith(("Input X contains", "Input y contains")):
+        return ""
+    schema = ", or describe the table by a schema, which knows missing cells"
+    schema = schema if hasattr(estimator, "schema") and said.endswith("NaN.") else ""
+    return f" {FILL_OR_DROP}{schema}."
 
 
 def refuse_lazy(*inputs: Any, instead: str = "pass X.compute() if it fits.") -> None:

@@ -26,6 +26,10 @@ from veilspan.queries.linear.table_layout import NONE, TableLayout
 from veilspan.releases.cell_rules_json import column_rules, file_rules
 
 FORMAT, VERSION = "veilspan scorer", 1
+SHARES_LOST = (
+    'a scorer has no place for threshold="balanced" of several classes: fit without it, and divide '
+    "the probabilities that the scorer gives by class_shares_, which decides alike."
+)
 
 
 def scorer_json(model: Any) -> str:
@@ -85,6 +89,8 @@ def _output(model: Any) -> dict[str, Any]:
     classes = vars(model).get("classes_")
     if classes is None:
         return _numbers_output(model)
+    if len(classes) > 2 and "threshold_" in vars(model):
+        raise ValueError(SHARES_LOST)
     zeros = np.zeros((1, 1 if len(classes) == 2 else len(classes)))
     offset, slope = zeros[0], zeros[0] + 1.0
     if hasattr(model, "_log_odds"):  # calibration and class weights are affine in the scores

@@ -63,12 +63,66 @@ def test_frequent_classes_are_not_told_of():
         LogisticRegression(**COMMON).fit(X[:400], Y[:400])
 
 
-def test_of_several_classes_weights_alone_are_named():
-    labels = np.where(Y == "yes", "rare", np.where(X[:, 0] > 0, "a", "b"))
-    said = {**COMMON, "classes": ["a", "b", "rare"], "epsilon": 5.0}
+LABELS = np.where(Y == "yes", "rare", np.where(X[:, 0] > 0, "a", "b"))
+THREE = {**COMMON, "classes": ["a", "b", "rare"], "epsilon": 5.0}
+
+
+@pytest.mark.parametrize(
+    ("kind", "way"),
+    [(LogisticRegression, 'threshold="balanced"'), (LinearSVC, 'class_weight="balanced"')],
+)
+def test_of_several_classes_the_better_way_is_named(kind, way):
     with pytest.warns(RareClassWarning, match="'rare'") as caught:
-        LogisticRegression(**said).fit(X, labels)
-    assert "threshold" not in str(caught[-1].message)
+        kind(**THREE).fit(X, LABELS)
+    text = str(caught[-1].message)
+    assert ("class_weight" in text) == (kind is LinearSVC)
+    assert way in text
+
+
+@pytest.mark.parametrize("epsilon", [5.0, np.inf])
+def test_several_classes_are_balanced_by_their_shares(epsilon, tmp_path):
+    """The plan, the coefficients and the probabilities are those of a default fit."""
+    said = {**THREE, "epsilon": epsilon}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        plain = LogisticRegression(**said).fit(X, LABELS)
+        warnings.simplefilter("error", RareClassWarning)
+        model = LogisticRegression(**said, threshold="balanced").fit(X, LABELS)
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+    by_hand = model.predict_proba(X) / model.class_shares_
+    assert (model.predict(X) == model.classes_[by_hand.argmax(axis=1)]).all()
+    assert (model.predict(X[Y == "yes"]) == "rare").mean() > 0.4
+    assert (plain.predict(X[Y == "yes"]) == "rare").mean() < 0.2
+    if epsilon == 5.0:
+        assert model.plan_.events == plain.plan_.events
+        np.testing.assert_array_equal(model.class_shares_, plain.class_shares_)
+    model.save(tmp_path / "release")
+    again = load(tmp_path / "release")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    with pytest.raises(ValueError, match="scorer has no place"):
+        model.to_json()
+    assert "threshold_" not in vars(plain)
+
+
+def test_a_class_that_nobody_has_is_not_predicted_for_everybody():
+    said = {**THREE, "classes": ["a", "b", "none", "rare"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        for epsilon in (1.0, np.inf):
+            said["epsilon"] = epsilon
+            model = LogisticRegression(**said, threshold="balanced").fit(X, LABELS)
+            assert np.isfinite(model.threshold_).all()
+            assert (model.predict(X) == "none").mean() < 0.5
+
+
+def test_what_several_classes_cannot_be_aimed_at():
+    for kind, said in (
+        (LogisticRegression, {"threshold": "f1"}),
+        (LogisticRegression, {"threshold": "balanced", "class_weight": "balanced"}),
+        (LinearSVC, {"threshold": "balanced"}),
+    ):
+        with pytest.raises(ValueError, match="several"):
+            kind(**THREE, **said).plan(1000, 6)
 
 
 def test_the_way_named_fits_the_class_that_is_rare():
@@ -162,5 +216,48 @@ def test_words_that_the_schema_does_not_know_are_told_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error", UnreadLabelsWarning)
         model.fit(table)
-        table["back"][:1000] = ""  # a quarter without a label is no reason to speak
+        table["back"][:100] = ""  # a few without a label are no reason to speak
+        model.fit(table)
+    table["back"][:1000] = ""
+    with pytest.warns(UnreadLabelsWarning, match="about 7. % of the rows have a label"):
+        model.fit(table)
+
+
+def test_one_word_in_another_spelling_is_no_rare_class():
+    """A word of two: what helps against rare classes would be paid for nothing."""
+    rng = np.random.default_rng(0)
+    table = {
+        "age": rng.uniform(0, 100, 8000),
+        "back": np.where(rng.random(8000) < 0.25, "Yes.", "no"),
+    }
+    said = YES_OR_NO + 'true = ["yes"]\nfalse = ["no"]'
+    model = LogisticRegression(random_state=0, schema=Schema.from_toml(said))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(table)
+    assert not any(issubclass(one.category, RareClassWarning) for one in caught)
+    (text,) = (str(one.message) for one in caught if one.category is UnreadLabelsWarning)
+    assert "Only about 7" in text
+    assert "hardly any of them is True" in text
+    assert "in another way than the schema" in text
+
+
+def test_a_rare_class_beside_missing_labels_is_told_of():
+    rng = np.random.default_rng(0)
+    back = np.where(rng.random(30_000) < 0.25, "", "no")
+    back[:700] = "yes"
+    table = {"age": rng.uniform(0, 100, 30_000), "back": back}
+    said = YES_OR_NO + 'true = ["yes"]\nfalse = ["no"]'
+    model = LogisticRegression(random_state=0, schema=Schema.from_toml(said))
+    rare = pytest.warns(RareClassWarning, match="% of the rows are True")
+    with rare, pytest.warns(UnreadLabelsWarning, match="others count as missing"):
+        model.fit(table)
+
+
+def test_a_class_that_nobody_has_may_be_written_in_another_way():
+    rng = np.random.default_rng(0)
+    table = {"age": rng.uniform(0, 100, 8000), "back": np.full(8000, "no")}
+    said = YES_OR_NO + 'true = ["yes"]\nfalse = ["no"]'
+    model = LogisticRegression(random_state=0, schema=Schema.from_toml(said))
+    with pytest.warns(RareClassWarning, match="are True, or the table writes it in another way"):
         model.fit(table)

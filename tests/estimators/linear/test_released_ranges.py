@@ -94,6 +94,7 @@ def test_columns_that_show_nothing_are_left_out_and_that_is_said():
     said = next(str(w.message) for w in told if "left out" in str(w.message))
     left_out = ~model.columns_used_
     assert f"{left_out.sum()} of 10 columns" in said
+    assert "noise hides what they hold" in said
     assert left_out[[2, 7]].all()  # zeros, and a few far away
     assert not left_out[[0, 1, 3, 4]].any()
     assert (model.coef_[:, left_out] == 0).all()
@@ -166,12 +167,53 @@ def test_a_second_fit_forgets_the_first():
     assert not hasattr(numbers, "target_range_")
 
 
+@pytest.mark.parametrize("kind", [LogisticRegression, LinearSVC, LinearRegression])
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("epsilon", [1.0, math.inf])
+def test_a_column_of_one_value_gets_the_coefficient_0(kind, neighbors, epsilon):
+    """Its released range was so narrow that noise became a coefficient of 1e9."""
+    n = 30_000
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((n, 3))
+    x[:, 2] = 7.0
+    y = 3 * x[:, 0] + rng.standard_normal(n)
+    y = y if kind is LinearRegression else y > 0
+    said = {"epsilon": epsilon, "neighbors": neighbors, "random_state": 0, "expected_rows": n}
+    if neighbors == "replace-one":
+        del said["expected_rows"]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model = kind(**said).fit(x, y)
+    alike = [str(w.message) for w in told if "are alike" in str(w.message)]
+    assert len(alike) == (epsilon == 1.0)
+    assert model.columns_used_.tolist() == [True, True, False]
+    assert model.coef_.ravel()[2] == 0
+    assert np.abs(model.intercept_).max() < 1e3  # a hinge without noise or penalty: 761
+    assert model.feature_range_[:, 2] == pytest.approx(7.0)
+    moved = x[:50].copy()
+    moved[:, 2] += 0.5
+    np.testing.assert_array_equal(model.predict(moved), model.predict(x[:50]))
+    assert model.score(x, y) > 0.85
+
+
+def test_around_zero_a_column_of_one_value_is_a_second_constant():
+    x = np.random.default_rng(0).standard_normal((30_000, 2))
+    x[:, 1] = 7.0
+    for rows, said in ((sparse.csr_array(x), {}), (x, {"fit_intercept": False})):
+        model = quietly(LogisticRegression(random_state=0, **said), rows, x[:, 0] > 0.3)
+        assert model.columns_used_.all()
+        assert 0 < abs(model.coef_[0, 1]) < 10
+        assert model.decision_function(rows)[:9] == pytest.approx(
+            model.decision_function(x)[:9], abs=1e-9
+        )
+
+
 def test_targets_that_noise_hides_are_told_of(tmp_path):
     rng = np.random.default_rng(0)
     x = rng.standard_normal((200, 3))
     y = 50_000 + 10_000 * x[:, 0]
     model = LinearRegression(epsilon=0.1, random_state=0)
-    with pytest.warns(LoudNoiseWarning, match=r"say target_range=\(lo, hi\)"):
+    with pytest.warns(LoudNoiseWarning, match=r"noise hides .* say target_range=\(lo, hi\)"):
         model.fit(x, y)
     assert model.target_range_found_ is False
     assert model.target_range_.tolist() == [-1, 1]

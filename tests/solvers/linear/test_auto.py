@@ -279,7 +279,7 @@ def model(**changes):
 
 @SIMULATED
 def test_too_much_noise_is_said_and_enough_rows_are_silent():
-    with pytest.warns(LoudNoiseWarning, match="little can be learned"):
+    with pytest.warns(LoudNoiseWarning, match="noise may hide what there is to learn"):
         model(epsilon=0.1).fit(*table(100))
     with warnings.catch_warnings():
         warnings.simplefilter("error", LoudNoiseWarning)

@@ -79,6 +79,17 @@ def test_constant_columns_keep_a_range_of_some_width(value):
 
 
 @pytest.mark.parametrize("neighbors", BOTH)
+@pytest.mark.parametrize("epsilon", [np.inf, 1.0])
+def test_columns_of_one_value_are_one_point_and_narrow_ones_are_not(neighbors, epsilon):
+    x, values = narrow_table(), np.array([7.0, 0.1, -3e5, 1.0, 1e9])
+    x = np.hstack([np.tile(values, (len(x), 1)), x[:, [0, 2, 3, 4, 5, 6]]])
+    _, after = find(x, epsilon, neighbors)
+    assert after.one_point.tolist() == [True] * 5 + [False] * 6
+    assert (after.low[:5] <= values).all()
+    assert (after.high[:5] >= values).all()
+
+
+@pytest.mark.parametrize("neighbors", BOTH)
 def test_replay(neighbors):
     """Whatever the first releases found: the looks alone, on ranges far from zero."""
 

@@ -19,7 +19,7 @@ from veilspan._scales import check_scale
 from veilspan.curator.dask.table import DaskTable, is_lazy
 from veilspan.estimators.base import PrivateEstimator
 from veilspan.estimators.by_person import gather_own
-from veilspan.estimators.linear.budget_parts import After
+from veilspan.estimators.linear.budget_parts import After, without_noise
 from veilspan.estimators.linear.feature_choice import AS_ASKED
 from veilspan.estimators.linear.feature_scaling import FeatureBounds, plan_scaling
 from veilspan.estimators.linear.parameters import LinearParameters
@@ -124,6 +124,7 @@ class LinearEstimator(
             X, targets = validate_table(self, X, lazy=True, y=y, **options)
             if self.features is not None:  # plain arrays are taken as they are, unless asked
                 self._refuse_sparse(X)
+                self._check_told_ranges()
         before = vars(self).get("classes_")
         try:
             if schema is not None:
@@ -205,7 +206,7 @@ class LinearEstimator(
         if ready.warning is None and ready.asked != "auto":  # whose rule has looked
             ready = with_warning(ready, neighbors)
         if not budget.is_private:
-            return replace(ready, stages=(stage,))
+            return replace(ready, stages=(stage,), afters=without_noise(afters))
         found = calibrate_beside(
             budget, stage.events, ready.events, neighbors=neighbors, share=stage.left, later=afters
         )

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.calibration import calibrate_beside
-from veilspan.privacy.events import Event
+from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.privacy.neighbors import Neighbors
 from veilspan.solvers.linear.asked.class_shares import AskShares
 from veilspan.solvers.linear.asked.confidence import AskConfidence
@@ -50,7 +50,7 @@ def prepare_rest(
         chosen needs it for them.
     """
     if not budget.is_private:
-        return prepare(budget)
+        return replace(prepare(budget), afters=without_noise(afters))
     prepared = prepare(budget.part(share) if before else budget)
     has_bars = getattr(prepared.solver, "needs_diagonal", False)
     asked = [after for after in afters if has_bars or not isinstance(after, AskCurvature)]
@@ -62,3 +62,13 @@ def prepare_rest(
     events, told = found
     ready = tuple(replace(after, events=(event,)) for after, event in zip(asked, told))
     return replace(prepared, events=events, afters=ready)
+
+
+def without_noise(
+    afters: tuple[After | AskCurvature, ...],
+) -> tuple[After | AskCurvature, ...]:
+    """The same where nothing is private: answers are exact."""
+    asked: tuple[After | AskCurvature, ...] = ()
+    for after in afters:
+        asked = (*asked, replace(after, events=(GaussianEvent(after.event, 0.0),)))
+    return asked

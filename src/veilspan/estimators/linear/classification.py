@@ -55,7 +55,8 @@ class LogisticRegression(LinearClassifier):
         With ``class_weight="balanced"``: weights from noisy counts, the largest is 1.
     threshold_, calibration_ : float, array of shape (2,)
         With ``threshold=``: the score above which the second class is predicted; a and b of the
-        log-odds a score + b.
+        log-odds a score + b. Of several classes ``threshold_`` holds the logarithms of their
+        shares, an array of shape (n_classes,), and there is no calibration.
     feature_range_, columns_used_ : array of shape (2, n_features), array of shape (n_features,)
         Released ranges, and which columns showed anything; only where ranges were paid for.
     clipped_to_ : array of shape (2, n_features)

@@ -35,7 +35,11 @@ from veilspan.solvers.linear.asked.class_shares import AskShares
 from veilspan.solvers.linear.asked.confidence import AskConfidence
 from veilspan.solvers.linear.auto import AutoLinear
 from veilspan.solvers.linear.base import LinearSolver
-from veilspan.solvers.linear.rare_classes.around_solver import RareClasses, check_threshold
+from veilspan.solvers.linear.rare_classes.around_solver import (
+    LEAST_DEVIATIONS,
+    RareClasses,
+    check_threshold,
+)
 
 GIVEN_LABELS = "the set of class labels is public, and that no other label occurs"
 SEEN_LABELS = "the set of class labels was read off y: right only if it is public knowledge"
@@ -45,9 +49,9 @@ TAKEN_LABELS = (
     "if those that occur are public knowledge."
 )
 UNKNOWN_LABEL = (
-    "y holds a label that is not among classes, or of another type. Inside of a VotingClassifier, "
-    "StackingClassifier, BaggingClassifier or OneVsRestClassifier, which hand on the places of "
-    "labels in sorted order, say classes=range(k) for k labels."
+    'y holds a label that is not among classes: spelled otherwise ("Yes " for "yes"), of another '
+    'type (1 for "1"), or missing. Inside of a VotingClassifier and the like, which hand on places '
+    "of labels, say classes=range(k) for k labels."
 )
 #: What a user says of labels, where those that occur are public knowledge.
 OBSERVED = "observed"
@@ -70,12 +74,14 @@ class ClassifierParameters:
         Public factors on the loss of classes. ``"balanced"`` takes 1 / count from a noisy count of
         each class, for 2 % of the budget (of mu^2); ``class_weight_`` holds them.
     threshold : {"accuracy", "balanced", "f1"}, optional
-        For two classes: where :meth:`predict` tells them apart. ``None`` is a score of 0. Others
+        Where :meth:`predict` tells classes apart; for two classes: ``None`` is a score of 0. Others
         ask for a noisy histogram of scores by label, with a tenth of the budget (of mu^2), and
         choose by it: ``"accuracy"`` the most likely class, ``"balanced"`` the mean of both classes'
         shares of right rows, ``"f1"`` the F1 score of the second class, which finds a rare one.
         Probabilities are calibrated by the same histogram (see
-        :mod:`veilspan.solvers.linear.rare_classes.operating_point`).
+        :mod:`veilspan.solvers.linear.rare_classes.operating_point`). For several classes
+        ``"balanced"`` alone, of a model with probabilities: the class of which the probability is
+        largest over its released share, which costs nothing beside the counts of a default fit.
     """
 
     C: float | None = None
@@ -99,10 +105,16 @@ class LinearClassifier(ReleasedShares, ClassifierParameters, ClassifierMixin, Li
         if len(set(classes.tolist())) < len(classes):
             raise ValueError("it names a class twice")
         count = 1 if len(classes) == 2 else len(classes)
+        told = {"threshold_": (count,)} if count > 1 and "threshold_" in vars(self) else {}
         if "feature_map_" in vars(self):
-            return self._check_features(n_features, count)
+            return {**told, **self._check_features(n_features, count)}
         shapes = {"coef_": (count, n_features), "intercept_": (count,)}
-        return {**shapes, **self._ranges_shapes(n_features), **self._noise_shapes(n_features)}
+        return {
+            **told,
+            **shapes,
+            **self._ranges_shapes(n_features),
+            **self._noise_shapes(n_features),
+        }
 
     @also_by_person
     @lazy_for_dask(lambda model: None if len(model.classes_) == 2 else len(model.classes_))
@@ -126,8 +138,10 @@ class LinearClassifier(ReleasedShares, ClassifierParameters, ClassifierMixin, Li
         """Class of each row: of the largest score, or by the learned ``threshold_``.
 
         With ``threshold=`` the second class is predicted where ``decision_function`` is above
-        ``threshold_``, whatever its probability. With balanced weights scores are those of equally
-        frequent classes, so a rare class is predicted more often than it is likely.
+        ``threshold_``, whatever its probability; of several classes that whose log-probability is
+        furthest above its ``threshold_``, the logarithm of its share. With balanced weights scores
+        are those of equally frequent classes, so a rare class is predicted more often than it is
+        likely.
         """
         numbers = self._numbers_of_scores(self._scores(X))  # refuses what was not fitted
         return self.classes_[numbers]
@@ -140,6 +154,8 @@ class LinearClassifier(ReleasedShares, ClassifierParameters, ClassifierMixin, Li
         """Number of the most likely class, from scores of shape (n, 1) or (n, classes)."""
         if scores.shape[1] == 1:
             return (scores[:, 0] > getattr(self, "threshold_", 0.0)).astype(np.intp)
+        if "threshold_" in vars(self):
+            scores = self._log_odds(scores) - self.threshold_
         return np.asarray(scores.argmax(axis=1))
 
     def score(
@@ -236,18 +252,39 @@ class LinearClassifier(ReleasedShares, ClassifierParameters, ClassifierMixin, Li
         balanced = _is_balanced(self.class_weight)
         if self.threshold is None and not balanced:
             return solver
-        known = self._known_classes()
-        if self.threshold is not None and known is not None and len(known) > 2:
-            raise ValueError(
-                'threshold is for two classes; with several use class_weight="balanced", which '
-                "finds rare ones."
-            )
+        threshold = check_threshold(self.threshold)
+        if self._divides_by_shares():
+            self._check_dividing()
+            return solver
         if not balanced and isinstance(solver, AutoLinear):
             solver = replace(solver, rare=True)
-        return RareClasses(solver, balanced, check_threshold(self.threshold))
+        return RareClasses(solver, balanced, threshold)
+
+    def _divides_by_shares(self) -> bool:
+        """Whether several classes are told apart by probabilities over released shares."""
+        if self.threshold is None:
+            return False
+        known = self._known_classes()
+        return known is not None and len(known) > 2
+
+    def _check_dividing(self) -> None:
+        """Refuse what several classes have no threshold for."""
+        if self.threshold != "balanced" or not self._says_odds:
+            raise ValueError(
+                f'threshold="{self.threshold}" of {type(self).__name__} is for two classes; with '
+                'several use class_weight="balanced", or threshold="balanced" of a '
+                "LogisticRegression."
+            )
+        if self.class_weight is not None:
+            raise ValueError(
+                'threshold="balanced" and class_weight both weigh classes where there are several: '
+                "leave one of them out."
+            )
 
     def _afters(self, budget: Budget) -> tuple[After, ...]:
         """A count of the classes, where nothing is done for a rare one; how sure two may be."""
+        if self._divides_by_shares():
+            return (AskShares(),)
         if self.threshold is not None or self.class_weight is not None or not budget.is_private:
             return super()._afters(budget)
         known = self._known_classes()
@@ -267,6 +304,11 @@ class LinearClassifier(ReleasedShares, ClassifierParameters, ClassifierMixin, Li
         if operating is not None:
             self.threshold_ = operating.threshold
             self.calibration_ = np.array([operating.slope, operating.offset])
+        counts = outcome.result.class_counts
+        if self._divides_by_shares() and counts is not None:
+            # A class is taken to have as many rows as noise could hide.
+            found = np.maximum(counts.value, max(LEAST_DEVIATIONS * counts.noise_std, 1.0))
+            self.threshold_ = np.log(found / found.sum())
 
     def _log_odds(self, scores: np.ndarray) -> np.ndarray:
         """Scores as logarithms of odds: by the calibrated line, or with balanced weights undone.

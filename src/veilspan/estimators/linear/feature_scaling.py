@@ -13,8 +13,9 @@ the features a factor sqrt(1 + intercept_scaling^2) of their length, and no sepa
 
 **Ranges that were released** (:mod:`veilspan.solvers.linear.asked.private_ranges`) are used
 alike, with two differences. A column in which nothing was found becomes 0 in every row, and its
-coefficient 0. Columns of which most entries are 0 (one-hot codes, amounts that few have) are
-centred at zero, so that rows are as short as they can be; others in the middle of their range.
+coefficient 0; so does one whose rows are all in one point, unless it is centred at zero. Columns of
+which most entries are 0 (one-hot codes, amounts that few have) are centred at zero, so that rows
+are as short as they can be; others in the middle of their range.
 
 Every number of the map is public and it looks at one row only, so neighbouring tables stay
 neighbouring (:mod:`veilspan.queries.linear.row_scaling`). A row is rounded alike, bit for bit,
@@ -128,13 +129,16 @@ class FeatureBounds:
         high = np.where(at_zero, np.maximum(ranges.high, 0.0), ranges.high)
         center = np.where(at_zero, 0.0, low / 2 + high / 2)
         scale = np.where(at_zero, np.maximum(-low, high), high / 2 - low / 2)
+        same = ranges.one_point & ~at_zero
+        low, high = np.where(same, center, low), np.where(same, center, high)
+        used = ranges.found & ~same
         length = self.row_norm
         if length is None:
-            length = math.sqrt(max(1, int(ranges.found.sum())))
+            length = math.sqrt(max(1, int(used.sum())))
         return self.sized(
             RowScaling(
                 None if sparse else center,
-                np.where(ranges.found, scale, 1.0),
+                np.where(used, scale, 1.0),
                 low=np.where(ranges.found, low, 0.0),
                 high=np.where(ranges.found, high, 0.0),
             ),

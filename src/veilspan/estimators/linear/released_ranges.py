@@ -15,6 +15,7 @@ say which column is off, so that a longer row is scored as it is.
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -26,6 +27,16 @@ from veilspan.privacy.plan import Plan
 from veilspan.queries.linear.row_scaling import RowScaling
 from veilspan.solvers.linear.asked.private_ranges import RANGES
 
+HIDDEN_COLUMNS = (
+    "{} of {} columns were left out (columns_used_ tells which): noise hides what they hold, if it "
+    "is more than zeros. If you know their ranges without the data, say feature_range=(lo, hi); "
+    "more rows, fewer columns or a larger epsilon help as well."
+)
+ALIKE_COLUMNS = (
+    "{} of {} columns were left out (columns_used_ tells which): nearly all of their entries are "
+    "alike, as far as noise tells, at the value that feature_range_ says."
+)
+
 
 class ReleasedRanges:
     """What gives a linear model the ranges of its columns, and scores that keep to them.
@@ -35,7 +46,8 @@ class ReleasedRanges:
     feature_range_ : array of shape (2, n_features)
         Released lowest and highest value of each column; only where they were paid for.
     columns_used_ : bool array of shape (n_features,)
-        Columns that showed something above the noise; the others were left out.
+        Columns that showed something above the noise, and not the same number in all rows; the
+        others were left out.
     clipped_to_ : array of shape (2, n_features)
         Ends that a fit by a public ``feature_range`` has clipped rows to; only there.
     """
@@ -50,6 +62,7 @@ class ReleasedRanges:
     clipped_to_: np.ndarray
     coef_: np.ndarray
     intercept_: Any
+    epsilon: float
 
     @property
     def _asks_ranges(self: Any) -> bool:
@@ -75,18 +88,16 @@ class ReleasedRanges:
             self.__dict__.pop(name, None)
 
     def _warn_of_columns(self) -> None:
-        """Say how many columns were left out, which the released ranges tell."""
+        """Say how many columns were left out and why, which the released ranges tell."""
         used = vars(self).get("columns_used_")
         if used is None or used.all():
             return
-        warnings.warn(
-            f"{int((~used).sum())} of {used.size} columns showed nothing but zeros above the noise "
-            "and were left out (columns_used_ tells which). If you know their ranges without the "
-            "data, say feature_range=(lo, hi); more rows, fewer columns or a larger epsilon "
-            "help as well.",
-            LoudNoiseWarning,
-            stacklevel=3,
-        )
+        at_zero = (self.feature_range_ == 0).all(axis=0)
+        hidden, alike = int((~used & at_zero).sum()), int((~used & ~at_zero).sum())
+        if hidden:
+            warnings.warn(HIDDEN_COLUMNS.format(hidden, used.size), LoudNoiseWarning, stacklevel=3)
+        if alike and self.epsilon != math.inf:
+            warnings.warn(ALIKE_COLUMNS.format(alike, used.size), LoudNoiseWarning, stacklevel=3)
 
     def _ends_of_rows(self: Any) -> np.ndarray | None:
         """Ends that rows are clipped to, in a fit and afterwards; None where there are none."""

@@ -99,11 +99,7 @@ class TableModel:
             refuse_said_twice(self, "feature_range", "bounds", "center")
             layout = layout_of_schema(self.schema)
         else:
-            if self.feature_range is None:
-                raise ValueError(
-                    f'features="{kind}" of a plain array needs feature_range=(lo, hi), a public '
-                    "range of each column; or describe the table by a schema."
-                )
+            self._check_told_ranges()
             low, high = checked_ranges(self.feature_range, n_features)
             layout = layout_of_ranges(low, high)
         problem = self._problem(budget, n_rows, layout.width)
@@ -113,6 +109,15 @@ class TableModel:
             neighbors,
         )  # fmt: skip
         return choice, layout
+
+    def _check_told_ranges(self: Any) -> None:
+        """Refuse curves of plain arrays of which nobody has said the ranges."""
+        kind = self._kind_of_features()
+        if kind != "linear" and self.feature_range is None:
+            raise ValueError(
+                f'features="{kind}" of a plain array needs feature_range=(lo, hi), a public '
+                "range of each column; or describe the table by a schema."
+            )
 
     def _kept_length(self) -> float:
         """The share of the longest row that rows are shortened to, with a schema."""

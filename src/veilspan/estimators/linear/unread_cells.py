@@ -25,8 +25,8 @@ from veilspan.queries.linear.residual_features import ResidualFeatures
 from veilspan.queries.linear.table_features import TableFeatures
 from veilspan.solvers.linear.base import LinearResult
 
-#: Targets that can be read are few below this part of the rows.
-FEW = 0.5
+#: Targets that can be read are few below this part of the rows, and worth a word below that.
+FEW, MOST = 0.5, 0.95
 #: Stds of the noise by which they must be below that: one false word in 30,000 fits.
 SURELY = 4.0
 #: Stds of the noise above which a count is worth its name.
@@ -40,6 +40,12 @@ NUMBERS_UNREAD = (
     'in another way than the schema expects ("40h" for 40, or 12,5 for 12.5): change the table, or '
     "say in the schema how its numbers are written, and fit again. A new fit is a new charge."
 )
+NUMBERS_PARTLY_UNREAD = (
+    "the rows have a target that could be read (by a noisy count that was paid for); the others "
+    "count as missing{places}. If fewer are, the table writes numbers in another way than the "
+    "schema expects."
+)
+FEWER_ROWS = ", and so do rows that the schema counts and the table has not"
 ALIKE = (
     "nearly all rows are alike in {columns} (by noisy counts that were paid for). If they are not, "
     "their cells could not be read and count as missing (12,5 for 12.5, say), or lie beyond the "
@@ -68,7 +74,12 @@ class ReadCells:
         if result.readable is not None:
             found = float(result.readable.value[0])
             told = unread_share(found, result.readable.noise_std, plan, self.schema)
-            said += [] if told is None else [f"{told} {NUMBERS_UNREAD}"]
+            if told is not None:
+                said.append(f"{told} {NUMBERS_UNREAD}")
+            elif self.schema is not None:
+                told = unread_share(found, result.readable.noise_std, plan, self.schema, MOST)
+                text = NUMBERS_PARTLY_UNREAD.format(places=say_places(self.schema))
+                said += [] if told is None else [f"{told} {text}"]
         alike = () if self.schema is None else columns_alike(row_map)
         if alike and not said:  # without targets there are no rows in the histogram either
             said.append(_say_alike(alike))
@@ -88,12 +99,19 @@ def knows_rows(schema: Any) -> bool:
     return bool(schema.neighbors == "replace-one") and not has_people(schema)
 
 
-def unread_share(found: float, noise_std: float, plan: Plan, schema: Any) -> str | None:
+def say_places(schema: Any) -> str:
+    """What else counts as missing, where the number of rows is that of the schema."""
+    return "" if schema.count is None else FEWER_ROWS
+
+
+def unread_share(
+    found: float, noise_std: float, plan: Plan, schema: Any, below: float = FEW
+) -> str | None:
     """How few rows have a target, in words that begin a sentence; None where many may have one."""
     rows = plan.n_rows
     if rows is None or (schema is not None and not knows_rows(schema)):
         return None
-    if found + SURELY * noise_std >= FEW * rows:
+    if found + SURELY * noise_std >= below * rows:
         return None
     few = found > COUNTED * noise_std
     return f"Only about {100 * found / rows:.2g} % of" if few else "Hardly any of"

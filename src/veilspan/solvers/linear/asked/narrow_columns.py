@@ -12,6 +12,11 @@ bins over the range that is known, as many as noise lets one tell apart. A range
 
 Then it is looked at again; a column of which a look tells less is done.
 
+**One point.** Where the last look at a column still had all of its rows in one bin, nothing is
+known of how far they lie apart. If that bin is also below a millionth of where it lies, the column
+is taken to be the same for everybody: divided by so little, what noise has learned of it would be a
+coefficient of any size. Columns that vary by more stay, whatever was seen of them.
+
 **Privacy.** A look at g columns is a :class:`~veilspan.queries.linear.column_histograms.
 ColumnHistograms`: every row has one vote in each of them, so it moves by sqrt(g) under add-remove
 and by sqrt(2 g) under replace-one, and noise follows g. Which columns those are, and the points
@@ -33,11 +38,11 @@ from veilspan.curator.curator import Curator
 from veilspan.queries.linear.column_choice import ColumnChoice
 from veilspan.queries.linear.column_histograms import ColumnHistograms
 from veilspan.solvers.linear.asked.private_ranges import (
+    ALIKE_BINS,
     TAIL,
     ColumnRanges,
     count_bins,
     ranges_from_histogram,
-    sees_width,
 )
 from veilspan.solvers.noisy_counts import FAILURE
 
@@ -52,6 +57,9 @@ LEFT = 0.5
 MISSED, STDS = 2.0, 2.0
 #: Width of a range, over its middle, below which floats are too few to tell bins apart.
 LEAST_WIDTH = 2.0**-36
+#: Width of a range, over its larger end, up to which rows that were all in one bin are one point.
+#: An hour of seconds since 1970 is twice as much.
+POINT_WIDTH = 2.0**-20
 
 
 def zoom_in(
@@ -74,21 +82,29 @@ def zoom_in(
     """
     low, high, told = ranges.low.copy(), ranges.high.copy(), ranges.told.copy()
     open_columns = ranges.found & ~ranges.mostly_zero & _far_from_zero(low, high)
+    alone = np.zeros(low.shape, dtype=bool)
     for _ in range(curator.planned(event).count):
-        wide = high - low > LEAST_WIDTH * np.maximum(np.abs(low), np.abs(high))
+        wide = _is_wide(low, high, LEAST_WIDTH)
         open_columns &= wide
         chosen = np.flatnonzero(open_columns)
         asked = chosen if chosen.size else np.array([0])  # a plan is asked as it stands
-        first, last, better, seen = _look(
+        first, last, better, bins = _look(
             curator, low[asked], high[asked], asked, ranges.n_rows, coverage, event, failure
         )
         open_columns[:] = False
         if chosen.size:
             open_columns[chosen] = better
+            alone[chosen] = better & (bins == 1)
             low[chosen] = np.where(better, first, low[chosen])
             high[chosen] = np.where(better, last, high[chosen])
-            told[chosen] = seen | (told[chosen] & ~better)
-    return replace(ranges, low=low, high=high, told=told)
+            told[chosen] = (bins > ALIKE_BINS) | (told[chosen] & ~better)
+    one_point = alone & ~_is_wide(low, high, POINT_WIDTH)
+    return replace(ranges, low=low, high=high, told=told, one_point=one_point)
+
+
+def _is_wide(low: np.ndarray, high: np.ndarray, part: float) -> np.ndarray:
+    """Whether ranges are wider than a part of their larger ends."""
+    return np.asarray(high - low > part * np.maximum(np.abs(low), np.abs(high)))
 
 
 def _far_from_zero(low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -107,7 +123,7 @@ def _look(
     event: str,
     failure: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """New ends by one look at these columns, where they are worth taking, and known how wide."""
+    """New ends by one look at these columns, where they are worth taking, and bins in between."""
     center, scale = low / 2 + high / 2, np.where(high > low, high / 2 - low / 2, 1.0)
     query = ColumnHistograms(asked.size, np.linspace(-1.0, 1.0, 2))
     std = curator.planned(event).noise_multiplier * query.sensitivity(curator.plan.neighbors)
@@ -120,10 +136,10 @@ def _look(
     middles = (edges[1:] + edges[:-1]) / 2
     inside = (middles > first[:, None]) & (middles < last[:, None])
     outside = rows - np.sum(answer.value[:, 1:-1] * inside, axis=1)
-    few = MISSED * (1 - coverage) * rows + STDS * answer.noise_std * np.sqrt(inside.sum(axis=1))
+    bins = np.where(passed, inside.sum(axis=1), 0)
+    few = MISSED * (1 - coverage) * rows + STDS * answer.noise_std * np.sqrt(bins)
     margin = TAIL * (last - first) * (answer.noise_std > 0)  # tails that the noise hides
     better = passed & (last - first <= 2.0 * LEFT) & (last > first) & (outside <= few)
-    seen = passed & sees_width(first, last, len(edges) - 1)
     # Not beyond the range that was known: rows out there were few.
     first, last = np.maximum(first - margin, -1.0), np.minimum(last + margin, 1.0)
-    return center + scale * first, center + scale * last, better, seen
+    return center + scale * first, center + scale * last, better, bins

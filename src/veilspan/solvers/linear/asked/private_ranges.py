@@ -58,6 +58,8 @@ RANGES, FINER, LENGTH = "ranges", "finer ranges", "length"
 COVERAGE = 0.99
 #: The same where nothing is hidden: ends are those of the outermost bins that rows are in.
 WHOLE = 1 - 2.0**-53
+#: Rows in one bin, or in two beside one another, may all be alike: more tell how wide they lie.
+ALIKE_BINS = 2
 #: Equal bins of the second release: at most and at least, and stds that one of average mass has.
 MOST_BINS, FEWEST_BINS, CLEARANCE = 64, 4, 8.0
 #: What ends of the second release are moved outwards by, over the width, where there is noise.
@@ -91,6 +93,8 @@ class ColumnRanges:
     told : array of shape (p,), bool
         Whether counts tell how wide rows lie in the range and that most are in it; asked for where
         ranges are widened, else true.
+    one_point : bool or array of shape (p,), bool
+        Whether a range far from zero is that of rows which are all alike, as far as counts tell.
     """
 
     low: np.ndarray
@@ -99,6 +103,7 @@ class ColumnRanges:
     found: np.ndarray
     mostly_zero: np.ndarray
     told: np.ndarray
+    one_point: np.ndarray | bool = False
 
 
 def private_ranges(
@@ -192,7 +197,7 @@ def _refined(
     first, last, passed = ranges_from_histogram(answer, active[chosen], coverage, edges, failure)
     # A column keeps its range where noise hides all of the bins, or its rows lie outside.
     better = ranges.found[chosen] & passed & (first < 1.0) & (last > -1.0)
-    seen = passed & sees_width(first, last, len(edges) - 1)
+    seen = passed & ((last - first) * (len(edges) - 1) / 2.0 > ALIKE_BINS + 0.5)
     if on_grid is not None:
         better &= ~misses_rows(answer, edges, ranges.n_rows, (first, last))
     margin = TAIL * (last - first) * (answer.noise_std > 0)  # tails that the noise hides
@@ -212,14 +217,6 @@ def _refined(
         ends[1, chosen] = np.where(held, np.maximum(ends[1, chosen], further[1]), 0.0)
         told[chosen] &= seen | (ends[0, chosen] * ends[1, chosen] <= 0)
     return replace(ranges, low=ends[0], high=ends[1], told=told)
-
-
-def sees_width(first: np.ndarray, last: np.ndarray, bins: int) -> np.ndarray:
-    """Whether a range within (-1, 1) is so many equal bins wide that it is known how wide.
-
-    Rows in one bin, or in two beside one another, may all be alike.
-    """
-    return np.asarray((last - first) * bins / 2.0 > 2.5)
 
 
 def _with_likely_bins(

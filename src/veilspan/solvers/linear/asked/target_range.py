@@ -29,9 +29,9 @@ MARGIN, MOST_MARGIN, MARGIN_PER_HIDDEN = 0.1, 1.0, 10.0
 #: all bins.
 Lost = Literal["noise", "coarse", "far"]
 HIDDEN = (
-    "the targets showed nothing but zeros above the noise: target_range_ is (-1, 1) for want of "
-    "anything better, and predictions keep to it. If you know their range without the data, say "
-    "target_range=(lo, hi); more rows or a larger epsilon help as well."
+    "noise hides where the targets lie: target_range_ is (-1, 1) for want of anything better, and "
+    "predictions keep to it, which is of no use unless they lie there. If you know their range "
+    "without the data, say target_range=(lo, hi); more rows or a larger epsilon help as well."
 )
 FAR = (
     f"targets reach beyond {LOG_EDGES[-1]:.2g} in size, further than bins do: they are clipped to "
