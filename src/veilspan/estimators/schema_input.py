@@ -21,8 +21,10 @@ split or drop lines, and a line of the wrong width or with quotes that do not fi
 other (:mod:`veilspan.tables.sources.csv_lines`). The exception there is the last line of a file
 with a single column, so tables of one column are not compared. A cell that was written with a line
 break in it is no cell of a line: it makes more lines, each a row for itself, and how many lines
-there are is public, with a ``count`` and without one. Where units have several rows (``unit.id``),
-their number is private and is told with noise (:mod:`veilspan.estimators.people_plan`).
+there are is public, with a ``count`` and without one. (Places hide who comes and goes as well,
+which is more than replace-one promises; what is said of a wrong count does not.) Where units have
+several rows (``unit.id``), their number is private and is told with noise
+(:mod:`veilspan.estimators.people_plan`).
 
 *Many rows.* Encoded rows are kept in memory, or on a disk where they are many
 (:mod:`veilspan.curator.row_store`): the same bits, and places of the same law.
