@@ -1,13 +1,15 @@
 """Exit codes, and what an error may say."""
 
 import json
+import warnings
 
 import pytest
 
 from cli.commands import refused, run
 from veilspan.cli import datasets as datasets_command
 from veilspan.cli import main
-from veilspan.privacy.errors import BudgetExceededError
+from veilspan.cli.console import spell_parameters
+from veilspan.privacy.errors import BudgetExceededError, RareClassWarning
 
 SECRET = "Karoline"
 
@@ -90,3 +92,22 @@ def test_texts_of_compiled_code_are_not_shown(monkeypatch):
 
     monkeypatch.setattr(datasets_command, "show_generators", compiled)
     assert refused("datasets") == "unexpected: ValueError; run again with --debug."
+
+
+def test_warnings_say_parameters_as_they_are_said_here(monkeypatch):
+    said = 'fit with threshold="f1", or class_weight="balanced", or class_weight="balanced"'
+    spelled = " (On the command line: -p threshold=f1, -p class_weight=balanced.)"
+    assert spell_parameters(said) == spelled
+    assert spell_parameters("say feature_range=(lo, hi)") == (
+        " (On the command line: -p feature_range=lo,hi.)"
+    )
+    assert "--neighbors add-remove" in spell_parameters('say neighbors="add-remove"')
+    assert spell_parameters('epsilon=1 and say role = "ignore"') == ""
+
+    def warn(**_):
+        warnings.warn(said, RareClassWarning, stacklevel=1)
+
+    monkeypatch.setattr(datasets_command, "show_generators", warn)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert run("datasets").err.strip() == f"veilspan: note: {said}{spelled}"

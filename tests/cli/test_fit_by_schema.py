@@ -303,6 +303,33 @@ def test_new_rows_need_no_target_and_no_ids(place, tmp_path):
     np.testing.assert_array_equal(predict_all(place, tmp_path / "new.csv", tmp_path), wanted)
 
 
+def test_new_rows_may_be_written_otherwise(place, tmp_path):
+    """Another separator, decimal mark, encoding, and columns that the release does not know."""
+    run("predict", place / "logistic", place / "ward.csv", "--out", tmp_path / "p.csv")
+    expected = read_csv(tmp_path / "p.csv")
+    lines = [line.split(",") for line in ward_csv().splitlines()]
+    other = [["", *lines[0], "été"], *([str(i), *line, "à"] for i, line in enumerate(lines[1:]))]
+    text = "\n".join(";".join(cell.replace(".", ",") for cell in line) for line in other)
+    new = tmp_path / "new.csv"
+    new.write_bytes(text.encode("latin-1"))
+    words = ("predict", place / "logistic", new, "--out", tmp_path / "q.csv")
+    said = refused(*words)
+    assert said.startswith(f"{new} is separated by \";\", it seems: say --separator ';'")
+    how = ("--separator", ";", "--decimal", ",", "--encoding", "latin-1")
+    told = run(*words, *how)
+    assert read_csv(tmp_path / "q.csv") == expected
+    assert told.err.strip() == (
+        "veilspan: note: columns that the release does not know are ignored: the one without a "
+        'name, "été".'
+    )
+    assert "separates cells already" in refused(*words, "--decimal", ",")
+    # A fit keeps to its schema; a first line that may be a row is not shown.
+    fit = ("fit", "logistic", new, "--schema", place / "ward.toml", "--out", tmp_path / "r")
+    assert "leave out --separator" in refused(*fit, "--separator", ";")
+    new.write_text(ward_csv().partition("\n")[2])
+    assert "must name the columns" in run(*words, expect=1).err
+
+
 def test_predict_is_for_models_that_predict(place, releases, files, tmp_path):
     words = ("--schema", files[1], "--out", tmp_path / "pca", "-p", "n_components=2")
     run("fit", "pca", files[0], *words)

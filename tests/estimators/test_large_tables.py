@@ -131,6 +131,7 @@ def test_places_on_a_disk_learn_the_same(on_disk):
     )
 
 
+@pytest.mark.filterwarnings("ignore::veilspan.RowCountWarning")  # test_schema.py asks for it
 @pytest.mark.parametrize("rows", [300, 600, 900])
 def test_what_is_planned_is_the_count_on_a_disk_too(on_disk, rows):
     columns = {name: (cells * 2)[:rows] for name, cells in WARD.columns.items()}

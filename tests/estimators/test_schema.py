@@ -22,6 +22,7 @@ from veilspan import (
 )
 from veilspan.curator.row_places import place_by_coins
 from veilspan.datasets import make_ward
+from veilspan.privacy.errors import RowCountWarning
 
 WARD = make_ward(600)
 FRAME = pd.DataFrame(WARD.columns)
@@ -196,7 +197,68 @@ def test_adding_a_row_changes_one_place_in_distribution(n):
 def test_the_count_of_the_schema_is_what_is_planned(rows):
     model = PCA(2, schema=WARD.schema)
     frame = pd.concat([FRAME, FRAME])[:rows]
-    assert model.fit(frame).plan_.n_rows == 600
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RowCountWarning)
+        assert model.fit(frame).plan_.n_rows == 600
+
+
+def forms_of(frame, folder):
+    """A table as a file of lines and as a data frame."""
+    frame.to_csv(folder / "ward.csv", index=False)
+    return open_table(folder / "ward.csv"), frame
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (200, "the table has 200 rows, the schema says 600: 400 rows are taken as missing."),
+        (601, "the table has 601 rows, the schema says 600: 1 row is left out, chosen at random."),
+    ],
+)
+def test_a_count_that_is_not_the_number_of_rows_is_told_of(rows, words, tmp_path):
+    frame = pd.concat([FRAME, FRAME])[:rows]
+    for table in forms_of(frame, tmp_path):
+        for epsilon in (1.0, math.inf):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                LogisticRegression(schema=WARD.schema, epsilon=epsilon).fit(table)
+            (told,) = [one for one in caught if one.category is RowCountWarning]
+            assert str(told.message).startswith(words)
+            assert told.filename == __file__
+    # Nothing is told where the number of rows is private, or whose rows they are.
+    private = WARD.schema_toml.replace("count    = 600", 'neighbors = "add-remove"')
+    PCA(2, schema=Schema.from_toml(private), neighbors="add-remove").fit(frame)
+
+
+def test_what_is_told_of_the_number_of_rows_depends_on_no_cell(tmp_path):
+    """Lines that cannot be read are rows; the last line of one column is none, if it is empty."""
+    lines = WARD.to_csv().splitlines()[:201]
+    told = []
+    for last in ("", '"', ",,", "x" * 100, '"' * 9 + ","):
+        path = tmp_path / "ward.csv"
+        path.write_text("\n".join([*lines[:100], last, *lines[101:]]) + "\n")
+        with pytest.warns(RowCountWarning) as caught:
+            PCA(2, schema=WARD.schema).fit(open_table(path))
+        told.append([str(one.message) for one in caught if one.category is RowCountWarning])
+    assert all(each == told[0] for each in told)
+    one_column = Schema.from_toml(
+        'veilspan_schema = 1\nname = "one"\n[unit]\ncount = 5\nsource = "said"\n'
+        '[columns.a]\ntype = "number"\nrange = [0, 1]\nsource = "said"\n'
+    )
+    for text in ("a\n0.5\n0.5\n1", "a\n0.5\n0.5\n"):
+        (tmp_path / "one.csv").write_text(text)
+        veilspan.Profile(schema=one_column).fit(open_table(tmp_path / "one.csv"))
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_an_empty_table_is_refused_before_anything_is_charged(rows, tmp_path):
+    ledger = veilspan.Ledger(tmp_path / "budget.db", key=tmp_path / "key")
+    account = ledger.dataset("ward", epsilon=3, delta=1e-5, schema=WARD.schema)
+    for table in forms_of(FRAME[:rows], tmp_path):
+        for kind in (LogisticRegression, veilspan.Profile):
+            with pytest.raises(ValueError, match="at least 2 rows"):
+                kind(schema=WARD.schema, ledger=account).fit(table)
+    assert account.spent().charges == 0
 
 
 def test_under_add_remove_nothing_is_counted():
@@ -359,8 +421,9 @@ def test_dask_frames_give_the_rows_of_the_frame():
     assert counted.fit(lazy).plan_.n_rows == 600
     short = dask.from_pandas(FRAME[:500], npartitions=2)
     longer = dask.from_pandas(pd.concat([FRAME, FRAME], ignore_index=True), npartitions=4)
-    for table in (short, longer):
-        assert counted.fit(table).plan_.n_rows == 600
+    for table, said in ((short, "has 500 rows"), (longer, "has 1,200 rows")):
+        with pytest.warns(RowCountWarning, match=said):
+            assert counted.fit(table).plan_.n_rows == 600
     with pytest.raises(TypeError, match="names"):
         counted.fit(lazy.to_dask_array(lengths=True))
 

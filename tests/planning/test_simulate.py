@@ -172,6 +172,29 @@ def test_a_fit_that_follows_its_rows_too_closely_is_no_measure(monkeypatch):
     assert curve.smallest_good_enough > 0.2
 
 
+def test_what_is_not_learned_without_noise_either_is_a_dash(monkeypatch):
+    """0% would say that noise takes it."""
+
+    class Trial:
+        def __init__(self, most):
+            self.most = most
+
+        def learn(self, epsilon, seed, share):
+            return self.most * min(1.0, epsilon)
+
+    def make(case, strength, rows, seed):
+        return Trial({"weak": -0.1, "medium": 0.4, "strong": 0.8}[strength])
+
+    monkeypatch.setattr(simulate, "make_trial", make)
+    curve = simulate_utility(PCA(1), n=200, n_features=3)
+    assert curve.hidden == ("weak",)
+    for line in str(curve).splitlines()[2:]:
+        assert line.split()[1] == "-"
+        assert "-" not in line.split()[2:]
+    assert curve.planted["weak"].endswith("; 200 made-up rows do not show it even without noise")
+    assert "made-up rows" not in curve.planted["medium"] + curve.planted["strong"]
+
+
 def test_what_is_learned_is_held_against_the_most_that_less_noise_gives():
     assert simulate._relate([0.2, 0.4, 0.8], 0.8) == (0.25, 0.5, 1.0)
     assert simulate._relate([0.4, 0.8, 0.6, 0.5], 0.3) == (0.5, 1.0, 1.0, 1.0)

@@ -219,17 +219,35 @@ def test_the_command_line_exports(tmp_path):
     assert "scores rows without veilspan" in run(*words).out
     assert out.read_text() == model.to_json()
     assert drawn.read_text().startswith("<svg")
-    facts = run(*words, "--json").json
+    out.write_text("mine")
+    assert f"{out} exists" in refused(*words)
+    out.unlink()
+    assert f"{drawn} exists" in refused(*words)
+    assert not out.exists()
+    facts = run(*words, "--json", "--force").json
     assert facts["bytes"] == out.stat().st_size
+    alone = run("export", tmp_path / "release", "--shapes", tmp_path / "alone.svg")
+    assert alone.out == f"{tmp_path / 'alone.svg'}: what each column adds to the score\n"
+    assert (tmp_path / "alone.svg").read_text() == drawn.read_text()
+    assert "say what to write" in refused("export", tmp_path / "release")
     assert ".json" in refused("export", tmp_path / "release", "--out", tmp_path / "model.txt")
-    assert ".svg" in refused(*words[:-1], tmp_path / "curves.png")
+    assert ".svg" in refused(*words[:-1], tmp_path / "curves.png", "--force")
     ward_model("linear").save(tmp_path / "straight")
+    drawn.unlink()
     words = ("export", tmp_path / "straight", "--out", tmp_path / "lines.json", "--shapes", drawn)
     run(*words)
     assert drawn.read_text().startswith("<svg")
     plain = LogisticRegression(feature_range=(-1, 1), classes=[False, True], epsilon=1.0)
     plain.fit(ROWS[:200], ROWS[:200, 0] > 0).save(tmp_path / "plain")
-    words = ("export", tmp_path / "plain", "--out", tmp_path / "no.json", "--shapes", drawn)
+    words = (
+        "export",
+        tmp_path / "plain",
+        "--out",
+        tmp_path / "no.json",
+        "--shapes",
+        drawn,
+        "--force",
+    )
     assert "nothing to draw" in refused(*words)
     assert not (tmp_path / "no.json").exists()
 

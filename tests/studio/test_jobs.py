@@ -79,6 +79,8 @@ def ward(tmp_path):
 
 
 def test_a_job_from_its_request_to_its_release(ward):
+    with (ward.folder / "ward.csv").open("a") as file:
+        file.write(",,\n")
     asked = ward.ask()
     first = ward.queue.start(asked.id)
     assert ward.queue.start(asked.id).id == first.id  # a second click
@@ -87,6 +89,7 @@ def test_a_job_from_its_request_to_its_release(ward):
     assert job.cancel_costs
     # What the fit warned of is kept for the pages: here that a seed is a simulation.
     assert any("random_state" in words for words in job.warnings)
+    assert any("the table has 121 rows, the schema says 120" in words for words in job.warnings)
     assert len(set(job.warnings)) == len(job.warnings)
     events = ward.queue.events(job.id)
     stages = list(dict.fromkeys(event["stage"] for event in events))

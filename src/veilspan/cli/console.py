@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import warnings
 from typing import Any, TextIO
 
 from veilspan._printable import printable
+
+#: A parameter as a text says it to people who write Python: a name, and a word or some numbers.
+_PARAMETER = re.compile(r'\b([a-z][a-z_]*)=(?:"([^"\s]+)"|\(([^()]+)\))')
+#: Parameters that are options here.
+_OPTIONS = ("neighbors",)
 
 #: Exit codes; 0 is success. ``veilspan --help`` shows them.
 ERROR, USAGE, VIOLATION, BUDGET, NOT_PRIVATE, MISFIT, INTERRUPTED = 1, 2, 3, 4, 5, 6, 130
@@ -98,9 +104,18 @@ def quiet_warnings() -> None:
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         if category.__module__.startswith("veilspan."):
-            note(message)
+            note(f"{message}{spell_parameters(str(message))}")
 
     warnings.showwarning = show
+
+
+def spell_parameters(text: str) -> str:
+    """How parameters that a text names in Python's way are said here; empty if it names none."""
+    said = []
+    for name, word, numbers in _PARAMETER.findall(text):
+        value = word or numbers.replace(" ", "")
+        said.append(f"--{name} {value}" if name in _OPTIONS else f"-p {name}={value}")
+    return f" (On the command line: {', '.join(dict.fromkeys(said))}.)" if said else ""
 
 
 def print_json(content: Any) -> None:

@@ -250,6 +250,7 @@ class PrivateEstimator(Summarised, Kept, LedgerParameter, BaseEstimator):
         source = noise_source(self.random_state)
         dataset = dataset_of(self.ledger) if self._charges else None
         cautions = weigh_promise(self, plan, source, prepared.warning)
+        cautions += getattr(table, "cautions", ())  # of its form
         if dataset is None:
             repeated = count_fit(self, plan, source)
             self._say(cautions)

@@ -16,7 +16,8 @@ from veilspan.curator.dask.table import (
     column_names,
 )
 from veilspan.curator.dask.tasks import results, task
-from veilspan.estimators.schema_input import SchemaTable
+from veilspan.estimators.cautions import Caution
+from veilspan.estimators.schema_input import SchemaTable, choose_places
 from veilspan.tables.columns import clean_text
 
 
@@ -34,13 +35,12 @@ class DaskSchemaTable(SchemaTable):
 
         parts = parts_of(schema, X, Encoder(schema, target=targets is not None).columns)
         sizes = results([task(len, [part]) for part in parts])
-        n_rows = None
+        n_rows: int | None = None
+        cautions: tuple[Caution, ...] = ()
         if schema.neighbors == "replace-one":
-            n_rows = sum(sizes) if schema.count is None else schema.count
-            if n_rows < 2:
-                raise ValueError("the table must have at least 2 rows.")
+            n_rows, cautions = choose_places(schema, sum(sizes), len(X.columns))
         table = cls(schema, parts, n_rows, targets)
-        table._sizes = sizes
+        table._sizes, table.cautions = sizes, cautions
         return table
 
     _sizes: list[int]

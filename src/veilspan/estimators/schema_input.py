@@ -12,6 +12,20 @@ zero, and of too many rows some get no place. Then whoever exchanges, adds or re
 table exchanges at most one place (:mod:`veilspan.curator.row_places` has the proof).
 Under add-remove the number of rows is private: nothing is filled up, cut or compared.
 
+*A wrong count.* Where each row is another unit and replace-one is promised, a table with another
+number of rows than ``count`` is told of, and one of fewer than two rows is refused. *That tells of
+nobody.* Neighbouring tables then have equally many rows, so what is said, and whether, is the same
+for both. It needs that cells do not decide how many rows there are. Tables with types of their own
+have a length whatever their cells hold. In a text file a row is a line: no rule on cells can join,
+split or drop lines, and a line of the wrong width or with quotes that do not fit is a row like any
+other (:mod:`veilspan.tables.sources.csv_lines`). The exception there is the last line of a file
+with a single column, so tables of one column are not compared. A cell that was written with a line
+break in it is no cell of a line: it makes more lines, each a row for itself, and how many lines
+there are is public, with a ``count`` and without one. (Places hide who comes and goes as well,
+which is more than replace-one promises; what is said of a wrong count does not.) Where units have
+several rows (``unit.id``), their number is private and is told with noise
+(:mod:`veilspan.estimators.people_plan`).
+
 *Many rows.* Encoded rows are kept in memory, or on a disk where they are many
 (:mod:`veilspan.curator.row_store`): the same bits, and places of the same law.
 
@@ -30,6 +44,8 @@ from veilspan._words import plural
 from veilspan.curator.dask.table import is_lazy
 from veilspan.curator.row_maps import row_map
 from veilspan.curator.silence import quiet
+from veilspan.estimators.cautions import Caution
+from veilspan.privacy.errors import RowCountWarning
 
 #: What a promise rests on when rows were read by a schema, in the place of ``base.PUBLIC_FORM``.
 SCHEMA_FACTS = (
@@ -69,6 +85,8 @@ class SchemaTable:
 
     #: Whether its rows lie on a Dask cluster.
     on_cluster = False
+    #: What is wrong with its form, for a fit to warn of.
+    cautions: tuple[Caution, ...] = ()
 
     def __init__(
         self,
@@ -203,14 +221,44 @@ def open_schema_table(
     source = as_source(X, schema.file)
     encoder = Encoder(schema, target=targets is not None)
     check_names(source, schema, needed=encoder.columns)
-    n_rows = None
+    n_rows: int | None = None
+    cautions: tuple[Caution, ...] = ()
     if schema.neighbors == "replace-one":
-        n_rows = schema.count if schema.count is not None else source.count_rows()
-        if n_rows < 2:
-            raise ValueError("the table must have at least 2 rows.")
+        n_rows, cautions = choose_places(schema, source.count_rows(), len(source.names))
         if schema.count is not None or not source.in_memory:  # others never go to a disk
             check_store(n_rows, encoder.width, with_targets=targets is not None)
-    return SchemaTable(schema, source, n_rows, targets)
+    table = SchemaTable(schema, source, n_rows, targets)
+    table.cautions = cautions
+    return table
+
+
+def choose_places(schema: Any, there: int, columns: int) -> tuple[int, tuple[Caution, ...]]:
+    """How many rows a fit has under replace-one, and what is said of a table that has not.
+
+    Why that may be told is proved above, for schemas without ``unit.id``.
+
+    Parameters
+    ----------
+    schema : Schema
+        Promises replace-one, and each row is another unit.
+    there : int
+        Rows of the table.
+    columns : int
+        Columns of the table.
+    """
+    count = there if schema.count is None else schema.count
+    compared = schema.count is None or columns > 1
+    if count < 2 or (compared and there < 2):
+        raise ValueError("the table must have at least 2 rows.")
+    if not compared or there == count:
+        return count, ()
+    rest = f"{abs(there - count):,} {'row is' if abs(there - count) == 1 else 'rows are'}"
+    what = f"{rest} left out, chosen at random" if there > count else f"{rest} taken as missing"
+    said = (
+        f"the table has {there:,} rows, the schema says {count:,}: {what}. If that is not meant, "
+        "correct count in the schema's [unit], or leave it out: then the table's number is used."
+    )
+    return count, ((RowCountWarning, said),)
 
 
 def refuse_one_row(X: Any) -> None:

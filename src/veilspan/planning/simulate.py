@@ -165,6 +165,10 @@ def simulate_utility(
             if at < GOOD_ENOUGH:
                 rows = _find_rows(fits, n, asked, levels, found["medium"], at)
     measure, planted = planted_words(case)
+    for strength in hidden:
+        planted[strength] += (
+            f"; {case.rows_for(n):,} made-up rows do not show it even without noise"
+        )
     return UtilityCurve(
         estimator=type(estimator).__name__,
         measure=measure,

@@ -36,7 +36,7 @@ class UtilityCurve:
     measure : str
         What is compared, in words.
     planted : dict
-        What weak, medium and strong mean here, in words.
+        What weak, medium and strong mean here, in words, and which of them so few rows do not show.
     n, n_features : int
         The shape that was asked about.
     epsilon, delta : float
@@ -196,9 +196,14 @@ class UtilityCurve:
         shown = [e for e in self.simulated_at if self.epsilons[0] <= e <= self.epsilons[-1]]
         lines = [f"  {'epsilon':>8}  " + "  ".join(f"{s:>7}" for s in STRENGTHS)]
         for e in shown:
-            cells = (f"{self.utility_at(e, s):>7.0%}" for s in STRENGTHS)
-            lines.append(f"  {e:>8.3g}  " + "  ".join(cells))
+            lines.append(f"  {e:>8.3g}  " + "  ".join(self._write_cell(e, s) for s in STRENGTHS))
         return "\n".join([self.conclusion, *lines])
+
+    def _write_cell(self, epsilon: float, strength: str) -> str:
+        """What is kept; a dash where there is nothing to keep, which 0% would call noise."""
+        if strength in self.hidden:
+            return f"{'-':>7}"
+        return f"{self.utility_at(epsilon, strength):>7.0%}"
 
 
 def round_rows(rows: int) -> int:

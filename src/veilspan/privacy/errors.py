@@ -86,6 +86,10 @@ class PeopleCountWarning(UserWarning):
     """A paid, noisy number of people is far from the one that the schema says."""
 
 
+class RowCountWarning(UserWarning):
+    """A table has another number of rows than its schema says; both are public."""
+
+
 class PublicLabelsWarning(UserWarning):
     """The set of labels was taken from the rows: private only if it is public knowledge."""
 

@@ -126,3 +126,38 @@ def test_columns_that_are_stored_as_what_is_not_read(tmp_path):
     said = run("schema", "check", schema, table, expect=1).out
     assert 'column "age" is stored in a way that is not read' in said
     assert "note" not in said
+
+
+def test_a_count_that_is_not_the_number_of_rows(ward):
+    table, schema = ward
+    lines = ward_csv().splitlines()
+    for rows, said in (
+        (10, "the table has 10 rows, the schema says"),
+        (0, "the table must have at least 2 rows"),
+    ):
+        table.write_text("\n".join(lines[: rows + 1]) + "\n")
+        assert said in run("schema", "check", schema, table).out
+        told = json.loads(run("schema", "check", schema, table, "--json").out)
+        assert any(hint.startswith(said) for hint in told["data_hints"])
+    private = ward_toml().splitlines()
+    private = [line for line in private if not line.startswith("count")]
+    schema.write_text("\n".join(private).replace("[unit]", '[unit]\nneighbors = "add-remove"'))
+    assert "rows" not in run("schema", "check", schema, table).out
+
+
+def test_empty_cells_that_count_as_the_middle_are_said(ward):
+    _, schema = ward
+    assert "empty cells" not in run("schema", "check", schema).out  # all say what they count as
+    schema.write_text(ward_toml().replace("fill   = 50\n", ""))
+    said = run("schema", "check", schema).out
+    assert "empty cells count as the middle of the range: age as 55. If that is not" in said
+    assert "say fill = ... or missing_column = true" in said
+    assert "creatinine" not in said  # which has a column of its own for them
+
+
+def test_a_schema_without_a_target_says_so(ward):
+    _, schema = ward
+    assert "no column has role" not in run("schema", "check", schema).out
+    schema.write_text(ward_toml().replace('role       = "target"', 'role = "use"\nother = true'))
+    said = run("schema", "check", schema).out
+    assert 'no column has role = "target" yet: models that predict need one' in said

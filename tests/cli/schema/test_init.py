@@ -27,6 +27,7 @@ def test_a_draft_names_every_column_and_knows_nothing_else(ward, tmp_path):
     assert f"A draft with 9 columns of {ward} is in {out} (no cell was read)." in said
     assert f"veilspan schema check {out} {ward}" in said
     document = tomllib.loads(out.read_text())
+    assert 'the column that models are to predict needs   role = "target"' in out.read_text()
     assert list(document["columns"]) == ward_csv().split("\n")[0].split(",")
     assert all(facts == {"source": ""} for facts in document["columns"].values())
     assert document["name"] == "ward"

@@ -66,6 +66,7 @@ DataFile = Annotated[
 ]
 Columns = Annotated[str | None, typer.Option(help="Columns to use, with commas; all by default.")]
 Separator = Annotated[str | None, typer.Option(help="Between the cells of a CSV file.")]
+Decimal = Annotated[str | None, typer.Option(help="Decimal mark of a CSV file: . or ,")]
 Header = Annotated[
     bool | None,
     typer.Option(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 if TYPE_CHECKING:
+    from veilspan.tables.file_format import FileFormat
     from veilspan.tables.schema import Schema
     from veilspan.tables.sources.table_source import TableSource
 
@@ -79,6 +81,22 @@ def choose_neighbors(given: str | None, schema: Schema | None) -> str:
             "change neighbors in the schema's [unit]."
         )
     return schema.neighbors
+
+
+def choose_format(file: FileFormat, said: Mapping[str, Any]) -> FileFormat:
+    """How a text file is written: as ``file`` says but for what the command line says.
+
+    Parameters
+    ----------
+    file : FileFormat
+        What holds where nothing else is said.
+    said : mapping of str to str or None
+        ``separator``, ``decimal`` and ``encoding``.
+    """
+    chosen = replace(file, **{name: value for name, value in said.items() if value is not None})
+    for problem in chosen.problems():
+        raise ValueError(f"--{problem.place.removeprefix('file.')} {problem.what}")
+    return chosen
 
 
 def open_data(data: str, table: str | None = None) -> TableSource:

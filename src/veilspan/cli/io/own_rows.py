@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from veilspan._progress import show_progress
 from veilspan.catalogue import ESTIMATORS
 from veilspan.cli.arguments.options import split_names
-from veilspan.cli.console import print_json, say
+from veilspan.cli.console import note, print_json, say
 from veilspan.cli.io.declared_data import (
     load_schema,
     open_data,
@@ -33,6 +33,7 @@ class OwnRows(NamedTuple):
     schema: Path | None
     columns: str | None
     separator: str | None
+    decimal: str | None
     header: bool | None
     encoding: str | None
     by_person: bool = False
@@ -98,11 +99,14 @@ def _is_recommender(model: Any) -> bool:
 
 def _apply_release(model: Any, rows: OwnRows, wanted: str) -> Results:
     """Read the rows as the fit read its own, and let the model make of them what is wanted."""
-    if _find_schema(model, rows) is not None:
-        return _apply(model, open_data(rows.data, rows.table), wanted, by_person=rows.by_person)
+    schema = _find_schema(model, rows)
+    if schema is not None:
+        return _apply(model, _open_by_schema(schema, rows), wanted, by_person=rows.by_person)
     from veilspan.cli.io.tables import read_table
 
     refuse_without_schema(rows.data, rows.table)
+    if rows.decimal is not None:
+        raise ValueError("--decimal is for releases that were fitted by a schema: leave it out.")
     table = read_table(
         rows.data,
         columns=_choose_columns(model, rows.columns),
@@ -128,16 +132,8 @@ def _find_schema(model: Any, rows: OwnRows) -> Any:
                 "by their names."
             )
         return None
-    refuse_beside_schema(
-        {
-            "columns": rows.columns,
-            "separator": rows.separator,
-            "header": rows.header,
-            "encoding": rows.encoding,
-        },
-        {},
-        where="beside this release",
-    )
+    said = {"columns": rows.columns, "header": rows.header}
+    refuse_beside_schema(said, {}, where="beside this release")
     if rows.schema is not None:
         given = load_schema(rows.schema)
         if given.digest != known.digest:
@@ -147,6 +143,20 @@ def _find_schema(model: Any, rows: OwnRows) -> Any:
                 "fit: leave --schema out, the release holds its own."
             )
     return known
+
+
+def _open_by_schema(schema: Any, rows: OwnRows) -> Any:
+    """The table as the release is to read it; say which of its columns are left out."""
+    from veilspan.cli.io.own_table import open_own
+    from veilspan.cli.io.tables import join_names
+    from veilspan.tables.problems import show
+
+    said = {"separator": rows.separator, "decimal": rows.decimal, "encoding": rows.encoding}
+    table, ignored = open_own(open_data(rows.data, rows.table), schema, said)
+    if ignored:
+        shown = join_names([show(name) if name else "the one without a name" for name in ignored])
+        note(f"columns that the release does not know are ignored: {shown}.")
+    return table
 
 
 def _choose_columns(model: Any, given: str | None) -> list[str] | None:

@@ -32,7 +32,8 @@ def check(
         str | None,
         typer.Argument(
             help="A table that it is to fit: .csv, .tsv, .parquet, .arrow, .feather, - or "
-            "postgresql://host/database. Only the names of its columns are read."
+            "postgresql://host/database. Only the names of its columns are read, and its rows are "
+            "counted if the schema has a count."
         ),
     ] = None,
     table: TableName = None,
@@ -41,11 +42,13 @@ def check(
     """List all problems of a schema at once, and what to do.
 
     Exit code 1 if there are any. With DATA also whether the table has the columns that the schema
-    declares, and no others. No cell is read.
+    declares, and no others, and as many rows as its count says. No cell is read. What is allowed
+    and may not be meant is said as well.
 
     Example: veilspan schema check ward.toml ward.csv
     """
     from veilspan.cli.io.declared_data import load_schema, open_data
+    from veilspan.cli.schema.hints import find_hints, find_table_hints
     from veilspan.tables.problems import SchemaError
 
     source = None if data is None else open_data(data, table)
@@ -60,19 +63,25 @@ def check(
     beside: Sequence[Problem] = ()
     if source is not None:
         beside = find_header_problems(schema, found, source)
+    hints = [] if found is None or problems else list(find_hints(found))
+    table_hints: list[str] = []
+    if source is not None and found is not None and not beside:
+        table_hints = list(find_table_hints(found, source.with_format(found.file)))
     if json:
         print_json({
             "schema": str(schema),
             "digest": None if found is None else found.digest,
             "problems": [problem._asdict() for problem in problems],
+            "hints": hints,
             "data": None if source is None else source.label,
             "data_problems": [problem._asdict() for problem in beside],
+            "data_hints": table_hints,
         })  # fmt: skip
     else:
-        _tell(str(schema), problems, "" if found is None else repr(found).strip("<>"))
+        _tell(str(schema), problems, "" if found is None else repr(found).strip("<>"), hints)
         if source is not None:
-            _tell(source.label, beside, "Its columns are those of the schema; no cell was read")
-            _tell_words(found, source)
+            good = "Its columns are those of the schema; no cell was read"
+            _tell(source.label, beside, good, table_hints)
     if problems or beside:
         raise typer.Exit(ERROR)
 
@@ -125,24 +134,14 @@ def read_declared(path: Path) -> Declared:
     return Declared(tuple(Column(name, role=role) for name, role in roles.items()), written)
 
 
-def _tell(what: str, problems: Sequence[Problem], good: str) -> None:
-    """Say all problems of a file, a line each, or what is good about it."""
-    if not problems:
+def _tell(what: str, problems: Sequence[Problem], good: str, hints: Sequence[str]) -> None:
+    """Say all problems of a file, a line each, or what is good about it; then the hints."""
+    if problems:
+        many = "a problem" if len(problems) == 1 else f"{len(problems):,} problems"
+        say(f"{what} has {many}:")
+        for problem in problems:
+            say(f"  - {problem}")
+    else:
         say(f"{what}: no problems. {good}.")
-        return
-    many = "a problem" if len(problems) == 1 else f"{len(problems):,} problems"
-    say(f"{what} has {many}:")
-    for problem in problems:
-        say(f"  - {problem}")
-
-
-def _tell_words(schema: Schema | None, source: Any) -> None:
-    """Say which words of texts count as yes and no: others are missing, and no message may tell."""
-    from veilspan.tables.columns import UNTYPED_ROLES, BooleanColumn
-    from veilspan.tables.problems import show
-
-    for column in () if schema is None else schema.columns:
-        texts = getattr(source, "kinds", {}).get(column.name) == "text"
-        if isinstance(column, BooleanColumn) and texts and column.role not in UNTYPED_ROLES:
-            yes, no = (", ".join(words) for words in (column.true, column.false))
-            say(f"  {show(column.name)}: {yes} is true; {no} is false; other words count as empty.")
+    for hint in hints:
+        say(f"  {hint}")

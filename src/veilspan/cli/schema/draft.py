@@ -25,6 +25,7 @@ _HEAD = """\
 # you know it from. Suggestions stand behind a #: remove the # of those that are right.
 #
 #   role   use (learn from it) | target (predict it) | id | ignore (not read)
+#          use by default; the column that models are to predict needs   role = "target"
 #   type   integer, number   range = [low, high]: what is beyond moves to the border
 #                            scale = "log" for amounts over several magnitudes, range above 0
 #          category          categories = ["a", "b"], and other = true for everything else

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from veilspan.cli.arguments.options import (
     AsJson,
+    Decimal,
     Encoding,
     Force,
     SchemaOut,
@@ -15,9 +16,6 @@ from veilspan.cli.arguments.options import (
     TableName,
 )
 from veilspan.cli.console import note, print_json, say
-
-if TYPE_CHECKING:
-    from veilspan.tables.file_format import FileFormat
 
 #: What --guess means, on the screen; the file says it too.
 GUESSED = (
@@ -40,7 +38,7 @@ def init(
     out: SchemaOut,
     table: TableName = None,
     separator: Separator = None,
-    decimal: Annotated[str | None, typer.Option(help="Decimal mark of a CSV file: . or ,")] = None,
+    decimal: Decimal = None,
     encoding: Encoding = None,
     header: Annotated[
         bool, typer.Option("--header", help="The first line names the columns, though it may not.")
@@ -61,11 +59,13 @@ def init(
 
     Example: veilspan schema init ward.csv --out ward.toml
     """
-    from veilspan.cli.io.declared_data import open_data
+    from veilspan.cli.io.declared_data import choose_format, open_data
     from veilspan.cli.schema.draft import check_place, write_draft, write_text
+    from veilspan.tables.file_format import FileFormat
 
     check_place(out, force=force)
-    file = _read_format(separator, decimal, encoding)
+    said = {"separator": separator, "decimal": decimal, "encoding": encoding}
+    file = choose_format(FileFormat(), said)
     source = open_data(data, table).with_format(file)
     names = source.names
     if not header:
@@ -86,18 +86,6 @@ def init(
         say(f"Fill it in with an editor, then: {command}")
     if guess:
         note(GUESSED)
-
-
-def _read_format(separator: str | None, decimal: str | None, encoding: str | None) -> FileFormat:
-    """How a text file is written, in the words of the command line."""
-    from veilspan.tables.file_format import FileFormat
-
-    said = {"separator": separator, "decimal": decimal, "encoding": encoding}
-    given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
-    file = FileFormat(**given)
-    for problem in file.problems():
-        raise ValueError(f"--{problem.place.removeprefix('file.')} {problem.what}")
-    return file
 
 
 def _refuse_row(source: Any, names: tuple[str, ...]) -> None:

@@ -12,6 +12,7 @@ from veilspan.cli.arguments.options import (
     ByPerson,
     Columns,
     DataFile,
+    Decimal,
     Encoding,
     Header,
     KeyFile,
@@ -30,6 +31,7 @@ def predict(
     schema: SchemaFile = None,
     columns: Columns = None,
     separator: Separator = None,
+    decimal: Decimal = None,
     header: Header = None,
     encoding: Encoding = None,
     table: TableName = None,
@@ -44,9 +46,12 @@ def predict(
     whose rows are combined as those of the fit. Who sees a prediction learns something
     about the row that it is of, as with any model: the release is public, your rows are not.
 
+    A release that was fitted by a schema reads new rows by it. If a file is written otherwise, say
+    so by --separator, --decimal and --encoding; columns that the release does not know are ignored.
+
     Example: veilspan predict release new.csv --out predicted.csv --proba
     """
     from veilspan.cli.io.own_rows import OwnRows, write_results
 
-    rows = OwnRows(data, table, schema, columns, separator, header, encoding, by_person)
+    rows = OwnRows(data, table, schema, columns, separator, decimal, header, encoding, by_person)
     write_results(release, key, rows, Path(out), "proba" if proba else "predict", as_json=json)

@@ -12,6 +12,7 @@ from veilspan.cli.arguments.options import (
     ByPerson,
     Columns,
     DataFile,
+    Decimal,
     Encoding,
     Header,
     KeyFile,
@@ -30,6 +31,7 @@ def transform(
     schema: SchemaFile = None,
     columns: Columns = None,
     separator: Separator = None,
+    decimal: Decimal = None,
     header: Header = None,
     encoding: Encoding = None,
     table: TableName = None,
@@ -41,11 +43,13 @@ def transform(
     """Coordinates or predictions of rows of your own, by a release.
 
     Nothing is spent. A release that was fitted by a schema holds it, and reads new rows exactly as
-    those of the fit; others find columns by the names they were learned from.
+    those of the fit; others find columns by the names they were learned from. If a file is written
+    otherwise than that of the fit, say so by --separator, --decimal and --encoding; columns that
+    the release does not know are ignored.
 
     Example: veilspan transform release table.csv --out coordinates.csv
     """
     from veilspan.cli.io.own_rows import OwnRows, write_results
 
-    rows = OwnRows(data, table, schema, columns, separator, header, encoding, by_person)
+    rows = OwnRows(data, table, schema, columns, separator, decimal, header, encoding, by_person)
     write_results(release, key, rows, Path(out), "proba" if proba else "any", as_json=json)

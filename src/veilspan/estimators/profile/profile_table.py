@@ -28,7 +28,8 @@ from veilspan._progress import watch_rows
 from veilspan.curator.dask.table import is_lazy
 from veilspan.curator.row_store import RowStore, check_store
 from veilspan.curator.silence import quiet
-from veilspan.estimators.schema_input import SchemaTable
+from veilspan.estimators.cautions import Caution
+from veilspan.estimators.schema_input import SchemaTable, choose_places
 from veilspan.queries.profile.slots import EMPTY
 from veilspan.tables.profiling.coding import CellEncoder
 from veilspan.tables.profiling.layout import Layout
@@ -75,17 +76,19 @@ class ProfileTable(SchemaTable):
         source = as_source(X, schema.file)
         check_names(source, schema, needed=(*encoder.columns, *_columns_of_units(schema, encoder)))
         n_rows = schema.count
-        if schema.neighbors == "replace-one" and n_rows is None:
-            if schema.unit.id is not None:
-                raise ValueError(
-                    f"the public number of {schema.protects}s is needed: say count = ... in the "
-                    'schema\'s unit, or neighbors = "add-remove", where it is private.'
-                )
-            n_rows = source.count_rows()
+        cautions: tuple[Caution, ...] = ()
+        if schema.neighbors == "replace-one" and schema.unit.id is None:
+            n_rows, cautions = choose_places(schema, source.count_rows(), len(source.names))
+        elif schema.neighbors == "replace-one" and n_rows is None:
+            raise ValueError(
+                f"the public number of {schema.protects}s is needed: say count = ... in the "
+                'schema\'s unit, or neighbors = "add-remove", where it is private.'
+            )
         if n_rows is not None and n_rows < 2:
             raise ValueError("the table must have at least 2 rows.")
         check_store(n_rows, slots_of(schema) * layout.width, with_targets=False, dtype=KEPT_AS)
         table = cls(schema, source, n_rows)
+        table.cautions = cautions
         table._encoder, table.shape = encoder, (n_rows, slots_of(schema) * layout.width)
         return table
 

@@ -313,6 +313,7 @@ class _Search:
         dataset = dataset_of(search.ledger)
         loud = [trial.prepared.warning for trial in ready.trials]
         cautions = weigh_promise(lead, ready.plan, source, loud[0] if all(loud) else None)
+        cautions += getattr(table, "cautions", ())
         if dataset is None:
             repeated = count_fit(lead, ready.plan, source)
             self._say(cautions)

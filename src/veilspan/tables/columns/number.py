@@ -49,7 +49,7 @@ class NumberColumn(Column):
         self._set("fill", as_float(self.fill))
         self._set("unit", clean_text(self.unit))
         if self.fill is None and self.role == "use" and not list(self._range_problems()):
-            self._set("fill", self._middle())
+            self._set("fill", self.middle())
 
     @property
     def type(self) -> str:
@@ -71,7 +71,8 @@ class NumberColumn(Column):
         """1 for the number and 1 for its missing column."""
         return 1.0 + self.missing_column
 
-    def _middle(self) -> float:
+    def middle(self) -> float:
+        """The middle of the scale, which a missing cell counts as where no ``fill`` is said."""
         low, high = self.range
         if self.scale == "log":
             middle = math.exp((math.log(low) + math.log(high)) / 2)

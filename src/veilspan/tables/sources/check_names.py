@@ -85,7 +85,7 @@ def _check_is_header(source: TableSource, known: Sequence[str]) -> None:
     table with types of its own.
     """
     names = source.names
-    separator = _find_separator(names, known)
+    separator = find_separator(names, known)
     if separator:
         what = (
             f"It is separated by {show(separator)}, it seems: say so in the schema, [file] "
@@ -103,7 +103,7 @@ def _check_is_header(source: TableSource, known: Sequence[str]) -> None:
         raise SchemaError([Problem("", what)], origin=source.label)
 
 
-def _find_separator(names: Sequence[str], known: Sequence[str]) -> str | None:
+def find_separator(names: Sequence[str], known: Sequence[str]) -> str | None:
     """The separator that would make declared names of a header which is one name."""
     if len(names) != 1 or len(known) < 2:
         return None
