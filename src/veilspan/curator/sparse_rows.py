@@ -53,7 +53,7 @@ def with_constant(x: Any, number: float) -> Any:
     """CSR rows and one more column, which holds the same number in each of them."""
     rows, columns = x.shape
     ends = x.indptr[1:]
-    data = np.insert(x.data, ends, number)
+    data = np.insert(x.data.astype(np.float64, copy=False), ends, number)
     indices = np.insert(x.indices, ends, columns)
     starts = x.indptr + np.arange(rows + 1)
     wider = type(x)((data, indices, starts), shape=(rows, columns + 1))

@@ -47,10 +47,10 @@ NUMBERS_PARTLY_UNREAD = (
 )
 FEWER_ROWS = ", and so do rows that the schema counts and the table has not"
 ALIKE = (
-    "nearly all rows are alike in {columns} (by noisy counts that were paid for). If they are not, "
-    "their cells could not be read and count as missing (12,5 for 12.5, say), or lie beyond the "
-    "range that the schema gives: change it, or the table, and fit again. A new fit is a new "
-    "charge. If they are, leave {them} out: {they} can hardly help."
+    "nearly all rows are alike in {columns} (by noisy counts that were paid for). That may be so. "
+    "If it is not, cells could not be read and count as missing (12,5 for 12.5, say), lie beyond "
+    "the range that the schema gives, or hardly differ beside so wide a range: change it, or the "
+    "table, and fit again. A new fit is a new charge."
 )
 
 
@@ -131,6 +131,5 @@ def _say_alike(columns: tuple[str, ...]) -> str:
     named = ", ".join(columns[:NAMED])
     if len(columns) > NAMED:
         named += f" and {len(columns) - NAMED} more"
-    one = len(columns) == 1
-    text = ALIKE.format(columns=named, them="it" if one else "them", they="it" if one else "they")
+    text = ALIKE.format(columns=named)
     return text[0].upper() + text[1:]

@@ -35,9 +35,9 @@ CLEARANCE, FEWEST_CELLS, MOST_CELLS = 3.0, 8, 64
 #: Stds of the noise below which a count is taken for nothing.
 THRESHOLD = 2.0
 #: Rows of a column are alike where no more than this share of them is outside of one cell, and that
-#: by so many stds of the noise: one false word in 30,000 columns that lie just there. (A hospital's
-#: rare events, a loss that 5 % of people have, are no such columns.)
-ALIKE, SURELY = 0.03, 4.0
+#: by so many stds of the noise: one false word in 30,000 columns that lie just there. (A rare event
+#: that 1 % of people have is no such column: a model may rest on it.)
+ALIKE, SURELY = 0.01, 4.0
 
 
 @dataclass(frozen=True)
