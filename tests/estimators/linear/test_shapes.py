@@ -284,6 +284,28 @@ def test_no_bars_where_no_curvature_tells_them():
     assert not huber.fit(ROWS[:300], CURVE[:300]).shapes_.has_errors
 
 
+def test_a_skewed_column_has_bars_like_its_spread():
+    """Nearly all rows at 0: its features go together there, and cancel each other elsewhere.
+
+    A fact of these seeds. Bars were hundreds of times too long where the first fit's score was
+    written in such features as it came.
+    """
+    coins = np.random.default_rng(1)
+    skewed = np.where(coins.random(8000) < 0.06, coins.exponential(8_000, 8000), 0.0)
+    rows = np.column_stack([np.minimum(skewed, 99_999), coins.uniform(-1, 1, 8000)])
+    labels = coins.logistic(size=8000) < np.log1p(rows[:, 0] / 500) - 1 + rows[:, 1]
+    shapes = [
+        LogisticRegression(
+            feature_range=([0, -1], [99_999, 1]), classes=[False, True], features="auto",
+            epsilon=3.0, random_state=seed,
+        ).fit(rows, labels).shapes_["0"]
+        for seed in range(SEEDS)
+    ]  # fmt: skip
+    spread = np.std([each.scores[:, 0] for each in shapes], axis=0, ddof=1)
+    told = np.mean([each.errors[:, 0] for each in shapes], axis=0)
+    assert 0.5 < np.median(told / spread) < 3
+
+
 def test_bars_are_long_where_no_row_is():
     """A category that nobody has: its bar is longer than those of frequent ones."""
     shapes = ward_model().shapes_["ward"]
