@@ -18,6 +18,7 @@ from veilspan import (
 )
 from veilspan.datasets import make_ward
 from veilspan.estimators.linear.shapes.column_grids import NumberGrid
+from veilspan.estimators.linear.shapes.shapes import Shape, Shapes
 from veilspan.estimators.noise.summary import Z95
 from veilspan.queries.linear.table_layout import layout_of_ranges, layout_of_schema
 
@@ -332,8 +333,46 @@ def test_what_is_asked_for_by_name():
     with pytest.raises(ValueError, match="female, male"):
         shapes["sex"].at("unknown")
     assert shapes["age"].at(1e9) == shapes["age"].at(110)
+    for column, wanted in (("age", r"age has numbers \(in year\)"), ("admitted", "has dates")):
+        for value in ("seventy", None, float("nan"), "NaT"):
+            with pytest.raises(ValueError, match=wanted):
+                shapes[column].at(value)
     frame = shapes.to_pandas()
     assert set(frame["column"]) == set(shapes)
+
+
+def test_one_curve_prints_in_a_line():
+    shapes = ward_model().shapes_
+    assert repr(shapes["age"]).startswith("Shape('age': 99 values from 0 to 110, scores -")
+    assert "6 categories" in repr(shapes["ward"])
+    assert max(len(repr(shape)) for shape in shapes.values()) < 120
+
+
+def test_printed_curves_of_several_classes_name_theirs():
+    model = LogisticRegression(**PLAIN, classes=["a", "b", "c"], features="waves", solver=QUICK)
+    shapes = model.fit(ROWS[:500], np.array(list("abc"))[np.digitize(CURVE[:500], [-1, 1])]).shapes_
+    head, *lines = repr(shapes).splitlines()[1:]
+    assert head.split() == ["column", "most", "for", "lowest", "at", "highest", "at"]
+    for line in lines[:3]:
+        name, label, low = line.split()[:3]
+        scores = shapes[name].scores[:, "abc".index(label)]
+        assert float(low) == pytest.approx(scores.min(), rel=1e-3)
+    assert "most for" not in repr(ward_model().shapes_)
+
+
+def test_what_noise_may_be_all_of_reaches_nowhere():
+    def shape(name, scores, error):
+        scores = np.array(scores)[:, None]
+        values = np.array([f"v{i}" for i in range(len(scores))], dtype=object)
+        errors = None if error is None else np.full_like(scores, error)
+        return Shape(name, "categories", values, scores, errors, "")
+
+    loud, sure = shape("loud", [-7.0, 0.0, 1.0], 3.5), shape("sure", [-1.0, 1.0], 0.1)
+    assert (loud.reach, sure.reach) == (0.0, pytest.approx(1.6))
+    shapes = Shapes((shape("none", [0.0, 0.1], 1.0), loud, sure), ("y",), False, True)
+    assert [each.column for each in shapes.by_reach()] == ["sure", "loud", "none"]
+    bare = shape("bare", [0.0, 9.0], None)
+    assert bare.reach == bare.span == 9.0
 
 
 @pytest.mark.parametrize("kind", ["linear", "log"])
