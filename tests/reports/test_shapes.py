@@ -87,6 +87,24 @@ def test_the_report_draws_every_column_once():
     assert "straight lines" in straight
 
 
+def test_what_is_sure_is_said_once_and_truly():
+    """A straight fit's words on bars stand in one place; curves have bands only where they do."""
+    straight = LogisticRegression(
+        schema=make_ward(400).schema, features="linear", solver="objective", epsilon=10.0,
+        random_state=0,
+    )  # fmt: skip
+    page = report_html(straight.fit(make_ward(400).columns))
+    assert page.count("o error bars: the solver perturbs the objective") == 1
+    assert "How sure</h3><p" not in page
+    assert "with their bands" in report_html(ward_model())
+    several = LogisticRegression(
+        feature_range=(-1, 1), classes=[0, 1, 2], random_state=0, features="waves", solver=QUICK
+    )
+    page = report_html(several.fit(ROWS, np.digitize(ROWS[:, 0], [-0.3, 0.3])))
+    assert "with their bands" not in page
+    assert "the report draws them, without bands" in page
+
+
 def test_interactions_and_error_bars_are_said_in_the_report():
     assert "no single column" in report_html(ward_model("fourier"))
     model = LinearRegression(

@@ -13,7 +13,7 @@ number of rows shows it.
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable
 
 import numpy as np
 
@@ -50,19 +50,25 @@ class ReleasedShares:
     classes_: np.ndarray
     class_shares_: np.ndarray
     class_shares_std_: float
+    _keep_caution: Callable[[type[Warning], str], None]
 
     def _keep_shares(self, outcome: Outcome, plan: Plan) -> None:
-        for name in ("class_shares_", "class_shares_std_", "_unread"):
+        for name in ("class_shares_", "class_shares_std_"):
             self.__dict__.pop(name, None)
         counts = outcome.result.class_counts
-        if counts is not None:
-            found = np.maximum(np.asarray(counts.value), 0.0)
-            total = max(float(found.sum()), 1.0)
-            self.class_shares_ = found / total
-            self.class_shares_std_ = float(counts.noise_std / total)
-            self._unread: str | None = self._find_unread(
-                np.asarray(counts.value), counts.noise_std, plan
-            )
+        if counts is None:
+            return
+        found = np.maximum(np.asarray(counts.value), 0.0)
+        total = max(float(found.sum()), 1.0)
+        self.class_shares_ = found / total
+        self.class_shares_std_ = float(counts.noise_std / total)
+        unread = self._find_unread(np.asarray(counts.value), counts.noise_std, plan)
+        if unread is not None:  # shares of labels that nobody could read are noise
+            self._keep_caution(UnreadLabelsWarning, unread)
+            return
+        rare = self._find_rare()
+        if rare is not None:
+            self._keep_caution(RareClassWarning, rare)
 
     def _find_unread(self, counts: np.ndarray, noise_std: float, plan: Plan) -> str | None:
         """What to say if surely few rows have a label, by released counts and public numbers."""
@@ -71,19 +77,12 @@ class ReleasedShares:
         told = unread_share(float(counts.sum()), noise, plan, schema)
         return None if told is None else f"{told} {LABELS_UNREAD}"
 
-    def _warn_of_classes(self) -> None:
-        """Say which class is rare, which the released shares tell, and what to do."""
-        shares = vars(self).get("class_shares_")
-        if shares is None:
-            return
-        unread = self.__dict__.pop("_unread", None)
-        if unread is not None:  # shares of labels that nobody could read are noise
-            warnings.warn(unread, UnreadLabelsWarning, stacklevel=3)
-            return
+    def _find_rare(self) -> str | None:
+        """Which class is rare, which the released shares tell, and what to do."""
+        shares = self.class_shares_
         sure = shares + SURELY * self.class_shares_std_ < RARE / len(shares)
         rare = [int(place) for place in np.argsort(shares, kind="stable") if sure[place]]
-        if rare:
-            warnings.warn(_words(self.classes_, shares, rare), RareClassWarning, stacklevel=3)
+        return _words(self.classes_, shares, rare) if rare else None
 
 
 def _words(classes: np.ndarray, shares: np.ndarray, rare: list[int]) -> str:
