@@ -12,7 +12,10 @@ both together is that of coefficients theta_own + b theta_s of the column's own 
 short: nearly all rows of a skewed column lie in one place, its waves are nearly alike over the rest
 of the range, and would write s by large coefficients that cancel each other.
 
-The noise of the first fit itself the last one undoes as far as rows pull it back; of a category
+**A first fit to numbers**, of which the last one learns the rest, leaves noise of its own in
+coefficients of categories that few rows have: :meth:`NewtonNoise.left_of` tells how much.
+
+The noise of the first fit of classes the last one undoes as far as rows pull it back; of a category
 that no row has all of it stays. What stays of it is taken to be what stays of the last fit's own
 noise: the std of a coefficient over that of one that no row pulls back.
 """
@@ -28,6 +31,7 @@ from veilspan.estimators.linear.shapes.score_slope import score_slope
 from veilspan.losses.linear import LinearLoss
 from veilspan.queries.linear.asked.curvature_diagonal import STEEP, share_of_curvature
 from veilspan.queries.linear.learned_features import LearnedFeatures
+from veilspan.queries.linear.residual_features import ResidualFeatures
 from veilspan.queries.linear.table_features import TableFeatures
 from veilspan.solvers.linear.asked.curvature import loss_minimised
 from veilspan.solvers.linear.base import LinearResult
@@ -70,7 +74,8 @@ def learned_noise(
         What it minimised, before class weights that were asked for.
     """
     features = learned.features
-    covariance = _covariance(features, result, loss_minimised(loss, result))
+    before = _noise_before(learned)
+    covariance = _covariance(features, result, loss_minimised(loss, result), before)
     if covariance is None:
         return None
     stays = _what_stays(covariance, result) if features.score_line is not None else None
@@ -84,14 +89,16 @@ def learned_noise(
 
 
 def _covariance(
-    features: TableFeatures, result: LinearResult, loss: LinearLoss
+    features: TableFeatures, result: LinearResult, loss: LinearLoss, before: np.ndarray | None
 ) -> np.ndarray | None:
     """Covariance of the noise in theta; None where nothing was released that would tell it."""
     noise = result.noise
     if isinstance(noise, NewtonNoise):
         if loss.name not in STEEP or not noise.exact or noise.ridge.any():
             return None  # bands of curves were measured for these alone
-        return noise.covariance(model_moment(features, noise.diagonal, noise.std))
+        moment = model_moment(features, noise.diagonal, noise.std)
+        found = noise.covariance(moment)
+        return found if before is None else found + noise.left_of(before, moment)
     if noise is None or result.diagonal is None or isinstance(noise, MomentsNoise):
         return None
 
@@ -105,6 +112,22 @@ def _covariance(
     moment = model_moment(features, result.diagonal.value, result.diagonal.noise_std, weigh)
     room = FIRST_FIT**2 if features.score_line is not None else 1.0
     return np.asarray(room * noise.covariance(loss.smoothness * moment))
+
+
+def _noise_before(learned: LearnedFeatures) -> np.ndarray | None:
+    """Variances of the noise of a first fit to numbers, as coefficients of categories.
+
+    The last fit bends straight lines of numbers, which all rows have, so that it undoes theirs.
+    """
+    row_map, features = learned.row_map, learned.features
+    if not isinstance(row_map, ResidualFeatures) or row_map.theta_noise is None:
+        return None
+    layout = features.layout
+    unit = features.row_norm / (row_map.line.row_norm * row_map.width_of_rest)
+    flags = len(_places_of_numbers(features)) + np.arange(layout.n_flags)
+    found = np.zeros(features.width)
+    found[flags] = (unit * row_map.theta_noise[layout.n_numbers :][: layout.n_flags]) ** 2
+    return found
 
 
 def _what_stays(covariance: np.ndarray, result: LinearResult) -> np.ndarray:
