@@ -155,10 +155,10 @@ def test_a_long_band_is_cut_and_does_not_set_the_scale():
     curve = number_shape([0, 1, 2], [-1, 0, 1], [0.1, 0.1, 60])
     y = score_axis([curve], [0], "added")
     assert -2.5 < y.low < y.high < 2.5
-    assert "Its band beyond the chart: cut." in drawn(curve)[1]
-    assert "Whiskers beyond" in drawn(bar_shape([-1, 1], [0.1, 60]))[1]
+    assert "Its band is cut at the border" in drawn(curve)[1]
+    assert "Whiskers are cut" in drawn(bar_shape([-1, 1], [0.1, 60]))[1]
     modest = number_shape([0, 1, 2], [-1, 0, 1], [0.1, 0.1, 0.2])
-    assert "cut" not in drawn(modest)[1]
+    assert "border" not in drawn(modest)[1]
     assert score_axis([modest], [0], "added").high > 1.4
 
 

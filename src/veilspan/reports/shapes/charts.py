@@ -96,8 +96,8 @@ def describe(shape: Any, scores: Sequence[str], drawn: Sequence[int], y: Axis) -
         which = "largest" if shape.errors is None else "farthest out of their noise"
         words = f"Of {len(shape.values)} categories the {len(kept)} {which}. {words}"
     if shape.errors is not None and _is_cut(shape, kept, y):
-        kind = "Whiskers" if shape.kind == "categories" else "Its band"
-        words += f" {kind} beyond the chart: cut."
+        which = "Whiskers are" if shape.kind == "categories" else "Its band is"
+        words += f" {which} cut at the border of the chart."
     if shape.missing is not None:
         whose = "" if len(scores) == 1 else f" for {scores[place]}"
         words += f" A missing cell{whose}: {plain(shape.missing[place], 3)}."
