@@ -17,6 +17,7 @@ import pytest
 from reports.releases import KINDS, ROWS, X, Y, fitted, page_of
 from veilspan import PCA, Ledger, LogisticRegression, PrivacyStatement, SubspaceTracker
 from veilspan.audit.verdict import AuditLine, AuditReport
+from veilspan.datasets import make_ward
 from veilspan.ledger.words.sentences import say_used_and_left
 from veilspan.releases import load, save
 from veilspan.reports import report_html, write_report
@@ -369,6 +370,20 @@ def test_the_code_of_plain_parameters_runs_again():
     names = {"X": ROWS}
     exec(unescape(text), names)
     assert names["model"].privacy_.epsilon == fitted("PCA").privacy_.epsilon
+
+
+def test_the_code_of_a_schema_runs_again(tmp_path, monkeypatch):
+    """It is told by a file: what a schema prints of itself is no code."""
+    ward = make_ward(300)
+    model = LogisticRegression(schema=ward.schema, features="linear", epsilon=5.0)
+    page = report_html(model.fit(ward.columns))
+    (text,) = re.findall(r'<code id="code-text">(.*?)</code>', page, flags=re.S)
+    (tmp_path / "schema.toml").write_text(ward.schema_toml)
+    monkeypatch.chdir(tmp_path)
+    names = {"table": ward.columns}
+    exec(unescape(text), names)
+    assert names["model"].schema.digest == ward.schema.digest
+    assert "as they print themselves" not in text
 
 
 def test_objects_among_the_parameters_are_named():

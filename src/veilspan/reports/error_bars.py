@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from veilspan.estimators.noise.summary import NO_BARS, WITH_SAMPLING, Parts, Summarised
 from veilspan.reports.html import Html, table, tag
@@ -23,9 +24,20 @@ def error_bars(subject: Subject) -> Html | None:
     parts = source._summary_parts()
     if NO_BARS in parts.notes or not (parts.lines or parts.notes):
         return None
-    shown = [_table(part) for part in parts.every]
-    notes = [tag("p", note, class_="muted") for note in _once(parts)]
-    return tag("div", tag("h3", "How sure"), *(x for x in shown if x is not None), *notes)
+    shown = [found for part in parts.every if (found := _table(part)) is not None]
+    known = _said_above(source)
+    notes = [
+        tag("p", f"{note[0].upper()}{note[1:]}", class_="muted")
+        for note in _once(parts)
+        if note.rstrip(".") not in known
+    ]
+    return tag("div", tag("h3", "How sure"), *shown, *notes) if shown or notes else None
+
+
+def _said_above(source: Any) -> set[str]:
+    """What the section on curves and lines of columns has said already."""
+    curves = getattr(source, "shapes_", None)
+    return set() if curves is None else {note.rstrip(".") for note in curves.notes}
 
 
 def _once(parts: Parts) -> list[str]:

@@ -86,7 +86,8 @@ def _promise(subject: Subject) -> Html:
 
 def attention(subject: Subject) -> list[tuple[str, str]]:
     """What deserves a look before anything else: pairs of a level and a sentence."""
-    return [*_about_promise(subject), *_about_result(subject.source)]
+    cautions = [("warning", text) for text in getattr(subject.source, "cautions_", ())]
+    return [*_about_promise(subject), *_about_result(subject.source), *cautions]
 
 
 def attention_to_audit(audit: AuditReport | None) -> list[tuple[str, str]]:

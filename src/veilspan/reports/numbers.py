@@ -36,6 +36,22 @@ def number(value: float, digits: int = 4) -> str:
     return f"{mantissa}{THIN}×{THIN}{raised}"
 
 
+def plain(value: float, digits: int = 4) -> str:
+    r"""A value of a column: below a million without powers of ten, which few people read.
+
+    From 10,000 on thousands are set apart; a year stays a year.
+
+    Examples
+    --------
+    >>> plain(99_999), plain(-2000.4), plain(0.12345), plain(1e6)
+    ('99,999', '−2000', '0.1235', '10⁶')
+    """
+    whole = round(value) if math.isfinite(value) else 0
+    if not 1000 <= abs(whole) < 1_000_000:
+        return number(value, digits)
+    return (f"{whole:,}" if abs(whole) >= 10_000 else str(whole)).replace("-", MINUS)
+
+
 def power(value: float) -> str:
     """A power of ten, from ``1`` on always as one.
 

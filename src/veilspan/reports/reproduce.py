@@ -10,7 +10,10 @@ from veilspan.privacy.schema_record import SchemaRecord
 from veilspan.privacy.statement import PrivacyStatement
 from veilspan.reports.html import Html, details, table, tag
 from veilspan.reports.subject import Subject, as_saved, plain_repr
+from veilspan.tables.schema import Schema
 
+#: How a schema is told: by the file that holds it.
+SCHEMA = 'Schema.load("schema.toml")'
 #: Parameters that a call says even where they have their defaults.
 _SAID = ("epsilon", "delta", "neighbors")
 _CHECK = """\
@@ -102,23 +105,28 @@ def _code(source: Any, parameters: list[tuple[str, Any, bool]]) -> str:
 
     name = type(source).__name__
     home = "veilspan" if name in veilspan.__all__ else type(source).__module__
-    given = [
-        f"{key}={plain_repr(value)}"
-        for key, value, changed in parameters
-        if changed or key in _SAID
-    ]
+    said = [(key, value) for key, value, changed in parameters if changed or key in _SAID]
+    given = [f"{key}={_as_code(value)}" for key, value in said]
     inside = ", ".join(given)
     call = f"{name}({inside})"
     if len(call) > 88:
         call = f"{name}(\n    " + ",\n    ".join(given) + ",\n)"
-    objects = [key for key, value, changed in parameters if changed and not _literal(value)]
+    objects = [key for key, value, changed in parameters if changed and not _is_code(value)]
     note = f"# as they print themselves: {', '.join(objects)}\n" if objects else ""
-    arguments = "X, y" if hasattr(source, "coef_") else "X"
-    return f"from {home} import {name}\n\n{note}model = {call}\nmodel.fit({arguments})"
+    imports, arguments = f"from {home} import {name}\n", "X, y" if hasattr(source, "coef_") else "X"
+    if any(isinstance(value, Schema) for _, value in said):
+        imports, arguments = f"{imports}from veilspan import Schema\n", "table"
+        if home == "veilspan":
+            imports = f"from veilspan import {', '.join(sorted((name, 'Schema')))}\n"
+    return f"{imports}\n{note}model = {call}\nmodel.fit({arguments})"
 
 
-def _literal(value: Any) -> bool:
-    """Whether a value's ``repr`` is code that needs no import."""
+def _as_code(value: Any) -> str:
+    return SCHEMA if isinstance(value, Schema) else plain_repr(value)
+
+
+def _is_code(value: Any) -> bool:
+    """Whether a value is told by code that needs no other import."""
     if isinstance(value, (list, tuple)):
-        return all(map(_literal, value))
-    return value is None or type(value) in (bool, int, float, str)
+        return all(type(item) is not Schema and _is_code(item) for item in value)
+    return value is None or isinstance(value, Schema) or type(value) in (bool, int, float, str)

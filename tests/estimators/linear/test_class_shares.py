@@ -13,6 +13,7 @@ from veilspan import (
     UnreadLabelsWarning,
     load,
 )
+from veilspan.reports import report_html
 from veilspan.solvers.linear.rare_classes.around_solver import SHARES
 
 pytestmark = pytest.mark.filterwarnings("ignore::veilspan.privacy.errors.NotPrivateWarning")
@@ -152,9 +153,7 @@ def test_every_rare_class_is_named_or_counted(shares, text):
     model = LogisticRegression()
     model.classes_ = np.array(list("abcde"[: len(shares)]))
     model.class_shares_, model.class_shares_std_ = np.array(shares), 1e-6
-    with pytest.warns(RareClassWarning) as caught:
-        model._warn_of_classes()
-    message = str(caught[-1].message)
+    message = model._find_rare()
     assert text in message
     alone = sum(share < 0.01 for share in shares) == 1
     assert ("predicts it hardly" in message) == alone
@@ -175,10 +174,15 @@ def test_a_release_keeps_the_shares(tmp_path):
     model.save(tmp_path / "release")
     again = load(tmp_path / "release")
     np.testing.assert_array_equal(again.class_shares_, model.class_shares_)
+    assert again.cautions_ == model.cautions_
+    assert "hardly ever" in model.cautions_[0]
+    for one in (model, again):
+        assert "hardly ever. To find such rows" in report_html(one)
     with warnings.catch_warnings():
         warnings.simplefilter("error", RareClassWarning)
         model.set_params(threshold="f1").fit(X, Y)
     assert "class_shares_" not in vars(model)
+    assert model.cautions_ == ()
 
 
 YES_OR_NO = """

@@ -1,12 +1,14 @@
 import datetime
+import json
 import pickle
+import re
 from functools import cache
 
 import numpy as np
 import pytest
 
 from estimators.linear.cases import QUICK
-from estimators.linear.test_unread_cells import schema_of, stays
+from estimators.linear.test_unread_cells import HOURS, STAYS, schema_of, stays
 from veilspan import (
     HuberRegressor,
     Lasso,
@@ -18,6 +20,7 @@ from veilspan import (
 )
 from veilspan.datasets import make_ward
 from veilspan.estimators.linear.shapes.column_grids import NumberGrid
+from veilspan.estimators.linear.shapes.shapes import Shape, Shapes
 from veilspan.estimators.noise.summary import Z95
 from veilspan.queries.linear.table_layout import layout_of_ranges, layout_of_schema
 
@@ -284,6 +287,51 @@ def test_no_bars_where_no_curvature_tells_them():
     assert not huber.fit(ROWS[:300], CURVE[:300]).shapes_.has_errors
 
 
+def test_a_skewed_column_has_bars_like_its_spread():
+    """Nearly all rows at 0: its features go together there, and cancel each other elsewhere.
+
+    A fact of these seeds. Bars were hundreds of times too long where the first fit's score was
+    written in such features as it came.
+    """
+    coins = np.random.default_rng(1)
+    skewed = np.where(coins.random(8000) < 0.06, coins.exponential(8_000, 8000), 0.0)
+    rows = np.column_stack([np.minimum(skewed, 99_999), coins.uniform(-1, 1, 8000)])
+    labels = coins.logistic(size=8000) < np.log1p(rows[:, 0] / 500) - 1 + rows[:, 1]
+    shapes = [
+        LogisticRegression(
+            feature_range=([0, -1], [99_999, 1]), classes=[False, True], features="auto",
+            epsilon=3.0, random_state=seed,
+        ).fit(rows, labels).shapes_["0"]
+        for seed in range(SEEDS)
+    ]  # fmt: skip
+    spread = np.std([each.scores[:, 0] for each in shapes], axis=0, ddof=1)
+    told = np.mean([each.errors[:, 0] for each in shapes], axis=0)
+    assert 0.5 < np.median(told / spread) < 3
+
+
+def test_bars_of_rare_categories_hold_the_noise_of_the_first_fit():
+    """Of numbers the last fit cannot undo it where few rows are: bars were too short.
+
+    A fact of these seeds.
+    """
+    coins = np.random.default_rng(3)
+    wards = [f"w{k}" for k in range(12)]
+    shares = np.array([0.989] + [0.001] * 11)
+    table = stays(30_000)
+    table["dose"] = coins.choice(wards, 30_000, p=shares)
+    kinds = f'type = "category"\ncategories = {json.dumps(wards)}\nother = true\n'
+    text = STAYS.format(target=HOURS, neighbors="replace-one", missing="false")
+    text = re.sub(r"(?s)(columns.dose.\n).*?(?=source)", rf"\1{kinds}", text)
+    schema = Schema.from_toml(text)
+    shapes = [
+        LinearRegression(schema=schema, random_state=seed, epsilon=1.0).fit(table).shapes_["dose"]
+        for seed in range(SEEDS)
+    ]
+    spread = np.std([each.scores[1:12, 0] for each in shapes], axis=0, ddof=1)
+    told = np.mean([each.errors[1:12, 0] for each in shapes], axis=0)
+    assert 0.9 < np.sqrt(np.mean(told**2) / np.mean(spread**2)) < 1.8
+
+
 def test_bars_are_long_where_no_row_is():
     """A category that nobody has: its bar is longer than those of frequent ones."""
     shapes = ward_model().shapes_["ward"]
@@ -310,8 +358,46 @@ def test_what_is_asked_for_by_name():
     with pytest.raises(ValueError, match="female, male"):
         shapes["sex"].at("unknown")
     assert shapes["age"].at(1e9) == shapes["age"].at(110)
+    for column, wanted in (("age", r"age has numbers \(in year\)"), ("admitted", "has dates")):
+        for value in ("seventy", None, float("nan"), "NaT"):
+            with pytest.raises(ValueError, match=wanted):
+                shapes[column].at(value)
     frame = shapes.to_pandas()
     assert set(frame["column"]) == set(shapes)
+
+
+def test_one_curve_prints_in_a_line():
+    shapes = ward_model().shapes_
+    assert repr(shapes["age"]).startswith("Shape('age': 99 values from 0 to 110, scores -")
+    assert "6 categories" in repr(shapes["ward"])
+    assert max(len(repr(shape)) for shape in shapes.values()) < 120
+
+
+def test_printed_curves_of_several_classes_name_theirs():
+    model = LogisticRegression(**PLAIN, classes=["a", "b", "c"], features="waves", solver=QUICK)
+    shapes = model.fit(ROWS[:500], np.array(list("abc"))[np.digitize(CURVE[:500], [-1, 1])]).shapes_
+    head, *lines = repr(shapes).splitlines()[1:]
+    assert head.split() == ["column", "most", "for", "lowest", "at", "highest", "at"]
+    for line in lines[:3]:
+        name, label, low = line.split()[:3]
+        scores = shapes[name].scores[:, "abc".index(label)]
+        assert float(low) == pytest.approx(scores.min(), rel=1e-3)
+    assert "most for" not in repr(ward_model().shapes_)
+
+
+def test_what_noise_may_be_all_of_reaches_nowhere():
+    def shape(name, scores, error):
+        scores = np.array(scores)[:, None]
+        values = np.array([f"v{i}" for i in range(len(scores))], dtype=object)
+        errors = None if error is None else np.full_like(scores, error)
+        return Shape(name, "categories", values, scores, errors, "")
+
+    loud, sure = shape("loud", [-7.0, 0.0, 1.0], 3.5), shape("sure", [-1.0, 1.0], 0.1)
+    assert (loud.reach, sure.reach) == (0.0, pytest.approx(1.6))
+    shapes = Shapes((shape("none", [0.0, 0.1], 1.0), loud, sure), ("y",), False, True)
+    assert [each.column for each in shapes.by_reach()] == ["sure", "loud", "none"]
+    bare = shape("bare", [0.0, 9.0], None)
+    assert bare.reach == bare.span == 9.0
 
 
 @pytest.mark.parametrize("kind", ["linear", "log"])

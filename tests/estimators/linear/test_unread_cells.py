@@ -16,6 +16,7 @@ from veilspan import (
     load,
 )
 from veilspan.audit.replay import replay
+from veilspan.reports import report_html
 from veilspan.solvers.linear.asked import readable_targets
 from veilspan.solvers.linear.asked.readable_targets import READABLE
 
@@ -109,8 +110,11 @@ def test_a_column_that_says_nothing_is_named(missing, cell, tmp_path):
         model = fitted(table, schema=schema_of(missing=missing))
     assert said_of(caught).count("alike in") == 1
     model.save(tmp_path / "release")
-    found = load(tmp_path / "release").feature_map_.features.alike
-    assert found.tolist() == [False, True]
+    again = load(tmp_path / "release")
+    assert again.feature_map_.features.alike.tolist() == [False, True]
+    for one in (model, again):
+        assert one.cautions_ == tuple(str(c.message) for c in caught if "alike" in str(c.message))
+        assert "Nearly all rows are alike in dose" in report_html(one)
 
 
 def test_ordinary_columns_are_not():
@@ -119,7 +123,7 @@ def test_ordinary_columns_are_not():
     table["dose"][len(table["dose"]) // 20 :] = 0.0
     with warnings.catch_warnings():
         warnings.simplefilter("error", UnreadCellsWarning)
-        fitted(stays())
+        assert fitted(stays()).cautions_ == ()
         fitted(table)
         for seed in range(5):
             model = LinearRegression(schema=schema_of(), random_state=seed, epsilon=0.5)

@@ -141,8 +141,7 @@ class LinearEstimator(
                 self.classes_ = before
             raise
         self._warn_of_columns()
-        self._warn_of_cells()
-        self._warn_of_classes()
+        self._warn_of_cautions()
         return self
 
     def _open_labelled(self, schema: Any, X: Any, y: Any) -> SchemaTable:
@@ -229,9 +228,6 @@ class LinearEstimator(
         if self.clip is not None:
             solver = solver.with_clip(check_scale(self.clip, "clip"))
         return solver
-
-    def _warn_of_classes(self) -> None:
-        """Say what a classifier's released counts tell of rare classes."""
 
     def _afters(self, budget: Budget) -> tuple[After, ...]:
         """What is asked once the solver is done: by default, how many targets could be read.

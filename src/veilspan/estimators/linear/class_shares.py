@@ -14,7 +14,7 @@ class looks rare, and what helps against rare classes would be paid for nothing.
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -64,19 +64,29 @@ class ReleasedShares:
     class_shares_: np.ndarray
     class_shares_std_: float
     schema: Any
+    threshold: str | None
     _says_odds: ClassVar[bool]
-    _unread: tuple[str, bool] | None
+    _keep_caution: Callable[[type[Warning], str], None]
 
     def _keep_shares(self, outcome: Outcome, plan: Plan) -> None:
-        for name in ("class_shares_", "class_shares_std_", "_unread"):
+        for name in ("class_shares_", "class_shares_std_"):
             self.__dict__.pop(name, None)
         counts = outcome.result.class_counts
-        if counts is not None:
-            found = np.maximum(np.asarray(counts.value), 0.0)
-            total = max(float(found.sum()), 1.0)
-            self.class_shares_ = found / total
-            self.class_shares_std_ = float(counts.noise_std / total)
-            self._unread = self._find_unread(np.asarray(counts.value), counts.noise_std, plan)
+        if counts is None:
+            return
+        found = np.maximum(np.asarray(counts.value), 0.0)
+        total = max(float(found.sum()), 1.0)
+        self.class_shares_ = found / total
+        self.class_shares_std_ = float(counts.noise_std / total)
+        unread = self._find_unread(np.asarray(counts.value), counts.noise_std, plan)
+        if unread is not None:
+            text, alone = unread
+            self._keep_caution(UnreadLabelsWarning, text)
+            if alone:  # a class that nobody could read is not a rare one
+                return
+        rare = None if self.threshold is not None else self._find_rare()
+        if rare is not None:
+            self._keep_caution(RareClassWarning, rare)
 
     def _find_unread(
         self, counts: np.ndarray, noise_std: float, plan: Plan
@@ -100,27 +110,16 @@ class ReleasedShares:
         text = LABELS_PARTLY_UNREAD.format(unseen=unseen, places=say_places(self.schema))
         return f"{told} {text}", bool(named)
 
-    def _warn_of_classes(self) -> None:
-        """Say which class is rare, which the released shares tell, and what to do."""
-        shares = vars(self).get("class_shares_")
-        if shares is None:
-            return
-        unread = self.__dict__.pop("_unread", None)
-        if unread is not None:
-            text, alone = unread
-            warnings.warn(text, UnreadLabelsWarning, stacklevel=3)
-            if alone:  # a class that nobody could read is not a rare one
-                return
-        if "threshold_" in vars(self):  # something is done for rare classes
-            return
+    def _find_rare(self) -> str | None:
+        """Which class is rare, which the released shares tell, and what to do."""
+        shares = self.class_shares_
         sure = shares + SURELY * self.class_shares_std_ < RARE / len(shares)
         rare = [int(place) for place in np.argsort(shares, kind="stable") if sure[place]]
-        if rare:
-            unseen = _is_unseen(shares, self.class_shares_std_)
-            ways = _name_ways(len(shares), rare, self._says_odds)
-            text = _words(self.classes_, shares, rare, unseen, self.schema is not None)
-            text += f" {ways}"
-            warnings.warn(text, RareClassWarning, stacklevel=3)
+        if not rare:
+            return None
+        unseen = _is_unseen(shares, self.class_shares_std_)
+        told = _words(self.classes_, shares, rare, unseen, self.schema is not None)
+        return f"{told} {_name_ways(len(shares), rare, self._says_odds)}"
 
 
 def _is_unseen(shares: np.ndarray, std: float) -> np.ndarray:

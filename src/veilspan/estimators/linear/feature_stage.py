@@ -37,6 +37,7 @@ from veilspan.queries.linear.table_features import TableFeatures, TableLine
 from veilspan.queries.linear.table_layout import TableLayout
 from veilspan.solvers.linear.base import LinearPrepared
 from veilspan.solvers.linear.tables.column_mass import CELLS, ColumnMass, ask_mass
+from veilspan.solvers.linear.tables.curve_noise import NewtonNoise
 from veilspan.solvers.linear.tables.expected_length import (
     SeenNumbers,
     line_scales,
@@ -106,12 +107,13 @@ class FeatureStage:
             reach = REACH.get(loss.loss.name if isinstance(loss, ClassWeighted) else loss.name, 1.0)
             scored = replace(
                 features, score_line=line, score_theta=theta, score_weight=choice.score_weight,
-                score_reach=reach, score_noise=noise,
+                score_reach=reach, score_noise=_free_noise(noise),
             )  # fmt: skip
             return self._sized(scored, seen)
         width = ask_width(curator, RestColumn(line, theta))
         told = min(TOLD_WIDTHS * width, MOST_WIDTH)
-        return ResidualFeatures(self._sized(features, seen), line, theta, told)
+        spread = _spread_of(noise)
+        return ResidualFeatures(self._sized(features, seen), line, theta, told, spread)
 
     def _line(self, seen: SeenNumbers | None) -> TableLine:
         """Straight rows: on the public ranges, or where the mass lies."""
@@ -177,14 +179,32 @@ def single_event(name: str, share: float, mu: float) -> GaussianEvent:
     return GaussianEvent(name, noise)
 
 
-def _run_first(
-    curator: Curator, first: LinearPrepared, line: TableLine
-) -> tuple[np.ndarray, float]:
-    """Its coefficients, and the std of the noise in those that no row pulls back (0 if untold)."""
+def _run_first(curator: Curator, first: LinearPrepared, line: TableLine) -> tuple[np.ndarray, Any]:
+    """Its coefficients, and what its solver tells of the noise in them."""
     view = curator.mapped(line, line.width).part(first.budget, first.events, FIRST)
     result = first.solver.run(view, first.problem)
-    told = isinstance(result.noise, (DescentNoise, ObjectiveNoise))
-    return np.asarray(result.theta), math.sqrt(result.noise.unopposed) if told else 0.0
+    return np.asarray(result.theta), result.noise
+
+
+def _free_noise(noise: Any) -> float:
+    """Std of the noise in coefficients that no row pulls back; 0 if untold."""
+    told = isinstance(noise, (DescentNoise, ObjectiveNoise))
+    return math.sqrt(noise.unopposed) if told else 0.0
+
+
+def _spread_of(noise: Any) -> np.ndarray | None:
+    """Std of the noise in each coefficient of Newton-like steps; None if untold.
+
+    The released diagonal stands in for the matrix as far as noise hides the latter.
+    """
+    if not isinstance(noise, NewtonNoise) or not noise.exact:
+        return None
+    stand_in = np.diag(np.maximum(noise.diagonal, 0.0))
+    try:
+        found = np.sqrt(np.maximum(np.diag(noise.covariance(stand_in)), 0.0))
+    except np.linalg.LinAlgError:
+        return None  # bars never cost a fit
+    return found if np.isfinite(found).all() else None
 
 
 __all__ = ["CELLS", "WIDTH", "FeatureStage", "first_events", "single_event"]

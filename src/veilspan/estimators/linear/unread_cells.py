@@ -63,13 +63,22 @@ class UnreadLabelsWarning(UnreadCellsWarning):
 
 
 class ReadCells:
-    """What gives a linear model its words about cells that could not be read."""
+    """What gives a linear model its words about cells that could not be read.
+
+    Attributes
+    ----------
+    cautions_ : tuple of str
+        What paid answers say of the table that whoever uses the release should know: cells or
+        labels that could not be read, rare classes. ``fit`` warns of it, and reports show it.
+    """
 
     schema: Any
-    _unread_cells: tuple[str, ...]
+    cautions_: tuple[str, ...]
+    _to_say: tuple[tuple[type[Warning], str], ...]
 
     def _keep_unread(self, row_map: Any, result: LinearResult, plan: Plan) -> None:
         """What to say after the fit, by released counts and public numbers."""
+        self.cautions_, self._to_say = (), ()
         said = []
         if result.readable is not None:
             found = float(result.readable.value[0])
@@ -83,11 +92,17 @@ class ReadCells:
         alike = () if self.schema is None else columns_alike(row_map)
         if alike and not said:  # without targets there are no rows in the histogram either
             said.append(_say_alike(alike))
-        self._unread_cells = tuple(said)
+        for text in said:
+            self._keep_caution(UnreadCellsWarning, text)
 
-    def _warn_of_cells(self) -> None:
-        for text in self.__dict__.pop("_unread_cells", ()):
-            warnings.warn(text, UnreadCellsWarning, stacklevel=3)
+    def _keep_caution(self, kind: type[Warning], text: str) -> None:
+        """Keep a sentence with the release, for a warning at the end of the fit as well."""
+        self.cautions_ = (*self.cautions_, text)
+        self._to_say = (*self._to_say, (kind, text))
+
+    def _warn_of_cautions(self) -> None:
+        for kind, text in self.__dict__.pop("_to_say", ()):
+            warnings.warn(text, kind, stacklevel=3)
 
 
 def knows_rows(schema: Any) -> bool:

@@ -23,6 +23,10 @@ from veilspan.estimators.validation import validate_table
 
 MATRICES = ("coef_noise_", "coef_sampling_")
 CURVES = "This model adds up curves of its columns: the report draws them, with their bands."
+BARE_CURVES = (
+    "This model adds up curves of its columns: the report draws them, without bands. How far noise "
+    "may have moved them does not follow from what this fit released."
+)
 
 
 class CoefficientBars:
@@ -119,13 +123,16 @@ class CoefficientBars:
 
     def _why_not(self) -> str:
         if "feature_map_" in vars(self):
-            return CURVES
+            return self._about_curves()
         return str(vars(self).get("coef_noise_told_", NOT_TOLD))
+
+    def _about_curves(self) -> str:
+        return CURVES if vars(self)["feature_map_"].has_noise else BARE_CURVES
 
     def _summary_parts(self) -> Parts:
         told: Any = self
         if "feature_map_" in vars(self):
-            return Parts("", (), (CURVES,))
+            return Parts("", (), (self._about_curves(),))
         weights = np.atleast_2d(told.coef_)
         constants = np.atleast_1d(told.intercept_)
         names = [*name_columns(self, weights.shape[1]), "intercept"]

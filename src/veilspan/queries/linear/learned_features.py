@@ -200,6 +200,8 @@ class LearnedFeatures:
         numbers = [self._theta, *_arrays_of(self.features)]
         if isinstance(self.row_map, ResidualFeatures):
             numbers += [self.row_map.theta, np.array(self.row_map.width_of_rest)]
+            if self.row_map.theta_noise is not None:
+                numbers.append(self.row_map.theta_noise)
         fits = self.layout.width == width and self._theta.shape[1] == n_scores
         if not fits or len(self.theta) != self.features.width:
             raise ValueError("its features do not fit its columns")

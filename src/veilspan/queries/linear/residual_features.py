@@ -35,12 +35,16 @@ class ResidualFeatures:
         The earlier fit.
     width_of_rest : float
         w.
+    theta_noise : array of shape (p,) or None
+        Std of the noise in each entry of ``theta``, by the public noise of the steps and released
+        numbers; for error bars alone.
     """
 
     features: TableFeatures
     line: TableLine
     theta: np.ndarray
     width_of_rest: float
+    theta_noise: np.ndarray | None = None
 
     kept_bytes, kept_on_workers, on_grid = KEPT_BYTES, KEPT_ON_WORKERS, True
 

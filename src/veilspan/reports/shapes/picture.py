@@ -15,9 +15,11 @@ from veilspan.reports.shapes.charts import (
     MOST_SCORES,
     WIDTH,
     describe,
+    drawn_scores,
     score_axis,
     shape_chart,
 )
+from veilspan.reports.shapes.labels import shorten
 from veilspan.reports.svg import text
 
 #: A picture has no style sheet of ours; colours as in the report, for light and dark.
@@ -48,6 +50,8 @@ _STYLE = """
     for k in range(MOST_SCORES)
 )
 _HEAD, _GAP, _KEYS = 26.0, 14.0, 24.0
+#: Size of the letters of a chart's head.
+_HEAD_LETTERS = 13.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,7 +70,10 @@ class ShapesPicture:
         """Write it to an .svg file, whole or not at all."""
         place = Path(path)
         if place.suffix.lower() != ".svg":
-            raise ValueError(f"the picture is SVG: give a name that ends in .svg, not {place.name}")
+            raise ValueError(
+                f"the picture is SVG: give a name that ends in .svg, not {place.name}. A browser "
+                "prints it to PDF; Inkscape or rsvg-convert make a PNG of it."
+            )
         write_whole(place, lambda stream: stream.write(self.svg.encode()))
         return place
 
@@ -83,19 +90,20 @@ def draw_shapes(
     """Small charts of curves, so many in a line, with one axis of scores for all."""
     if not shapes or across < 1:
         raise ValueError("a picture needs a column at least, and at least one chart in a line.")
-    y = score_axis(shapes, label)
+    drawn = drawn_scores(shapes)
+    y = score_axis(shapes, drawn, label)
     across, down = min(across, len(shapes)), 0.0
-    keys = _keys(scores)
+    keys = _keys(scores, drawn)
     down += _KEYS if keys else 0.0
     parts: list[Html] = []
     for start in range(0, len(shapes), across):
         tallest = HEIGHT
         for place, shape in enumerate(shapes[start : start + across]):
-            marks, height = shape_chart(shape, scores, y)
+            marks, height = shape_chart(shape, drawn, y)
             left, tallest = place * (WIDTH + _GAP), max(tallest, height)
-            head = text(12.0, 16.0, shape.column, "head")
+            head = text(12.0, 16.0, shorten(shape.column, WIDTH - 24, _HEAD_LETTERS), "head")
             moved = tag("g", *marks, transform=f"translate(0 {_HEAD:g})")
-            words = tag("title", f"{shape.column}: {describe(shape)}")
+            words = tag("title", f"{shape.column}: {describe(shape, scores, drawn, y)}")
             parts.append(tag("g", words, head, moved, transform=f"translate({left:g} {down:g})"))
         down += tallest + _HEAD + _GAP
     width = across * (WIDTH + _GAP)
@@ -115,13 +123,16 @@ def shapes_fragment(shapes: Any) -> Html:
     return tag("div", Html(shapes.plot().svg), notes, class_="veilspan-shapes")
 
 
-def _keys(scores: Sequence[str]) -> list[Html]:
-    """Which colour is which class, where there are several."""
+def _keys(scores: Sequence[str], drawn: Sequence[int]) -> list[Html]:
+    """Which colour is which class, where there are several, and how many are not drawn."""
     if len(scores) < 2:
         return []
     parts, left = [], 12.0
-    for k, name in enumerate(scores[:MOST_SCORES]):
+    for k, place in enumerate(drawn):
         parts.append(tag("rect", x=left, y=8.0, width=12.0, height=8.0, class_=f"bar c{k}"))
-        parts.append(text(left + 17, 16.0, name, "tick"))
-        left += 32.0 + 7.0 * len(name)
+        parts.append(text(left + 17, 16.0, scores[place], "tick"))
+        left += 32.0 + 7.0 * len(scores[place])
+    if len(drawn) < len(scores):
+        words = f"{len(drawn)} of {len(scores)} classes, the farthest; to_dict() has all"
+        parts.append(text(left, 16.0, words, "tick"))
     return parts

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from veilspan.reports.html import Html, details, table, tag
-from veilspan.reports.numbers import count, number
+from veilspan.reports.numbers import count, number, plain
 from veilspan.reports.shapes.charts import (
-    MOST_BARS,
-    MOST_SCORES,
     WIDTH,
     describe,
+    drawn_scores,
     score_axis,
     shape_chart,
 )
@@ -24,13 +23,20 @@ MOST_DRAWN, MOST_TOLD = 24, 13
 
 def shapes_part(shapes: Any) -> Html:
     """Charts of a model's curves, with what must be known beside them."""
-    drawn = shapes.by_span()[:MOST_DRAWN]
-    y = score_axis(drawn, f"added to the {shapes.adds_to}")
-    charts = [_chart(shape, shapes.scores, y, i) for i, shape in enumerate(drawn)]
+    drawn = shapes.by_reach()[:MOST_DRAWN]
+    places = drawn_scores(drawn)
+    y = score_axis(drawn, places, f"added to the {shapes.adds_to}")
+    charts = [_chart(shape, shapes.scores, places, y, i) for i, shape in enumerate(drawn)]
+    beyond = " beyond their noise" if shapes.has_errors else ""
     words = (
-        f"What each value adds to the {shapes.adds_to}, those that reach farthest first; one "
-        f"scale for all of them. {_towards(shapes)}"
+        f"What each value adds to the {shapes.adds_to}, those that reach farthest{beyond} first; "
+        f"one scale for all of them. {_towards(shapes)}"
     )
+    if len(places) < len(shapes.scores):
+        words += (
+            f" Drawn are the {len(places)} of {len(shapes.scores)} classes whose curves reach "
+            "farthest; Numbers has all of them."
+        )
     if any(shape.share_below is not None for shape in drawn):
         words += " Grey: where rows lie, by a released histogram."
     if shapes.has_errors:
@@ -42,7 +48,7 @@ def shapes_part(shapes: Any) -> Html:
         "div",
         tag("h3", "Lines of columns" if shapes.is_straight else "Curves of columns"),
         tag("p", words, class_="muted"),
-        _keys(shapes.scores),
+        _keys(shapes.scores, places),
         tag("div", *charts, class_="shapes"),
         tag("p", notes, class_="muted over"),
         details("Numbers", _table(drawn, shapes.scores)),
@@ -50,17 +56,12 @@ def shapes_part(shapes: Any) -> Html:
     )
 
 
-def _chart(shape: Any, scores: Any, y: Any, place: int) -> Html:
-    marks, height = shape_chart(shape, scores, y)
-    chart = picture(
-        f"shape-{place}", shape.column, describe(shape), *marks, height=height, width=WIDTH
-    )
-    more = len(shape.values) - MOST_BARS if shape.kind == "categories" else 0
-    said = f"{describe(shape)} {shape.centred[0].upper()}{shape.centred[1:]}."
-    if more > 0:
-        said += f" The largest {MOST_BARS} of {len(shape.values)} categories."
-    if shape.missing is not None:
-        said += f" A missing cell (ring): {number(shape.missing[0], 3)}."
+def _chart(shape: Any, scores: Any, places: Any, y: Any, place: int) -> Html:
+    marks, height = shape_chart(shape, places, y)
+    told = describe(shape, scores, places, y)
+    key = f"shape-{place}"
+    chart = picture(key, shape.column, told, *marks, height=height, width=WIDTH)
+    said = f"{told} {shape.centred[0].upper()}{shape.centred[1:]}."
     return tag("div", tag("h4", shape.column), figure(chart, said))
 
 
@@ -70,12 +71,12 @@ def _towards(shapes: Any) -> str:
     return f"Above zero speaks for {shapes.scores[0]}." if len(shapes.scores) == 1 else ""
 
 
-def _keys(scores: Any) -> Html | None:
+def _keys(scores: Any, places: Any) -> Html | None:
     if len(scores) < 2:
         return None
     keys = (
-        tag("li", tag("span", "", class_=f"swatch c{k}"), name)
-        for k, name in enumerate(scores[:MOST_SCORES])
+        tag("li", tag("span", "", class_=f"swatch c{k}"), scores[place])
+        for k, place in enumerate(places)
     )
     return tag("ul", *keys, class_="legend")
 
@@ -88,10 +89,8 @@ def _table(shapes: Any, scores: Any) -> Html:
             chosen = np.arange(len(shape.values))
         for i in chosen:
             value = shape.values[i]
-            told = number(value) if shape.kind == "number" else str(value)
+            told = plain(value) if shape.kind == "number" else str(value)
             error = "" if shape.errors is None else number(shape.errors[i, 0], 2)
-            rows.append(
-                (shape.column, told, *(number(s, 3) for s in shape.scores[i][:MOST_SCORES]), error)
-            )
-    heads = ("column", "value", *scores[:MOST_SCORES], "error" if rows and rows[0][-1] else "")
+            rows.append((shape.column, told, *(plain(s, 3) for s in shape.scores[i]), error))
+    heads = ("column", "value", *scores, "error" if rows and rows[0][-1] else "")
     return table(heads, rows, caption="Curves", numeric=range(2, len(heads)))

@@ -26,9 +26,9 @@ p being the number of coefficients and mu the budget's Gaussian-DP parameter (Do
   are no more accurate and take ten times as long. Hinges take such plain steps, T = (1.5 / nu)^2 in
   [10, 400]: ten steps with momentum left half of their gain where columns are alike.
 
-Above nu = 0.1 a warning says that noise may hide what there is. Where objective perturbation does not
-fit (several scores, penalties other than l2) descent takes its place. Without a public number of
-rows and without ``expected_rows`` there is no nu: objective perturbation needs none.
+Above nu = 0.1 a warning says that noise may hide what there is. Where objective perturbation does
+not fit (several scores, penalties other than l2) descent takes its place. Without a public number
+of rows and without ``expected_rows`` there is no nu: objective perturbation needs none.
 
 Several classes take steps in whitened coordinates (``PrivateNewton(whiten=True)``), which move
 along all directions alike and do not clip rows for what all have in common: where nu < 0.03, and

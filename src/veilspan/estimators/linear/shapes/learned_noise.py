@@ -8,9 +8,14 @@ released answers (:mod:`veilspan.solvers.linear.tables.made_up_rows`), with a re
 **A first fit's score** is one more feature of classes, to which every column adds: its curve is
 <own features, theta_own> + s(x) theta_s, s(x) being what the column adds to the score. s is written
 as <own features, b> as well as they can (it is straight, and they can bend), so that the noise of
-both together is that of coefficients theta_own + b theta_s of the column's own features.
+both together is that of coefficients theta_own + b theta_s of the column's own features. b is kept
+short: nearly all rows of a skewed column lie in one place, its waves are nearly alike over the rest
+of the range, and would write s by large coefficients that cancel each other.
 
-The noise of the first fit itself the last one undoes as far as rows pull it back; of a category
+**A first fit to numbers**, of which the last one learns the rest, leaves noise of its own in
+coefficients of categories that few rows have: :meth:`NewtonNoise.left_of` tells how much.
+
+The noise of the first fit of classes the last one undoes as far as rows pull it back; of a category
 that no row has all of it stays. What stays of it is taken to be what stays of the last fit's own
 noise: the std of a coefficient over that of one that no row pulls back.
 """
@@ -26,6 +31,7 @@ from veilspan.estimators.linear.shapes.score_slope import score_slope
 from veilspan.losses.linear import LinearLoss
 from veilspan.queries.linear.asked.curvature_diagonal import STEEP, share_of_curvature
 from veilspan.queries.linear.learned_features import LearnedFeatures
+from veilspan.queries.linear.residual_features import ResidualFeatures
 from veilspan.queries.linear.table_features import TableFeatures
 from veilspan.solvers.linear.asked.curvature import loss_minimised
 from veilspan.solvers.linear.base import LinearResult
@@ -38,6 +44,11 @@ PLACES = 129
 #: What the noise of a first fit's score adds to that of the last fit, which undoes the rest of it:
 #: measured on generated tables, 3,000 to 20,000 rows at epsilon 0.5 to 3.
 FIRST_FIT = 1.2
+#: Directions of own features that move a curve less than this part of the strongest write no score.
+#: What stays of noise is told for each coefficient alone, and breaks what cancels: with all of them
+#: bars of adult's capital gains were 90 times too long at epsilon 1. From .01 to .1 bars are alike
+#: there; .1 is closest to the spread of refits at epsilon 0.5 to 3.
+FAINT = 0.1
 
 
 def learn_features(row_map: Any, result: LinearResult, loss: LinearLoss) -> LearnedFeatures:
@@ -63,7 +74,8 @@ def learned_noise(
         What it minimised, before class weights that were asked for.
     """
     features = learned.features
-    covariance = _covariance(features, result, loss_minimised(loss, result))
+    before = _noise_before(learned)
+    covariance = _covariance(features, result, loss_minimised(loss, result), before)
     if covariance is None:
         return None
     stays = _what_stays(covariance, result) if features.score_line is not None else None
@@ -77,14 +89,16 @@ def learned_noise(
 
 
 def _covariance(
-    features: TableFeatures, result: LinearResult, loss: LinearLoss
+    features: TableFeatures, result: LinearResult, loss: LinearLoss, before: np.ndarray | None
 ) -> np.ndarray | None:
     """Covariance of the noise in theta; None where nothing was released that would tell it."""
     noise = result.noise
     if isinstance(noise, NewtonNoise):
         if loss.name not in STEEP or not noise.exact or noise.ridge.any():
             return None  # bands of curves were measured for these alone
-        return noise.covariance(model_moment(features, noise.diagonal, noise.std))
+        moment = model_moment(features, noise.diagonal, noise.std)
+        found = noise.covariance(moment)
+        return found if before is None else found + noise.left_of(before, moment)
     if noise is None or result.diagonal is None or isinstance(noise, MomentsNoise):
         return None
 
@@ -98,6 +112,22 @@ def _covariance(
     moment = model_moment(features, result.diagonal.value, result.diagonal.noise_std, weigh)
     room = FIRST_FIT**2 if features.score_line is not None else 1.0
     return np.asarray(room * noise.covariance(loss.smoothness * moment))
+
+
+def _noise_before(learned: LearnedFeatures) -> np.ndarray | None:
+    """Variances of the noise of a first fit to numbers, as coefficients of categories.
+
+    The last fit bends straight lines of numbers, which all rows have, so that it undoes theirs.
+    """
+    row_map, features = learned.row_map, learned.features
+    if not isinstance(row_map, ResidualFeatures) or row_map.theta_noise is None:
+        return None
+    layout = features.layout
+    unit = features.row_norm / (row_map.line.row_norm * row_map.width_of_rest)
+    flags = len(_places_of_numbers(features)) + np.arange(layout.n_flags)
+    found = np.zeros(features.width)
+    found[flags] = (unit * row_map.theta_noise[layout.n_numbers :][: layout.n_flags]) ** 2
+    return found
 
 
 def _what_stays(covariance: np.ndarray, result: LinearResult) -> np.ndarray:
@@ -124,21 +154,24 @@ def _with_scores(
     for owner, name in enumerate(layout.columns):
         rows = _rows_of_column(features, owner)
         own = np.flatnonzero(features.columns == owner)
-        basis = np.hstack([probing.own_features(name, rows), np.ones((len(rows), 1))])
-
-        def write(added: np.ndarray, basis: np.ndarray = basis) -> np.ndarray:
-            return np.linalg.lstsq(basis, added[:, 0], rcond=1e-6)[0][:-1]
-
-        together = np.hstack([np.eye(len(own)), write(probing.contribution(name, rows))[:, None]])
+        basis = probing.own_features(name, rows)
+        score_as_own = _write(basis, probing.contribution(name, rows)[:, 0])
+        together = np.hstack([np.eye(len(own)), score_as_own[:, None]])
         places = np.append(own, score)
         block = together @ covariance[np.ix_(places, places)] @ together.T
-        line = first * write(straight.contribution(name, rows)) * stays[own]
+        line = first * _write(basis, straight.contribution(name, rows)[:, 0]) * stays[own]
         # A number has one straight coefficient, which all of its own features write together; each
         # category has its own.
         is_number = np.isin(own, _places_of_numbers(features))
         block += np.outer(line * is_number, line * is_number) + np.diag((line * ~is_number) ** 2)
         blocks.append(block)
     return tuple(blocks)
+
+
+def _write(basis: np.ndarray, added: np.ndarray) -> np.ndarray:
+    """Short coefficients of features that add what ``added`` does, up to a constant."""
+    away = basis - basis.mean(axis=0)
+    return np.asarray(np.linalg.lstsq(away, added - added.mean(), rcond=FAINT)[0])
 
 
 def _places_of_numbers(features: TableFeatures) -> np.ndarray:

@@ -26,9 +26,11 @@ CUT = (
 JOINT = "random waves of all columns together belong to no single column and have no curve"
 #: Columns of a printed table: the curve's lowest and highest point.
 _HEAD = ("column", "lowest", "at", "highest", "at")
+#: Standard deviations of the noise that bands and whiskers show to each side.
+BAND = 2.0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Shape:
     """What one column adds to the score.
 
@@ -70,6 +72,23 @@ class Shape:
         """How far the curve's lowest and highest point are apart; of classes the farthest."""
         return float(np.ptp(self.scores, axis=0).max())
 
+    @property
+    def reach(self) -> float:
+        """How far apart two points surely are: by the ends of their bands that are nearest.
+
+        0 where noise may be all of the curve; the span where errors are not known.
+        """
+        if self.errors is None:
+            return self.span
+        band = BAND * self.errors
+        apart = (self.scores - band).max(axis=0) - (self.scores + band).min(axis=0)
+        return max(float(apart.max()), 0.0)
+
+    @property
+    def band(self) -> np.ndarray:
+        """Half the width of the band around each point, of shape (n, 1); 0 without errors."""
+        return np.zeros((len(self.values), 1)) if self.errors is None else BAND * self.errors
+
     def at(self, value: Any) -> np.ndarray:
         """What one value adds: between two of ``values`` on a straight line.
 
@@ -84,10 +103,34 @@ class Shape:
                 known = ", ".join(map(str, self.values))
                 raise ValueError(f"{self.column} has no category of that name: it has {known}.")
             return self.scores[found[0]].copy()
-        where = self.values
-        if self.kind == "date":
-            where, value = where.astype(np.float64), float(np.datetime64(value, "D").astype(int))
-        return np.array([np.interp(value, where, column) for column in self.scores.T])
+        where, place = self.values.astype(np.float64), self._place_of(value)
+        return np.array([np.interp(place, where, column) for column in self.scores.T])
+
+    def _place_of(self, value: Any) -> float:
+        """A number or a day as a number; refuse what is neither."""
+        place, is_date = np.nan, self.kind == "date"
+        try:
+            if is_date:
+                day = np.datetime64(value, "D")
+                place = np.nan if np.isnat(day) else float(day.astype(np.int64))
+            else:
+                place = float(value)
+        except (TypeError, ValueError):
+            pass
+        if np.isnan(place):
+            wanted = "dates, as 2024-03-01" if is_date else "numbers"
+            unit = f" (in {self.unit})" if self.unit else ""
+            raise ValueError(f"{self.column} has {wanted}{unit}: at takes one of its values.")
+        return place
+
+    def __repr__(self) -> str:
+        first, last = say_value(self.values[0]), say_value(self.values[-1])
+        where = f"{len(self.values)} values from {first} to {last}"
+        if self.kind == "categories":
+            where = f"{len(self.values)} categories"
+        ends = f"{self.scores.min():.4g} to {self.scores.max():.4g}"
+        bars = "with errors" if self.errors is not None else "no errors"
+        return f"Shape({self.column!r}: {where}, scores {ends}, {bars})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,9 +192,9 @@ class Shapes(Mapping[str, Shape]):
     def __len__(self) -> int:
         return len(self.shapes)
 
-    def by_span(self) -> list[Shape]:
-        """Curves whose points lie farthest apart first."""
-        return sorted(self.shapes, key=lambda shape: -shape.span)
+    def by_reach(self) -> list[Shape]:
+        """Curves that reach farthest beyond their noise first; of those within it by their span."""
+        return sorted(self.shapes, key=lambda shape: (-shape.reach, -shape.span))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -188,13 +231,13 @@ class Shapes(Mapping[str, Shape]):
                 lines.append(line)
         return pd.DataFrame(lines)
 
-    def plot(self, columns: Sequence[str] | None = None, *, across: int = 3) -> Any:
+    def plot(self, columns: str | Sequence[str] | None = None, *, across: int = 3) -> Any:
         """Curves side by side, as an SVG picture that a notebook shows; needs nothing else.
 
         Parameters
         ----------
-        columns : sequence of str, optional
-            Which; by default all, those with the largest span first.
+        columns : str or sequence of str, optional
+            Which; by default all, those first that reach farthest beyond their noise.
         across : int
             Pictures in a line.
 
@@ -203,12 +246,14 @@ class Shapes(Mapping[str, Shape]):
         ShapesPicture
             ``save(path)`` writes it to an ``.svg`` file.
         """
-        chosen = self.by_span() if columns is None else [self[name] for name in columns]
+        names = [columns] if isinstance(columns, str) else columns
+        chosen = self.by_reach() if names is None else [self[name] for name in names]
         draw = import_module("veilspan.reports.shapes.picture").draw_shapes
         return draw(chosen, self.scores, across, f"added to the {self.adds_to}")
 
     def __repr__(self) -> str:
-        lines = [list(_HEAD), *self._lines()]
+        head = list(_HEAD) if len(self.scores) == 1 else [_HEAD[0], "most for", *_HEAD[1:]]
+        lines = [head, *self._lines()]
         widths = [max(map(len, cells)) for cells in zip(*lines)]
         text = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
         said = f"what each column adds to the {self.adds_to} of {', '.join(self.scores)}"
@@ -219,11 +264,13 @@ class Shapes(Mapping[str, Shape]):
 
     def _lines(self) -> list[list[str]]:
         lines = []
-        for shape in self.by_span():
-            score = shape.scores[:, int(np.argmax(np.ptp(shape.scores, axis=0)))]
+        for shape in self.by_reach():
+            place = int(np.argmax(np.ptp(shape.scores, axis=0)))
+            score, named = shape.scores[:, place], self.scores[place]
             ends = int(np.argmin(score)), int(np.argmax(score))
             told = [(f"{score[i]:.4g}", say_value(shape.values[i])) for i in ends]
-            lines.append([shape.column, *told[0], *told[1]])
+            whose = [] if len(self.scores) == 1 else [named]
+            lines.append([shape.column, *whose, *told[0], *told[1]])
         return lines
 
 

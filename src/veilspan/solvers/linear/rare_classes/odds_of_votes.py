@@ -108,6 +108,7 @@ def log_likelihood(counts: np.ndarray, second: np.ndarray, noise_std: float) -> 
     noise_std : float
         Standard deviation of each count.
     """
+    second = np.clip(second, 0.0, 1.0)  # a mean may be more than its largest part by rounding
     first = 1.0 - second
     weigh = second**2 + first**2
     rows = np.maximum(counts.sum(axis=0), 0.0)

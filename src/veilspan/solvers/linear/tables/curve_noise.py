@@ -30,10 +30,13 @@ taken for all directions, where nothing pulls noise back: v H^-2, v the variance
 (:class:`~veilspan.solvers.linear.tables.noise_response.DescentNoise`). Of k scores whose gradients
 sum to zero noise keeps the part 1 - 1/k.
 
-What is *not* in it: that other people might have been in the table (sampling), the noise of a first
-fit, which the last one mostly undoes, and the bias of caps, of few waves and of stopping early. The
-noise of the released mass moves the waves themselves; that part is
-:meth:`veilspan.queries.linear.learned_features.LearnedFeatures.map_spread`.
+**An earlier fit's noise** e, of whose predictions the rest is learned, the steps undo: what is left
+of it after j of them is (1 - H^-1 K)^j e, and in the result its mean over the averaged iterates. Of
+a category that few rows have most of it stays.
+
+What is *not* in it: that other people might have been in the table (sampling), and the bias of
+caps, of few waves and of stopping early. The noise of the released mass moves the waves themselves;
+that part is :meth:`veilspan.queries.linear.learned_features.LearnedFeatures.map_spread`.
 """
 
 from __future__ import annotations
@@ -165,18 +168,42 @@ class NewtonNoise:
             From that matrix to the curvature of a loss that bends less where scores are large.
         """
         with threads_for(len(model)):
-            values, vectors = np.linalg.eigh(self.lifted)
-            bent = shrunk(self.released, self.std, model)
-            bent = bent if bend is None else bend(bent)
-            kept = self._kept_curvature(
-                float(np.sum(1.0 / values)), values, bent, 1.0 if bend is None else MORE
-            )
-            root = (vectors / np.sqrt(values)) @ vectors.T
-            shares, turn = np.linalg.eigh(root @ (kept * bent + self.ridge) @ root)
-            shares = np.clip(shares, 0.0, 1.0)
+            shares, turn, root = self._pulled(model, bend)
             inner = self._squares(shares) * (turn.T @ (root @ root) @ turn)
             away = root @ turn
             return np.asarray(away @ inner @ away.T)
+
+    def left_of(self, before: np.ndarray, model: np.ndarray) -> np.ndarray:
+        """Covariance of what the steps leave of an earlier fit's noise.
+
+        Parameters
+        ----------
+        before : array of shape (p,)
+            Variances of that noise, as coefficients of these features.
+        model : array of shape (p, p)
+            A stand-in for the released matrix.
+        """
+        with threads_for(len(model)):
+            shares, turn, root = self._pulled(model)
+            count = len(self.steps.stds)
+            after = np.arange(count - self.averaged + 1, count + 1)
+            stays = np.mean((1.0 - shares) ** after[:, None], axis=0)
+            left = (root @ turn * stays) @ np.linalg.solve(root, turn).T
+            return np.asarray((left * before) @ left.T)
+
+    def _pulled(
+        self, model: np.ndarray, bend: Callable[[np.ndarray], np.ndarray] | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Shares a and directions U of the formula at the top, and H^(-1/2)."""
+        values, vectors = np.linalg.eigh(self.lifted)
+        bent = shrunk(self.released, self.std, model)
+        bent = bent if bend is None else bend(bent)
+        kept = self._kept_curvature(
+            float(np.sum(1.0 / values)), values, bent, 1.0 if bend is None else MORE
+        )
+        root = (vectors / np.sqrt(values)) @ vectors.T
+        shares, turn = np.linalg.eigh(root @ (kept * bent + self.ridge) @ root)
+        return np.clip(shares, 0.0, 1.0), turn, root
 
     def _squares(self, shares: np.ndarray) -> np.ndarray:
         """Q of the formula at the top."""
