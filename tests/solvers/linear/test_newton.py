@@ -13,7 +13,7 @@ from veilspan.audit.replay import replay
 from veilspan.losses.linear import Huber, Logistic, Multinomial, SmoothedHinge, Squared
 from veilspan.losses.penalties import L1, L2, NoPenalty
 from veilspan.queries.linear.slope_gradient import SlopeGradient
-from veilspan.solvers.linear import newton
+from veilspan.solvers.linear import newton, quadratic
 from veilspan.solvers.linear.asked.residual_cap import ResidualCap
 from veilspan.solvers.linear.base import LinearProblem
 from veilspan.solvers.linear.gradient_descent import GradientDescent
@@ -212,3 +212,15 @@ def test_steps_stay_at_the_minimum_of_a_singular_quadratic():
     for _ in range(100):
         theta = upper.minimise(lifted @ theta - gram @ (theta - best))
     assert np.linalg.norm(theta - best) < 2e-3 * np.linalg.norm(best)
+
+
+def test_minima_without_privacy_take_so_many_steps_in_all(monkeypatch):
+    """Columns that are nearly alike under an l1 penalty: a fit took a minute and more."""
+    monkeypatch.setattr(quadratic, "MOST_IN_ALL", 50)
+    matrix = np.array([[1.0, 1.0], [1.0, 1.0 + 1e-9]])
+    problem = LinearProblem(Squared(), L1(1e-6), 2, 100, None)
+    again = Quadratic(matrix, problem, in_all=True)
+    first = again.minimise(np.array([1.0, 0.5]))
+    assert again.is_spent
+    np.testing.assert_array_equal(again.minimise(np.array([9.0, 9.0]), first), first)
+    assert not Quadratic(matrix, problem).is_spent

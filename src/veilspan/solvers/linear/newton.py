@@ -167,7 +167,7 @@ class PrivateNewton(Clips):
         gram = curator.answer(SecondMoment(1.0), event=GRAM)
         white = _whitened(gram, rows) if self.whiten and private else None
         curvature, released = self._curvature(curator, problem, gram, bound, rows, white)
-        upper = Quadratic(curvature, problem)
+        upper = Quadratic(curvature, problem, in_all=not private)
         tells = private and steps_tell_noise(problem)
         query, path = SlopeGradient(problem.loss, bound), Iterates(curator, _output(private), steps)
         if white is not None:
@@ -205,6 +205,8 @@ class PrivateNewton(Clips):
                 length <= EXACT_TOLERANCE or _gain(curvature, moved - before) <= EXACT_GAIN
             ):
                 stopped = "a step gains nothing any more"
+                if upper.is_spent:
+                    stopped = "all steps towards the penalty's minima were taken"
                 break
         told = None
         if tells:

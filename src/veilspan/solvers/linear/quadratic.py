@@ -9,6 +9,7 @@ from veilspan.losses.penalties import L2, NoPenalty
 from veilspan.solvers.linear.base import LinearProblem
 
 MOST_STEPS = 20_000
+MOST_IN_ALL = 100_000
 TOLERANCE = 1e-12
 # Eigenvalues below this part of the largest, for each column, are rounding: they are lifted to it.
 # (A step from theta solves A moved = A theta - g. The product is right to sqrt(p) u |A| |theta| or
@@ -51,21 +52,35 @@ class Quadratic:
     ----------
     matrix, problem : array of shape (p, p), LinearProblem
         As in :func:`minimise_quadratic`.
+    in_all : bool
+        Whether there is a most of the steps of all minima together, ``MOST_IN_ALL``; asked for
+        another then, it gives back where that should start. Columns that are nearly alike take
+        ``MOST_STEPS`` for each minimum, and without privacy there are a thousand.
     """
 
-    def __init__(self, matrix: np.ndarray, problem: LinearProblem) -> None:
+    def __init__(self, matrix: np.ndarray, problem: LinearProblem, *, in_all: bool = False) -> None:
         from scipy.linalg import lu_factor
 
         self.matrix, self._problem, self._factor = matrix, problem, None
+        self._left = MOST_IN_ALL if in_all else None
         if isinstance(problem.penalty, (NoPenalty, L2)):
             with threads_for(len(matrix)):
                 self._factor = lu_factor(matrix + np.diag(ridge_of(problem)))
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether all steps of all minima are taken."""
+        return self._left == 0
 
     def minimise(self, linear: np.ndarray, start: np.ndarray | None = None) -> np.ndarray:
         """Minimum for one b, or one a column."""
         with threads_for(len(self.matrix)):
             if self._factor is None:
-                return _accelerated(self.matrix, linear, self._problem, start)
+                most = MOST_STEPS if self._left is None else min(MOST_STEPS, self._left)
+                theta, used = _accelerated(self.matrix, linear, self._problem, start, most)
+                if self._left is not None:
+                    self._left -= used
+                return theta
             from scipy.linalg import lu_solve
 
             return np.asarray(lu_solve(self._factor, linear))
@@ -80,12 +95,19 @@ def ridge_of(problem: LinearProblem) -> np.ndarray:
 
 
 def _accelerated(
-    matrix: np.ndarray, linear: np.ndarray, problem: LinearProblem, start: np.ndarray | None
-) -> np.ndarray:
+    matrix: np.ndarray,
+    linear: np.ndarray,
+    problem: LinearProblem,
+    start: np.ndarray | None,
+    most: int,
+) -> tuple[np.ndarray, int]:
+    """The minimum, and the steps that it took."""
     step = 1.0 / float(np.linalg.eigvalsh(matrix)[-1])
-    theta = problem.prox(np.zeros_like(linear) if start is None else start, step)
-    ahead, momentum = theta, 1.0
-    for _ in range(MOST_STEPS):
+    theta = np.zeros_like(linear) if start is None else start
+    if most:
+        theta = problem.prox(theta, step)
+    ahead, momentum, used = theta, 1.0, 0
+    for used in range(1, most + 1):  # noqa: B007
         moved = problem.prox(ahead - step * (matrix @ ahead - linear), step)
         change = moved - theta
         if np.sum((ahead - moved) * change) > 0:
@@ -96,7 +118,7 @@ def _accelerated(
         theta, momentum = moved, following
         if still:
             break
-    return np.asarray(theta)
+    return np.asarray(theta), used
 
 
 def _length(vector: np.ndarray) -> float:
