@@ -3,8 +3,8 @@
 Rows of the second class of adult and of the cover types (without files, of generated rows) are left
 out at random, in training and test rows alike, until 2 % are left. ``LogisticRegression(schema)``
 is fitted as it is, with ``threshold="f1"``, with ``class_weight="balanced"``, and with a threshold
-around descent, which was the default's solver before; beside them scikit-learn's without privacy,
-with the threshold that is best for F1 on its own training rows. Draws are ``fresh``: whitened steps
+around plain descent; beside them scikit-learn's without privacy, with the threshold that is best for
+F1 on its own training rows. Draws are ``fresh``: whitened steps
 were chosen on tuning draws of the same two sets.
 """
 
