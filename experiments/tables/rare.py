@@ -3,9 +3,9 @@
 Rows of the second class of adult and of the cover types (without files, of generated rows) are left
 out at random, in training and test rows alike, until 2 % are left. ``LogisticRegression(schema)``
 is fitted as it is, with ``threshold="f1"``, with ``class_weight="balanced"``, and with a threshold
-around plain descent; beside them scikit-learn's without privacy, with the threshold that is best for
-F1 on its own training rows. Draws are ``fresh``: whitened steps
-were chosen on tuning draws of the same two sets.
+around plain descent; beside them scikit-learn's without privacy, with the threshold that is best
+for F1 on its own training rows. Draws are ``fresh``: whitened steps were chosen on tuning draws of
+the same two sets. (That sums of noise are no rows was seen in one of the fresh ones.)
 """
 
 import math

@@ -27,8 +27,8 @@ from veilspan.solvers.linear.rare_classes.odds_of_votes import (
 )
 
 #: Counts that lie this many deviations above nothing show that there are rows: of 25 sums at each
-#: end noise alone is taken for one in 600 fits. (At 3 it was in 15: of 21,000 cover types a threshold
-#: was set beyond all scores.)
+#: end noise alone is taken for one in 600 fits. (At 3 it was in 15: of 21,000 cover types a
+#: threshold was set beyond all scores.)
 SHOWS = 4.0
 #: Stds of the prior of log a below 0 and above, and of b. A line that is too steep is too sure.
 SLOPE_BELOW, SLOPE_ABOVE, OFFSET_STD = 1.0, 0.5, 1.0
