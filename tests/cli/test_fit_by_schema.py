@@ -323,6 +323,19 @@ def test_new_rows_may_be_written_otherwise(place, tmp_path):
         'name, "été".'
     )
     assert "separates cells already" in refused(*words, "--decimal", ",")
+    new.write_text(ward_csv().replace(",", "\t"))
+    for tab in ("\\t", "tab", "\t"):  # as people type it
+        run(
+            "predict",
+            place / "logistic",
+            new,
+            "--separator",
+            tab,
+            "--out",
+            tmp_path / f"{len(tab)}",
+        )
+        assert read_csv(tmp_path / f"{len(tab)}") == expected
+    new.write_bytes(text.encode("latin-1"))
     # A fit keeps to its schema; a first line that may be a row is not shown.
     fit = ("fit", "logistic", new, "--schema", place / "ward.toml", "--out", tmp_path / "r")
     assert "leave out --separator" in refused(*fit, "--separator", ";")

@@ -18,8 +18,9 @@ nobody.* Neighbouring tables then have equally many rows, so what is said, and w
 for both. It needs that cells do not decide how many rows there are. Tables with types of their own
 have a length whatever their cells hold. In a text file a row is a line: no rule on cells can join,
 split or drop lines, and a line of the wrong width or with quotes that do not fit is a row like any
-other (:mod:`veilspan.tables.sources.csv_lines`). The exception there is the last line of a file
-with a single column, so tables of one column are not compared. A cell that was written with a line
+other (:mod:`veilspan.tables.sources.csv_lines`). The exception there is an empty last line
+without an end: no row with two columns or more is written so, one with a single column may be, so
+tables of one column are not compared. A cell that was written with a line
 break in it is no cell of a line: it makes more lines, each a row for itself, and how many lines
 there are is public, with a ``count`` and without one. (Places hide who comes and goes as well,
 which is more than replace-one promises; what is said of a wrong count does not.) Where units have

@@ -27,8 +27,9 @@ from veilspan.releases.cell_rules_json import column_rules, file_rules
 
 FORMAT, VERSION = "veilspan scorer", 1
 SHARES_LOST = (
-    'a scorer has no place for threshold="balanced" of several classes: fit without it, and divide '
-    "the probabilities that the scorer gives by class_shares_, which decides alike."
+    'threshold="balanced" of several classes has no place in a scorer, nor in scikit-learn\'s '
+    "models: fit without it, and divide probabilities by np.maximum(class_shares_, "
+    "2 * class_shares_std_), which decides alike."
 )
 
 

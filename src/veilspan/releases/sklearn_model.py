@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from veilspan.releases.scorer import SHARES_LOST
+
 NO_CURVES = (
     "{0} learned a curve of each column, which no part of scikit-learn says exactly: use "
     "to_json(), which scores rows without veilspan (docs/howto/scorer.md has the reader), or fit "
@@ -56,6 +58,8 @@ def _plain_of(model: Any) -> Any:
 
 def _refuse_adjusted(model: Any, plain: str) -> None:
     """Refuse thresholds, calibrations and ranges that would be lost without a word."""
+    if "threshold_" in vars(model) and len(model.classes_) > 2:
+        raise ValueError(SHARES_LOST)
     asked = getattr(model, "_asks_targets", False)
     lost = [
         words

@@ -100,8 +100,9 @@ def test_several_classes_are_balanced_by_their_shares(epsilon, tmp_path):
     model.save(tmp_path / "release")
     again = load(tmp_path / "release")
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    with pytest.raises(ValueError, match="scorer has no place"):
-        model.to_json()
+    for leave in (model.to_json, model.to_sklearn):
+        with pytest.raises(ValueError, match="no place in a scorer, nor in scikit-learn"):
+            leave()
     assert "threshold_" not in vars(plain)
 
 
@@ -109,6 +110,12 @@ def test_a_class_that_nobody_has_is_not_predicted_for_everybody():
     said = {**THREE, "classes": ["a", "b", "none", "rare"]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
+        for seed in range(5):  # dividing by hand as the warning says decides alike
+            divided = LogisticRegression(**{**said, "random_state": seed}, threshold="balanced")
+            divided.fit(X, LABELS)
+            floored = np.maximum(divided.class_shares_, 2 * divided.class_shares_std_)
+            by_hand = divided.predict_proba(X) / floored
+            assert (divided.predict(X) == divided.classes_[by_hand.argmax(axis=1)]).all()
         for epsilon in (1.0, np.inf):
             said["epsilon"] = epsilon
             model = LogisticRegression(**said, threshold="balanced").fit(X, LABELS)

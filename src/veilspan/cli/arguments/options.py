@@ -65,7 +65,17 @@ DataFile = Annotated[
     ),
 ]
 Columns = Annotated[str | None, typer.Option(help="Columns to use, with commas; all by default.")]
-Separator = Annotated[str | None, typer.Option(help="Between the cells of a CSV file.")]
+
+
+def _as_typed(separator: str | None) -> str | None:
+    """A tab as people can type it in a shell."""
+    return "\t" if separator in ("\\t", "tab") else separator
+
+
+Separator = Annotated[
+    str | None,
+    typer.Option(help="Between the cells of a CSV file: ; or tab, say.", callback=_as_typed),
+]
 Decimal = Annotated[str | None, typer.Option(help="Decimal mark of a CSV file: . or ,")]
 Header = Annotated[
     bool | None,

@@ -157,9 +157,9 @@ def _name_ways(n_classes: int, rare: list[int], says_odds: bool) -> str:
         ways = f'threshold="{aim}", the better one where noise counts, or {weights}'
     elif says_odds:
         return (
-            "To find such rows take the class of the largest predict_proba(X) / class_shares_, "
-            'which costs nothing; fits with threshold="balanced" predict so. A new fit is a new '
-            "charge."
+            "To find such rows take the class of the largest predict_proba(X) / "
+            "np.maximum(class_shares_, 2 * class_shares_std_), which costs nothing; fits with "
+            'threshold="balanced" predict so. A new fit is a new charge.'
         )
     else:
         ways = weights
