@@ -325,16 +325,9 @@ def test_new_rows_may_be_written_otherwise(place, tmp_path):
     assert "separates cells already" in refused(*words, "--decimal", ",")
     new.write_text(ward_csv().replace(",", "\t"))
     for tab in ("\\t", "tab", "\t"):  # as people type it
-        run(
-            "predict",
-            place / "logistic",
-            new,
-            "--separator",
-            tab,
-            "--out",
-            tmp_path / f"{len(tab)}",
-        )
-        assert read_csv(tmp_path / f"{len(tab)}") == expected
+        out = tmp_path / f"{len(tab)}.csv"
+        run("predict", place / "logistic", new, "--separator", tab, "--out", out)
+        assert read_csv(out) == expected
     new.write_bytes(text.encode("latin-1"))
     # A fit keeps to its schema; a first line that may be a row is not shown.
     fit = ("fit", "logistic", new, "--schema", place / "ward.toml", "--out", tmp_path / "r")
