@@ -20,6 +20,7 @@ from .winners import contests, draw, in_words
 Record = dict[str, Any]
 ANSWERS = {True: "holds", False: "**does not hold**", None: "not judged"}
 QUICK_NO = "not shown (quick run)"  # a quick run refutes nothing
+MOST_NOTES = 5  # below a figure; more stand behind a line that opens them
 LARGEST_PARTS = 200_000  # bytes: larger ones stay where they were made
 NAMES = (
     "diffprivlib", "geomstats", "implicit", "mu", "opendp", "pymanopt", "pyriemann", "surprise"
@@ -275,8 +276,11 @@ def figure(record: Record) -> str:
     facts = f"{record['scale']} run, {duration(record['cpu_seconds'])} of CPU"
     facts += f", code {record['code']}" if "code" in record else ", by an earlier version"
     lines.append(f"`{record['command']}` ({facts}{_rechecked(record)})\n")
-    lines += [f"- {sentence(note)}" for note in record["notes"]]
-    return "\n".join(lines) + ("\n" if record["notes"] else "")
+    notes = [f"- {sentence(note)}" for note in record["notes"]]
+    if len(notes) > MOST_NOTES:
+        lines.append(folded(f"{len(notes)} things to know of it", "\n".join(notes)))
+        return "\n".join(lines)
+    return "\n".join([*lines, *notes]) + ("\n" if notes else "")
 
 
 def _rechecked(record: Record) -> str:

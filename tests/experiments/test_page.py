@@ -40,6 +40,16 @@ def test_a_record_becomes_a_section(tiny_job, tmp_path):
     assert (tmp_path / "docs" / "evidence" / "grouse-fig1.png").exists()
 
 
+def test_many_notes_stand_behind_a_line(tiny_job, tmp_path):
+    """A page of sixteen figures would be taller than anybody reads."""
+    record = finished(tiny_job("grouse-fig1", scale="full"))
+    few, many = (page.figure(record | {"notes": ["so"] * count}) for count in (5, 6))
+    assert "<details>" not in few
+    assert few.count("- So.") == 5
+    assert "<details><summary>6 things to know of it</summary>" in many
+    assert many.count("- So.") == 6
+
+
 def test_a_quick_run_refutes_nothing(tiny_job, tmp_path):
     finished(tiny_job("grouse-fig1", scale="quick"), holds=False)
     page.publish(tmp_path, tmp_path / "docs" / "evidence.md")
