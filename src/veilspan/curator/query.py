@@ -28,8 +28,7 @@ override :meth:`RowQuery.sensitivity` with such a tighter bound, with the proof 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,8 +40,7 @@ BLOCK_BYTES = 4_000_000  # of working memory per block: small enough for the cac
 MOST_BLOCK_ROWS = 65_536
 
 
-@dataclass(frozen=True)
-class PublicFacts:
+class PublicFacts(NamedTuple):
     """What is public about one question, known before a row is read.
 
     Attributes

@@ -12,16 +12,19 @@ row, and all n of them move when one is added. So a per-row map
   and the largest ones included;
 * never warns and never raises, whatever ``np.seterr`` says: that would tell something of a row.
 
-``row_map`` marks such a function, silences its arithmetic and enters it into ``ROW_MAPS``;
-``tests/contracts/test_row_maps.py`` holds every entry to the three.
+``row_map`` marks such a function, silences its arithmetic (inside of a question that is so already)
+and enters it into ``ROW_MAPS``; ``tests/contracts/test_row_maps.py`` holds every entry to the three.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+
+from veilspan.curator.silence import is_silent
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -32,6 +35,13 @@ ROW_MAPS: dict[str, Callable[..., Any]] = {}
 
 def row_map(function: Callable[P, T]) -> Callable[P, T]:
     """Mark a per-row map; its floating-point arithmetic is silent."""
-    quiet: Callable[P, T] = np.errstate(all="ignore")(function)
+
+    @wraps(function)
+    def quiet(*args: P.args, **kwargs: P.kwargs) -> T:
+        if is_silent():
+            return function(*args, **kwargs)
+        with np.errstate(all="ignore"):
+            return function(*args, **kwargs)
+
     ROW_MAPS[f"{function.__module__}.{function.__qualname__}"] = quiet
     return quiet

@@ -133,7 +133,7 @@ class Rows:
         sampling: Sampling | PartSampling | None = None,
         rows_per_block: int | None = None,
     ) -> np.ndarray:
-        """Sum of all clipped contributions, in the coordinates of ``space``.
+        """Sum of all clipped contributions, in the coordinates of ``space``; the caller is quiet.
 
         With ``sampling`` each row takes part with its rate, independently (Poisson sampling).
         """
@@ -147,9 +147,10 @@ class Rows:
             return space.embed(clipped_block_sum(query, block, point))
 
         stride = rows_per_block or find_block_rows(query, self, point)
-        with np.errstate(all="ignore"):  # a warning about arithmetic could tell something of a row
-            total = self.total(part, stride, GROUP)
-        return np.asarray(total + np.zeros(space.coordinates))
+        total = self.total(part, stride, GROUP)
+        whole = (space.coordinates,)
+        # Zeros in every coordinate where a sample took nobody.
+        return total if total.shape == whole else np.asarray(total + np.zeros(whole))
 
     def total(self, part: Callable[[Block], Any], rows_per_block: int, group: int) -> np.ndarray:
         """Sum of ``part`` over blocks, ``group`` at a time: what rounding bounds count on."""
@@ -227,6 +228,8 @@ class Rows:
         kept, done = True, 0
         for block in self.blocks(MAPPED_AT_ONCE):
             mapped = row_map(block)
+            if block.n_rows == self.n_rows:
+                return Rows.checked_before(mapped.x, mapped.y, self._present)
             if done == 0 and isinstance(mapped.x, np.ndarray) and mapped.x.flags.c_contiguous:
                 # Blocks go where they stay; in a list of parts they would be in memory twice.
                 whole = np.empty((self.n_rows, mapped.x.shape[1]))
@@ -342,8 +345,8 @@ def plain_rows(table: Any, targets: Any, *, of_any_number: bool, cut: bool) -> R
         Whether entries beyond the largest that rows may hold are cut to it. Whoever asks for it
         clips to ranges within.
     """
-    present = None
-    if cut and _is_huge(table if isinstance(table, np.ndarray) else table.data):
+    present, is_array = None, isinstance(table, np.ndarray)
+    if cut and _is_huge(table if is_array else table.data):
         from veilspan.curator.odd_tables import cut_huge
 
         table = cut_huge(table, LARGEST_VALUE)
@@ -354,6 +357,8 @@ def plain_rows(table: Any, targets: Any, *, of_any_number: bool, cut: bool) -> R
         present = np.arange(LEAST_ROWS) < n_rows
         table = with_empty(table, LEAST_ROWS - n_rows)
         targets = with_empty(targets, LEAST_ROWS - n_rows)
+    if cut and is_array:  # every entry has been looked at
+        return Rows.checked_before(table, _check_targets(targets, len(table)), present)
     return Rows(table, targets, present)
 
 

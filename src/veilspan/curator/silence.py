@@ -64,6 +64,11 @@ class _WhileSilent:
         return _silent.get()
 
 
+def is_silent() -> bool:
+    """Whether this code runs inside :class:`quiet`: another ``np.errstate`` would do nothing."""
+    return _silent.get()
+
+
 _FILTER: Any = ("ignore", _WhileSilent(), Warning, None, 0)
 
 
@@ -78,12 +83,15 @@ class quiet(AbstractContextManager[None]):
         self._ignored = np.errstate(all="ignore")
         self._ignored.__enter__()
 
-    def __exit__(self, *_: object) -> None:
+    def _leave(self) -> None:
         self._ignored.__exit__(None, None, None)
         _silent.reset(self._token)
 
+    def __exit__(self, *_: object) -> None:
+        self._leave()
 
-class Silence:
+
+class Silence(quiet):
     """Run quietly, and turn exceptions into one :class:`WithheldError`.
 
     Parameters
@@ -94,18 +102,14 @@ class Silence:
 
     def __init__(self, simulation: bool) -> None:
         self._simulation = simulation
-        self._quiet: AbstractContextManager[None] = quiet()
-
-    def __enter__(self) -> None:
-        self._quiet.__enter__()
 
     def __exit__(
         self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        trace: TracebackType | None = None,
     ) -> None:
-        self._quiet.__exit__(None, None, None)
+        self._leave()
         if not isinstance(error, Exception):
             return
         if not self._passes(error):
@@ -126,8 +130,11 @@ class Discretion(Silence):
     """
 
     def __enter__(self) -> None:
-        self._quiet = np.errstate(all="ignore")
-        self._quiet.__enter__()
+        self._ignored = np.errstate(all="ignore")
+        self._ignored.__enter__()
+
+    def _leave(self) -> None:
+        self._ignored.__exit__(None, None, None)
 
     def _passes(self, error: Exception) -> bool:
         return super()._passes(error) or raised_by_us(error)

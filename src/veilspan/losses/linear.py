@@ -46,7 +46,8 @@ class Logistic:
         """-y / (1 + exp(y u)), the derivative of each row's loss in its score."""
         from scipy.special import expit
 
-        return np.asarray(-y * expit(-y * scores))
+        less = -y
+        return np.asarray(less * expit(less * scores))
 
     def curvature(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
         """The variance p (1 - p) of the label, with p = 1 / (1 + exp(-u))."""

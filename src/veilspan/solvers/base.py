@@ -19,10 +19,11 @@ meter.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
@@ -89,10 +90,10 @@ class After(Protocol):
         """Ask, and return the result with what was told."""
 
 
-@runtime_checkable
-class View(Protocol):
+class View(ABC):
     """What a stage has found that is more than a map: how the next questions see rows."""
 
+    @abstractmethod
     def open(self, curator: Curator, budget: Budget, events: tuple[Event, ...]) -> Curator:
         """The same door for what comes next, which decides by this budget and has these events."""
 

@@ -114,9 +114,9 @@ class ReleasedShares:
         """Which class is rare, which the released shares tell, and what to do."""
         shares = self.class_shares_
         sure = shares + SURELY * self.class_shares_std_ < RARE / len(shares)
-        rare = [int(place) for place in np.argsort(shares, kind="stable") if sure[place]]
-        if not rare:
+        if not sure.any():
             return None
+        rare = [int(place) for place in np.argsort(shares, kind="stable") if sure[place]]
         unseen = _is_unseen(shares, self.class_shares_std_)
         told = _words(self.classes_, shares, rare, unseen, self.schema is not None)
         return f"{told} {_name_ways(len(shares), rare, self._says_odds)}"

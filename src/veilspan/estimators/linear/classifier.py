@@ -409,7 +409,9 @@ def _check_labels(y: np.ndarray) -> None:
 def _sorted_labels(labels: Any) -> np.ndarray:
     """Different labels in order, or a sentence that names none."""
     try:
-        return np.unique(np.asarray(labels))
+        found = np.asarray(labels)
+        sorted_before = found.ndim == 1 and bool((found[1:] > found[:-1]).all())
+        return found.copy() if sorted_before else np.unique(found)
     except TypeError:
         pass
     # Raised out here: the original quotes types of labels as they come, and holds them.

@@ -276,14 +276,14 @@ def asks_ranges(bounds: Any, feature_range: Any, row_norm: Any) -> bool:
 def checked_ranges(feature_range: Any, n_features: int) -> tuple[np.ndarray, np.ndarray]:
     """Low and high ends of shape (d,), or a sentence."""
     try:
-        low, high = (np.asarray(end, dtype=np.float64) for end in feature_range)
-        low, high = (np.broadcast_to(end, (n_features,)).copy() for end in (low, high))
+        ends = np.empty((2, n_features))
+        ends[0], ends[1] = feature_range
     except (TypeError, ValueError):
         raise ValueError(
             "feature_range must be (lo, hi), each a number or an array with one entry for each "
             f"of the {n_features} features."
         ) from None
-    check_location([low, high], "feature_range")
+    low, high = check_location(ends, "feature_range")
     if not (low <= high).all():
         raise ValueError("feature_range must not have a low end above its high end.")
     check_width(low, high, "feature_range")

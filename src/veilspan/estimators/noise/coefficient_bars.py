@@ -50,8 +50,9 @@ class CoefficientBars:
             return
         self.coef_noise_ = square * found.covariance
         if result.confidence_std:  # of the factor of all coefficients
-            both = np.append(self.coef_, self.intercept_)  # type: ignore[attr-defined]
-            self.coef_noise_ += result.confidence_std**2 * np.outer(both, both)
+            constant: Any = self.intercept_  # type: ignore[attr-defined]
+            both = np.concatenate([self.coef_.ravel(), constant])  # type: ignore[attr-defined]
+            self.coef_noise_ += result.confidence_std**2 * (both[:, None] * both)
         self.coef_sampling_told_ = found.sampling_told
         if found.sampling is not None and np.isfinite(found.sampling).all():
             self.coef_sampling_ = square * found.sampling

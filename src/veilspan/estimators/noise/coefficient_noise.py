@@ -128,7 +128,7 @@ def _find_noise(row_map: RowScaling, result: LinearResult) -> CoefficientNoise:
     else:
         return CoefficientNoise(None, NOT_TOLD)
     moved, constant = row_map.user_coefficients(np.eye(size))
-    jacobian = np.vstack([moved, constant[None, :]])
+    jacobian = np.concatenate([moved, constant[None, :]])
     sampling, told = find_sampling(noise)
     if sampling is not None:
         sampling = jacobian @ sampling @ jacobian.T

@@ -62,9 +62,10 @@ class RowScaling:
 
     def __post_init__(self) -> None:
         scale = np.asarray(self.scale, dtype=np.float64)
-        if not (np.isfinite(scale).all() and (scale > 0).all()):
+        least, most = scale.min(), scale.max()
+        if not (least > 0 and most < math.inf):  # neither holds for what is not a number
             raise ValueError("scale must be positive and finite in every column.")
-        scales = {"scale": (scale.min(), scale.max()), "row_norm": (self.row_norm,)}
+        scales = {"scale": (least, most), "row_norm": (self.row_norm,)}
         if self.intercept != 0:
             scales["intercept"] = (self.intercept,)
         for name, numbers in scales.items():
@@ -101,8 +102,7 @@ class RowScaling:
             theta = theta.copy()
             theta[: empty.size][empty] = 0.0
         weights = theta[:-1] if self.intercept > 0 else theta
-        scale = np.broadcast_to(np.asarray(self.scale, dtype=np.float64), weights.shape[:1])
-        coefficients = (weights.T / (scale * self.row_norm)).T
+        coefficients = (weights.T / (np.asarray(self.scale, dtype=np.float64) * self.row_norm)).T
         constant = np.zeros(theta.shape[1:])
         if self.intercept > 0:
             constant = self.intercept * theta[-1] / self.row_norm
@@ -119,8 +119,11 @@ class RowScaling:
 
     def _dense(self, x: np.ndarray) -> np.ndarray:
         if self.low is not None and self.high is not None:
-            x = np.clip(x, self.low, self.high)
-        if self.center is not None:
+            x = np.maximum(x, self.low)
+            np.minimum(x, self.high, out=x)
+            if self.center is not None:
+                x -= self.center
+        elif self.center is not None:
             x = x - self.center
         rows = np.empty((x.shape[0], self.width(x.shape[1])))
         if np.ndim(self.scale) == 0 and self.scale == 1:  # the same bits in half of the time

@@ -28,6 +28,7 @@ from scipy.special import expit
 from veilspan.curator.curator import Curator
 from veilspan.privacy.events import Event
 from veilspan.queries.linear.class_votes import ScoreHistogram
+from veilspan.queries.linear.slope_gradient import length_of
 from veilspan.solvers.linear.base import LinearProblem, LinearResult
 from veilspan.solvers.linear.rare_classes.odds_of_votes import (
     is_quiet,
@@ -73,7 +74,7 @@ class AskConfidence:
     def ask(self, curator: Curator, problem: LinearProblem, result: LinearResult) -> LinearResult:
         """Ask for the histogram; the factor is kept beside theta."""
         # No row has a score beyond |theta|; one of 0 gives every row the score 0.
-        reach = min(REACH, float(np.linalg.norm(result.theta))) or 1.0
+        reach = min(REACH, length_of(result.theta)) or 1.0
         query = ScoreHistogram(problem.loss, KNOTS, bend=BEND)
         noise = self.events[0].noise_multiplier
         if is_quiet(noise * query.sensitivity(curator.plan.neighbors), problem.planned_rows):

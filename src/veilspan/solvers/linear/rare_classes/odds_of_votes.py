@@ -26,6 +26,8 @@ All of it is post-processing of released counts.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 #: Scores that are looked at in each cell, at the middles of equal parts, and rounds in which the
@@ -54,9 +56,21 @@ def is_quiet(noise_std: float, rows: int | None) -> bool:
     return noise_std <= QUIET * (rows or 0)
 
 
+@lru_cache(maxsize=8)  # knots come in a few numbers only
 def places_between(n_knots: int) -> np.ndarray:
     """Places of the scores that are looked at, counted in knots: 0.5 is amid the first cell."""
-    return (np.arange((n_knots - 1) * PARTS) + 0.5) / PARTS
+    places = (np.arange((n_knots - 1) * PARTS) + 0.5) / PARTS
+    places.flags.writeable = False
+    return places
+
+
+@lru_cache(maxsize=8)
+def shares_between(n_knots: int) -> np.ndarray:
+    """Share of a vote at each of these places that a knot gets, one row for each knot."""
+    knots = np.arange(n_knots)[:, None]
+    shares = np.maximum(0.0, 1.0 - np.abs(knots - places_between(n_knots)))
+    shares.flags.writeable = False
+    return shares
 
 
 def scores_between(knots: np.ndarray, bend: float | None) -> np.ndarray:
@@ -85,8 +99,7 @@ def who_votes(masses: np.ndarray, noise_std: float) -> np.ndarray:
     noise_std : float
         What is less than this cannot be told from nothing, and counts as this much.
     """
-    knots, places = np.arange(len(masses)), places_between(len(masses))
-    shares = np.maximum(0.0, 1.0 - np.abs(knots[:, None] - places))
+    shares = shares_between(len(masses))
     # Only one cell votes for a knot at an end.
     masses = np.maximum(masses, max(noise_std, LEAST_MASS) * shares.sum(axis=1) / PARTS)
     density = masses
@@ -108,7 +121,8 @@ def log_likelihood(counts: np.ndarray, second: np.ndarray, noise_std: float) -> 
     noise_std : float
         Standard deviation of each count.
     """
-    second = np.clip(second, 0.0, 1.0)  # a mean may be more than its largest part by rounding
+    # A mean may be more than its largest part by rounding.
+    second = np.minimum(np.maximum(second, 0.0), 1.0)
     first = 1.0 - second
     weigh = second**2 + first**2
     rows = np.maximum(counts.sum(axis=0), 0.0)
@@ -122,4 +136,4 @@ def _between(shares: np.ndarray, density: np.ndarray) -> np.ndarray:
 
     Shares of a vote fall in lines as well: weighted by them, values at knots lie on such lines.
     """
-    return np.asarray(np.exp(np.log(density) @ shares))
+    return np.exp(np.log(density) @ shares)  # type: ignore[no-any-return]

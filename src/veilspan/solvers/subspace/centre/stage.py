@@ -22,6 +22,7 @@ from veilspan.privacy.budget import Budget
 from veilspan.privacy.errors import CenterWarning
 from veilspan.privacy.events import Event, GaussianEvent
 from veilspan.queries.subspace.directions import DirectionSum, OutsideCap, RingSums
+from veilspan.solvers.base import View
 from veilspan.solvers.subspace.centre.verdict import (
     CapLook,
     Look,
@@ -94,7 +95,7 @@ class FindCentre:
 
 
 @dataclass(frozen=True, eq=False)
-class FoundCentre:
+class FoundCentre(View):
     """How rows are seen after the stage, and why."""
 
     verdict: Verdict
