@@ -33,6 +33,8 @@ KEPT_BYTES = 64_000_000
 MAPPED_AT_ONCE = 4096
 #: Columns that ``np.einsum`` adds up in one go: half of its buffer.
 _PIECE = 4096
+#: With a smaller sum of squares no number is above ``LARGEST_VALUE``, however it was rounded.
+_SMALL_SQUARES = LARGEST_VALUE**2 / 4
 #: Squared lengths in between are sums of squares that neither overflow nor lose bits to underflow.
 _SAFE = 2.0**-900, 2.0**1000
 
@@ -382,7 +384,8 @@ def scores_of(x: Any, theta: np.ndarray, factors: np.ndarray | None = None) -> n
     once, not over a few numbers of one row at a time.
     """
     plain = theta.ndim == 1 or not isinstance(x, np.ndarray)
-    products = np.asarray(x @ theta if plain else (theta.T @ x.T).T)
+    # ``dot`` is the same product as ``@``, and less work before it.
+    products = np.asarray(x.dot(theta) if plain else (theta.T @ x.T).T)
     if factors is None:
         return products
     return np.asarray(products * (factors if products.ndim == 1 else factors[:, None]))
@@ -483,6 +486,8 @@ def _is_huge(values: np.ndarray) -> bool:
     """Whether an entry is NaN, infinite or absurdly large, without a temporary as large."""
     if values.dtype.kind != "f" or values.size == 0:
         return False
+    if values.flags.c_contiguous and np.vdot(values, values) <= _SMALL_SQUARES:
+        return False  # told in a third of the time
     # A NaN anywhere makes the extremes NaN, so that the comparison is false.
     return not (float(values.max()) <= LARGEST_VALUE and float(values.min()) >= -LARGEST_VALUE)
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
 import numpy as np
+from scipy.special import expit
 
 from veilspan.curator.objective_door import RowLoss
 
@@ -44,15 +45,11 @@ class Logistic:
 
     def slope(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
         """-y / (1 + exp(y u)), the derivative of each row's loss in its score."""
-        from scipy.special import expit
-
         less = -y
         return np.asarray(less * expit(less * scores))
 
     def curvature(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
         """The variance p (1 - p) of the label, with p = 1 / (1 + exp(-u))."""
-        from scipy.special import expit
-
         return np.asarray(expit(scores) * expit(-scores))
 
 

@@ -38,12 +38,12 @@ class Meter(ABC):
     """Keeps count of what may still be asked, and of what has been asked already."""
 
     def __init__(self) -> None:
-        self._spent: dict[Event, int] = {}
+        self._spent: dict[Event, list[int]] = {}  # how often each was let pass
 
     @property
     def spent(self) -> tuple[Event, ...]:
         """Events that were let pass, equal ones joined."""
-        return merge(with_count(event, times) for event, times in self._spent.items())
+        return merge(with_count(event, times) for event, (times,) in self._spent.items())
 
     def charge(self, name: str, noise_multiplier: float | None = None) -> Event:
         """Charge one question, or raise ``BudgetExceededError``; return the event that covers it.
@@ -51,7 +51,7 @@ class Meter(ABC):
         A planned event may cover more questions than this one, as its ``count`` says.
         """
         event = self._admit(name, noise_multiplier)
-        self._spent[event] = self._spent.get(event, 0) + 1
+        self._spent.setdefault(event, [0])[0] += 1
         watcher = _WATCHER.get()
         if watcher is not None:
             watcher(name)

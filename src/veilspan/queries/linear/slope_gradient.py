@@ -55,10 +55,13 @@ FEW = 64.0
 
 
 class SlopedRows(NamedTuple):
-    """A block's columns, the factors that bring its rows into the unit ball, a slope for each."""
+    """A block's columns, the factors that bring its rows into the unit ball, a slope for each.
+
+    Factors are left out where all of them are 1: products with them would be the same bits.
+    """
 
     columns: Any
-    factors: np.ndarray
+    factors: np.ndarray | None
     lengths: np.ndarray
     slopes: np.ndarray
 
@@ -97,10 +100,9 @@ class SlopeGradient(RowQuery):
         """Slopes of all rows at theta."""
         y = targets(self.loss, block)
         # Looked up here: a call of a marked map costs more than the sum over a small table.
-        factors, lengths = block.__dict__.get("unit_factors") or unit_factors(block)
-        columns = block.columns
+        factors, lengths = block.__dict__.get("needed_factors") or needed_factors(block)
         slopes = self.loss.slope(scores_of(block.x, point, factors), y)
-        return SlopedRows(columns, factors, lengths, slopes)
+        return SlopedRows(block.columns, factors, lengths, slopes)
 
     def norms(self, block: SlopedRows, point: Any) -> np.ndarray:
         """Length of each row's gradient, |l'| |x'|."""
@@ -110,9 +112,11 @@ class SlopeGradient(RowQuery):
 
     def weighted_sum(self, block: SlopedRows, weights: np.ndarray, point: Any) -> np.ndarray:
         """Sum of the weighted gradients, X^T (weights l')."""
-        weights = weights * block.factors
-        weighted = block.slopes * (weights if block.slopes.ndim == 1 else weights[:, None])
-        return np.asarray(block.columns @ weighted)
+        if block.factors is not None:
+            weights = weights * block.factors
+        if block.slopes.ndim == 1:
+            return np.asarray(block.columns.dot(block.slopes * weights))
+        return np.asarray(block.columns @ (block.slopes * weights[:, None]))
 
     def row_floats(self, n_features: int, point: Any) -> int:
         """The row and a few numbers for each score."""
@@ -176,7 +180,9 @@ class MetricGradient(SlopeGradient):
         notes = block.__dict__.get("notes", {})  # a sampled block has none
         kept = notes.get("metric_lengths")
         if kept is None or kept[0] is not self.metric:
-            moved = np.asarray(block.x @ self.metric.matrix.T) * rows.factors[:, None]
+            moved = np.asarray(block.x @ self.metric.matrix.T)
+            if rows.factors is not None:
+                moved = moved * rows.factors[:, None]
             kept = self.metric, np.sqrt(np.einsum("ij,ij->i", moved, moved))
             notes["metric_lengths"] = kept
         return SlopedRows(rows.columns, rows.factors, kept[1], rows.slopes)
@@ -232,7 +238,7 @@ class GradientChange(SlopeGradient):
 
     def prepare(self, block: Block, point: Any) -> SlopedRows:
         """Changes of all rows' slopes."""
-        factors, lengths = unit_factors(block)
+        factors, lengths = needed_factors(block)
         y = targets(self.loss, block)
         here, there = (self.loss.slope(scores_of(block.x, theta, factors), y) for theta in point)
         return SlopedRows(block.columns, factors, lengths, here - there)
@@ -268,6 +274,14 @@ def unit_factors(block: Block) -> tuple[np.ndarray, np.ndarray]:
     return found
 
 
+def needed_factors(block: Block) -> tuple[np.ndarray | None, np.ndarray]:
+    """The same, without factors where all rows are inside; kept with the block."""
+    factors, lengths = unit_factors(block)
+    needed = None if (factors == 1.0).all() else factors
+    block.__dict__["needed_factors"] = found = needed, lengths
+    return found
+
+
 def targets(loss: LinearLoss, block: Block) -> np.ndarray:
     """Targets within their range, kept with the block."""
     if block.y is None:
@@ -285,4 +299,4 @@ def bounded_targets(y: np.ndarray, count: int) -> np.ndarray:
     """Targets in [-1, 1], or class numbers 0, ..., k - 1 of ``count`` classes."""
     if count:
         return np.clip(np.rint(y), 0, count - 1).astype(np.intp)
-    return np.clip(y, -1.0, 1.0)
+    return np.minimum(np.maximum(y, -1.0), 1.0)

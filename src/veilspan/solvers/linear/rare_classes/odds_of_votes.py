@@ -128,7 +128,7 @@ def log_likelihood(counts: np.ndarray, second: np.ndarray, noise_std: float) -> 
     rows = np.maximum(counts.sum(axis=0), 0.0)
     missed = (second * counts[0] - first * counts[1]) ** 2 / weigh
     spread = noise_std**2 + rows * second * first / weigh + TINY
-    return np.asarray(-0.5 * np.sum(missed / spread + np.log(spread), axis=1))
+    return np.asarray(-0.5 * (missed / spread + np.log(spread)).sum(axis=1))
 
 
 def _between(shares: np.ndarray, density: np.ndarray) -> np.ndarray:
