@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from veilspan.curator.rows import Block, Rows
+from veilspan.curator.rows import LARGEST_VALUE, Block, Rows
 from veilspan.losses.linear import Logistic
 from veilspan.queries.linear.regression_moments import RegressionMoments
 from veilspan.queries.linear.slope_gradient import SlopeGradient
@@ -135,3 +135,17 @@ def test_parts_of_whole_numbers_are_joined_beyond_their_type():
     parts = np.array([100, 100, 1], dtype=np.int8)
     x = sparse.csr_array((parts, [0, 0, 0], [0, 2, 3]), shape=(2, 1))
     np.testing.assert_array_equal(next(Rows(x).blocks(5)).dense(), [[200.0], [1.0]])
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_table_is_too_large_from_one_entry_on(order, dtype):
+    """However many there are: a sum of squares may tell that none is, not that one is."""
+    largest = LARGEST_VALUE if dtype == np.float64 else np.finfo(np.float32).max
+    table = np.full((300, 4), largest, dtype=dtype, order=order)
+    Rows(table)
+    for odd in (np.nan, np.inf, -np.inf, *((-2e140,) if dtype == np.float64 else ())):
+        changed = table.copy(order="K")
+        changed[17, 2] = odd
+        with pytest.raises(ValueError, match="too large to square"):
+            Rows(changed)

@@ -78,7 +78,9 @@ def clip_weights(norms: np.ndarray, bound: float) -> np.ndarray:
     """
     weights = np.minimum(1.0, bound / norms)
     far = bound * FAR
-    if np.maximum.reduce(norms, initial=0.0) <= far:  # the factor is exactly 1, and every norm is a number
+    if (
+        np.maximum.reduce(norms, initial=0.0) <= far
+    ):  # the factor is exactly 1, and every norm is a number
         return weights
     weights *= np.clip((FADE - norms / far) / (FADE - 1.0), 0.0, 1.0)
     return np.where(np.isfinite(norms), weights, 0.0)

@@ -284,11 +284,8 @@ class Curator:
         plan, rows = self._plan, self._rows
         facts = query.public_facts(plan.neighbors, plan.n_features, point, sparse=rows.is_sparse)
         declared = self._rows_moved * facts.sensitivity
-        for number in (query.bound, declared):
-            if not (number > 0 and math.isfinite(number)):
-                raise ValueError(
-                    f"{query.name}: bound and sensitivity must be positive and finite."
-                )
+        if not (0 < query.bound < math.inf and 0 < declared < math.inf):
+            raise ValueError(f"{query.name}: bound and sensitivity must be positive and finite.")
         # A solver asks for the noise of rows, and a unit may be several: see ``group_curator``.
         asked = None if noise_multiplier is None else noise_multiplier / self._rows_moved
         charged = self._meter.charge(event + self._suffix, asked)

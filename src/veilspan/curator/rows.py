@@ -486,8 +486,9 @@ def _is_huge(values: np.ndarray) -> bool:
     """Whether an entry is NaN, infinite or absurdly large, without a temporary as large."""
     if values.dtype.kind != "f" or values.size == 0:
         return False
-    if values.flags.c_contiguous and np.vdot(values, values) <= _SMALL_SQUARES:
-        return False  # told in a third of the time
+    plain = values.dtype == np.float64 and values.flags.c_contiguous
+    if plain and np.vdot(values, values) <= _SMALL_SQUARES:  # told in a third of the time
+        return False
     # A NaN anywhere makes the extremes NaN, so that the comparison is false.
     return not (float(values.max()) <= LARGEST_VALUE and float(values.min()) >= -LARGEST_VALUE)
 

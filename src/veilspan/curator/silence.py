@@ -87,7 +87,12 @@ class quiet(AbstractContextManager[None]):
         self._ignored.__exit__(None, None, None)
         _silent.reset(self._token)
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        trace: TracebackType | None = None,
+    ) -> None:
         self._leave()
 
 

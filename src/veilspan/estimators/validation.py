@@ -122,7 +122,8 @@ def _is_finite(array: np.ndarray) -> bool:
     if array.dtype.kind != "f":
         return True
     # Squares are summed in a third of the time, where that needs no copy.
-    return math.isfinite(np.vdot(array, array) if array.flags.c_contiguous else array.sum())
+    plain = array.dtype == np.float64 and array.flags.c_contiguous
+    return math.isfinite(np.vdot(array, array) if plain else array.sum())
 
 
 def readable(X: Any, name: str = "X", *, missing: bool = False) -> Any:

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,7 +20,13 @@ from veilspan.losses.linear import (
 )
 from veilspan.losses.nonconvex import Biweight
 from veilspan.privacy.grid import UNIT_ROUNDOFF
-from veilspan.queries.linear.slope_gradient import GradientChange, SlopeGradient, unit_factors
+from veilspan.queries.linear.slope_gradient import (
+    GradientChange,
+    SlopeGradient,
+    length_of,
+    needed_factors,
+    unit_factors,
+)
 
 LOSSES = {
     "logistic": Logistic(),
@@ -215,3 +223,31 @@ def test_entries_stored_in_parts_count_as_their_sum():
     found = clipped_block_sum(query, Block(parts, y), np.ones(WIDTH))
     whole = clipped_block_sum(query, Block(parts.toarray(), y), np.ones(WIDTH))
     np.testing.assert_allclose(found, whole, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("entry", "length"), [(0.0, 0.0), (1.0, 3.0), (1e200, np.inf), (-np.inf, np.inf), (np.nan,) * 2]
+)
+def test_a_length_is_silent_whatever_was_set(entry, length):
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        found = length_of(np.full((3, 3), entry))
+    np.testing.assert_equal(found, length)
+
+
+def test_factors_are_left_out_where_all_of_them_are_one():
+    """Products with them would be the same bits; one row outside of the ball needs them all."""
+    inside = np.random.default_rng(0).standard_normal((40, WIDTH))
+    inside /= np.linalg.norm(inside, axis=1)[:, None] * 1.5
+    outside = np.vstack([inside, 3.0 * np.ones(WIDTH)])
+    y, point = np.ones(41), np.arange(WIDTH) - 1.0
+    assert needed_factors(Block(inside, y[:40]))[0] is None
+    np.testing.assert_array_equal(
+        needed_factors(Block(outside, y))[0], unit_factors(Block(outside, y))[0]
+    )
+    plain, other = SlopeGradient(Logistic(), 0.1), Block(inside, y[:40])
+    other.__dict__["needed_factors"] = unit_factors(other)
+    np.testing.assert_array_equal(
+        clipped_block_sum(plain, Block(inside, y[:40]), point),
+        clipped_block_sum(plain, other, point),
+    )
