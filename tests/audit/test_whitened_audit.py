@@ -1,7 +1,5 @@
 """Steps in whitened coordinates: broken copies of their gradient are caught."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -58,14 +56,15 @@ class StaleLengths(MetricGradient):
 
     def prepare(self, block, point):
         known = super().prepare(block, point)
-        return replace(known, lengths=known.lengths / 2)
+        return known._replace(lengths=known.lengths / 2)
 
 
 class UnboundedRows(MetricGradient):
     """A is applied to rows as they are; lengths are those of rows in the unit ball."""
 
     def weighted_sum(self, block, weights, point):
-        return super().weighted_sum(block, weights / block.factors, point)
+        factors = 1.0 if block.factors is None else block.factors
+        return super().weighted_sum(block, weights / factors, point)
 
 
 class LongerMetric(MetricGradient):

@@ -5,6 +5,7 @@ its three tests; the checks of broken copies use fixed seeds.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -70,7 +71,7 @@ class WrongScale(Curator):
 
     def _add_noise(self, exact, scale):
         draw = add_discrete_noise if self.noise == "exact" else add_noise
-        return draw(exact, scale._replace(std=0.97 * scale.std), self._source)
+        return draw(exact, replace(scale, std=0.97 * scale.std), self._source)
 
 
 @KINDS

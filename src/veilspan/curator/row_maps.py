@@ -12,8 +12,8 @@ row, and all n of them move when one is added. So a per-row map
   and the largest ones included;
 * never warns and never raises, whatever ``np.seterr`` says: that would tell something of a row.
 
-``row_map`` marks such a function, silences its arithmetic (inside of a question that is so already)
-and enters it into ``ROW_MAPS``; ``tests/contracts/test_row_maps.py`` holds every entry to the three.
+``row_map`` marks such a function, silences its arithmetic where no question has done so, and enters
+it into ``ROW_MAPS``; ``tests/contracts/test_row_maps.py`` holds every entry to the three.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from veilspan.curator.silence import is_silent
+from veilspan.curator.silence import SILENT
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,7 +38,7 @@ def row_map(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def quiet(*args: P.args, **kwargs: P.kwargs) -> T:
-        if is_silent():
+        if SILENT.get():
             return function(*args, **kwargs)
         with np.errstate(all="ignore"):
             return function(*args, **kwargs)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # Larger numbers would overflow when squared and summed; nothing measured is that large.
 LARGEST_VALUE = 1e140
+#: With a smaller sum of squares no number is larger, however the sum was rounded.
+_SMALL_SQUARES = LARGEST_VALUE**2 / 4
 #: A mapped table of at most so many bytes is kept, for solvers that walk over it hundreds of times.
 #: It decides time and memory only: rows get the same bits whichever way they are mapped.
 KEPT_BYTES = 64_000_000
@@ -33,8 +35,6 @@ KEPT_BYTES = 64_000_000
 MAPPED_AT_ONCE = 4096
 #: Columns that ``np.einsum`` adds up in one go: half of its buffer.
 _PIECE = 4096
-#: With a smaller sum of squares no number is above ``LARGEST_VALUE``, however it was rounded.
-_SMALL_SQUARES = LARGEST_VALUE**2 / 4
 #: Squared lengths in between are sums of squares that neither overflow nor lose bits to underflow.
 _SAFE = 2.0**-900, 2.0**1000
 

@@ -44,7 +44,8 @@ from veilspan.privacy.errors import (
 #: Errors that say nothing of a row.
 PASSING = (PrivacyError, FormError, MemoryError, TemporaryFolderError, ReplayMismatchError)
 
-_silent: ContextVar[bool] = ContextVar("veilspan_silent", default=False)
+#: Whether this code runs inside :class:`quiet`: another ``np.errstate`` would do nothing.
+SILENT: ContextVar[bool] = ContextVar("veilspan_silent", default=False)
 
 
 class _WhileSilent:
@@ -61,12 +62,7 @@ class _WhileSilent:
 
     def match(self, text: str) -> bool:
         """Whether the warning is to be ignored, whatever it says."""
-        return _silent.get()
-
-
-def is_silent() -> bool:
-    """Whether this code runs inside :class:`quiet`: another ``np.errstate`` would do nothing."""
-    return _silent.get()
+        return SILENT.get()
 
 
 _FILTER: Any = ("ignore", _WhileSilent(), Warning, None, 0)
@@ -79,13 +75,13 @@ class quiet(AbstractContextManager[None]):
         # Somebody may have put filters before it since; it stays, and does nothing outside.
         if not warnings.filters or warnings.filters[0] is not _FILTER:
             warnings.filters.insert(0, _FILTER)  # type: ignore[attr-defined]
-        self._token = _silent.set(True)
+        self._token = SILENT.set(True)
         self._ignored = np.errstate(all="ignore")
         self._ignored.__enter__()
 
     def _leave(self) -> None:
         self._ignored.__exit__(None, None, None)
-        _silent.reset(self._token)
+        SILENT.reset(self._token)
 
     def __exit__(
         self,

@@ -29,7 +29,7 @@ shorter, and the shape of a matrix product decides how it rounds.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -42,7 +42,8 @@ COARSEST, FINEST = 20, 40  # the grid lies between 2^-20 and 2^-40 of the noise'
 MAX_ROWS = 2**24
 
 
-class NoiseScale(NamedTuple):
+@dataclass(frozen=True)
+class NoiseScale:
     """The noise of one answer: its standard deviation and the grid it lives on.
 
     Attributes

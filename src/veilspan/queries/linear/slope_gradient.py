@@ -101,8 +101,9 @@ class SlopeGradient(RowQuery):
         y = targets(self.loss, block)
         # Looked up here: a call of a marked map costs more than the sum over a small table.
         factors, lengths = block.__dict__.get("needed_factors") or needed_factors(block)
+        columns = block.columns
         slopes = self.loss.slope(scores_of(block.x, point, factors), y)
-        return SlopedRows(block.columns, factors, lengths, slopes)
+        return SlopedRows(columns, factors, lengths, slopes)
 
     def norms(self, block: SlopedRows, point: Any) -> np.ndarray:
         """Length of each row's gradient, |l'| |x'|."""
