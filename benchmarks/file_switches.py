@@ -3,8 +3,7 @@
     python benchmarks/file_switches.py
 
 A switch is a call into another file of the package than that of the call before it: what somebody
-who steps through a fit with a debugger sees. The mark of a per-row map, which hands its arguments
-on, is passed over, as NumPy's frames are. The second column leaves out what a reader takes in
+who steps through a fit with a debugger sees. The second column leaves out what a reader takes in
 without opening a file: properties, and checks of arguments (functions that only refuse). The last
 column counts how often the whole fit runs the rule of ``solver="auto"``: once, for the plan and the
 run together; 0 where "auto" is one solver whatever the table.
@@ -23,7 +22,6 @@ import veilspan
 from veilspan.datasets import make_ratings
 
 ROOT = str(Path(veilspan.__file__).parent)
-MARK = "row_map.<locals>.quiet"
 NOISE = ("add_noise", "add_discrete_noise")
 CHECKS = ("check", "_check", "refuse", "__post_init__", "_in_range", "is_masked", "_holds_moments")
 
@@ -50,8 +48,6 @@ def trace_calls(fit):
     def see(frame, event, arg):
         code = frame.f_code
         if event != "call" or not code.co_filename.startswith(ROOT):
-            return
-        if code.co_qualname == MARK:
             return
         if calls and calls[-1].co_name in NOISE:
             return

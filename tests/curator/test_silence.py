@@ -17,10 +17,9 @@ from veilspan import (
     PrivacyError,
     WithheldError,
 )
-from veilspan.curator.clipping import clip_weights
 from veilspan.curator.curator import Curator
 from veilspan.curator.rows import Rows
-from veilspan.curator.silence import SILENT, Discretion, Silence, quiet
+from veilspan.curator.silence import Discretion, Silence, quiet
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.noise import SecureNoise, SeededNoise
 from veilspan.queries.moments import RowSum
@@ -185,15 +184,3 @@ def test_a_question_that_fails_is_charged_and_says_nothing(query, source):
     assert str(caught.value) == str(WithheldError())
     assert (caught.value.__cause__ is None) == made.secure
     assert (caught.value.__context__ is None) == made.secure
-
-
-def test_a_map_of_rows_is_silent_inside_of_a_question_and_outside():
-    half = np.full(3, 0.5)
-    with np.errstate(all="raise"):
-        assert not SILENT.get()
-        assert list(clip_weights(np.array([0.0, np.inf, np.nan]), 1.0)) == [1.0, 0.0, 0.0]
-        with Silence(simulation=False):
-            assert SILENT.get()
-            assert list(clip_weights(np.array([0.0, np.inf, np.nan]), 1.0)) == [1.0, 0.0, 0.0]
-        with pytest.raises(FloatingPointError):
-            half / 0.0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from veilspan.curator.row_maps import row_map
+from veilspan.curator.row_maps import silent_row_map
 from veilspan.privacy.noise import NoiseSource, SamplingKey
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def find_block_rows(query: RowQuery, rows: Any, point: Any) -> int:
     return facts.block_rows
 
 
-@row_map
+@silent_row_map
 def clip_weights(norms: np.ndarray, bound: float) -> np.ndarray:
     r"""Weights min(1, C/|c|) that bring every contribution c within the bound C.
 
@@ -76,11 +76,10 @@ def clip_weights(norms: np.ndarray, bound: float) -> np.ndarray:
     t e / (K - 1), the clipped contribution is off by at most
     C (f (d + e) + t e / (K - 1)) <= C (d + e K / (K - 1)), what it is near by, up to a millionth.
     """
-    weights = np.minimum(1.0, bound / norms)
-    far = bound * FAR
-    if (
-        np.maximum.reduce(norms, initial=0.0) <= far
-    ):  # the factor is exactly 1, and every norm is a number
-        return weights
-    weights *= np.clip((FADE - norms / far) / (FADE - 1.0), 0.0, 1.0)
+    far = float(bound) * FAR
+    if np.maximum.reduce(norms, initial=0.0) <= far:  # the factor is 1, every norm is a number
+        return np.asarray(bound / np.maximum(norms, bound))
+    with np.errstate(all="ignore"):
+        weights = bound / np.maximum(norms, bound)
+        weights *= np.clip((FADE - norms / far) / (FADE - 1.0), 0.0, 1.0)
     return np.where(np.isfinite(norms), weights, 0.0)

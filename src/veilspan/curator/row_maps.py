@@ -12,19 +12,16 @@ row, and all n of them move when one is added. So a per-row map
   and the largest ones included;
 * never warns and never raises, whatever ``np.seterr`` says: that would tell something of a row.
 
-``row_map`` marks such a function, silences its arithmetic where no question has done so, and enters
-it into ``ROW_MAPS``; ``tests/contracts/test_row_maps.py`` holds every entry to the three.
+``row_map`` marks such a function, silences its arithmetic and enters it into ``ROW_MAPS``;
+``tests/contracts/test_row_maps.py`` holds every entry to the three.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
-
-from veilspan.curator.silence import SILENT
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,13 +32,10 @@ ROW_MAPS: dict[str, Callable[..., Any]] = {}
 
 def row_map(function: Callable[P, T]) -> Callable[P, T]:
     """Mark a per-row map; its floating-point arithmetic is silent."""
+    return silent_row_map(np.errstate(all="ignore")(function))
 
-    @wraps(function)
-    def quiet(*args: P.args, **kwargs: P.kwargs) -> T:
-        if SILENT.get():
-            return function(*args, **kwargs)
-        with np.errstate(all="ignore"):
-            return function(*args, **kwargs)
 
-    ROW_MAPS[f"{function.__module__}.{function.__qualname__}"] = quiet
-    return quiet
+def silent_row_map(function: Callable[P, T]) -> Callable[P, T]:
+    """Mark a per-row map whose arithmetic raises no flag by itself."""
+    ROW_MAPS[f"{function.__module__}.{function.__qualname__}"] = function
+    return function

@@ -384,7 +384,7 @@ def scores_of(x: Any, theta: np.ndarray, factors: np.ndarray | None = None) -> n
     once, not over a few numbers of one row at a time.
     """
     plain = theta.ndim == 1 or not isinstance(x, np.ndarray)
-    # ``dot`` is the same product as ``@``, and less work before it.
+    # ``dot`` does less than ``@`` before it calls BLAS, which counts where rows are few.
     products = np.asarray(x.dot(theta) if plain else (theta.T @ x.T).T)
     if factors is None:
         return products

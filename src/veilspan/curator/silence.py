@@ -44,8 +44,7 @@ from veilspan.privacy.errors import (
 #: Errors that say nothing of a row.
 PASSING = (PrivacyError, FormError, MemoryError, TemporaryFolderError, ReplayMismatchError)
 
-#: Whether this code runs inside :class:`quiet`: another ``np.errstate`` would do nothing.
-SILENT: ContextVar[bool] = ContextVar("veilspan_silent", default=False)
+_silent: ContextVar[bool] = ContextVar("veilspan_silent", default=False)
 
 
 class _WhileSilent:
@@ -62,7 +61,7 @@ class _WhileSilent:
 
     def match(self, text: str) -> bool:
         """Whether the warning is to be ignored, whatever it says."""
-        return SILENT.get()
+        return _silent.get()
 
 
 _FILTER: Any = ("ignore", _WhileSilent(), Warning, None, 0)
@@ -75,13 +74,13 @@ class quiet(AbstractContextManager[None]):
         # Somebody may have put filters before it since; it stays, and does nothing outside.
         if not warnings.filters or warnings.filters[0] is not _FILTER:
             warnings.filters.insert(0, _FILTER)  # type: ignore[attr-defined]
-        self._token = SILENT.set(True)
+        self._token = _silent.set(True)
         self._ignored = np.errstate(all="ignore")
         self._ignored.__enter__()
 
     def _leave(self) -> None:
         self._ignored.__exit__(None, None, None)
-        SILENT.reset(self._token)
+        _silent.reset(self._token)
 
     def __exit__(
         self,

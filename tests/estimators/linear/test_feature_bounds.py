@@ -114,6 +114,7 @@ def test_a_midpoint_would_fill_a_sparse_table():
         (5.0, "feature_range must be"),
         ((0.0, 1.0, 2.0), "feature_range must be"),
         ((np.zeros(2), np.ones(2)), "3 features"),
+        ((np.zeros((1, 3)), np.ones((1, 3))), "3 features"),
         (("a", "b"), "feature_range must be"),
     ],
     ids=str,

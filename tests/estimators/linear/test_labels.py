@@ -8,6 +8,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import StackingClassifier, VotingClassifier
 
 from veilspan import LinearSVC, LogisticRegression, PublicLabelsWarning
+from veilspan.estimators.linear.classifier import _sorted_labels
 
 both = pytest.mark.parametrize("kind", [LogisticRegression, LinearSVC])
 ROWS = np.random.default_rng(0).standard_normal((400, 3))
@@ -62,3 +63,16 @@ def test_ensembles_that_hand_on_places_of_labels():
 def test_calibration_keeps_strings():
     model = CalibratedClassifierCV(make(LogisticRegression, classes=["no", "yes"]), cv=2)
     assert model.fit(ROWS, ANSWERS).score(ROWS, ANSWERS) > 0.9
+
+
+@pytest.mark.parametrize(
+    "labels", [[3, 1, 2], [1, 2, 3], ["a", "b"], ["b", "a", "b"], [True], [2.0, np.nan, 1.0], [1j]]
+)
+def test_labels_are_sorted_in_silence(labels):
+    """A warning about one that is no number would tell of the row that has it."""
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        found = _sorted_labels(labels)
+    np.testing.assert_array_equal(found, np.unique(labels))
+    assert found.dtype == np.unique(labels).dtype
+    assert not np.shares_memory(found, labels)

@@ -410,8 +410,10 @@ def _sorted_labels(labels: Any) -> np.ndarray:
     """Different labels in order, or a sentence that names none."""
     try:
         found = np.asarray(labels)
-        sorted_before = found.ndim == 1 and bool((found[1:] > found[:-1]).all())
-        return found.copy() if sorted_before else np.unique(found)
+        # Whole numbers and texts are compared without a word, whatever they are.
+        if found.ndim == 1 and found.dtype.kind in "iubU" and (found[1:] > found[:-1]).all():
+            return found.copy()
+        return np.unique(found)
     except TypeError:
         pass
     # Raised out here: the original quotes types of labels as they come, and holds them.

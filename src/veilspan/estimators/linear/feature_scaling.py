@@ -276,8 +276,11 @@ def asks_ranges(bounds: Any, feature_range: Any, row_norm: Any) -> bool:
 def checked_ranges(feature_range: Any, n_features: int) -> tuple[np.ndarray, np.ndarray]:
     """Low and high ends of shape (d,), or a sentence."""
     try:
+        low, high = feature_range
+        if max(np.ndim(low), np.ndim(high)) > 1:
+            raise ValueError
         ends = np.empty((2, n_features))
-        ends[0], ends[1] = feature_range
+        ends[0], ends[1] = low, high
     except (TypeError, ValueError):
         raise ValueError(
             "feature_range must be (lo, hi), each a number or an array with one entry for each "
