@@ -99,8 +99,7 @@ class SlopeGradient(RowQuery):
     def prepare(self, block: Block, point: Any) -> SlopedRows:
         """Slopes of all rows at theta."""
         y = targets(self.loss, block)
-        # Looked up here: a call of a marked map costs more than the sum over a small table.
-        factors, lengths = block.__dict__.get("needed_factors") or needed_factors(block)
+        factors, lengths = needed_factors(block)
         columns = block.columns
         slopes = self.loss.slope(scores_of(block.x, point, factors), y)
         return SlopedRows(columns, factors, lengths, slopes)
@@ -277,9 +276,11 @@ def unit_factors(block: Block) -> tuple[np.ndarray, np.ndarray]:
 
 def needed_factors(block: Block) -> tuple[np.ndarray | None, np.ndarray]:
     """The same, without factors where all rows are inside; kept with the block."""
-    factors, lengths = unit_factors(block)
-    needed = None if (factors == 1.0).all() else factors
-    block.__dict__["needed_factors"] = found = needed, lengths
+    found: tuple[np.ndarray | None, np.ndarray] | None = block.__dict__.get("needed_factors")
+    if found is None:
+        factors, lengths = unit_factors(block)
+        found = None if (factors == 1.0).all() else factors, lengths
+        block.__dict__["needed_factors"] = found
     return found
 
 
