@@ -80,7 +80,10 @@ def browser():
 
 @pytest.fixture
 def people(browser):
-    """Windows of people; errors on the console and requests outside fail the test at its end."""
+    """Windows of people; errors on the console and requests outside fail the test at its end.
+
+    A test asks for its studio first: windows are then closed before it stops answering.
+    """
     wrong, contexts = [], []
 
     def open_window(origin, **settings):
@@ -158,7 +161,7 @@ def log_in(people, team, name, **settings):
     return page
 
 
-def test_three_people_from_schema_to_signed_report(people, team):
+def test_three_people_from_schema_to_signed_report(team, people):
     """A steward declares, an analyst asks and plans, an officer approves, all read the report."""
     steward = log_in(people, team, "Stella")
     check(steward)
@@ -230,7 +233,7 @@ def test_three_people_from_schema_to_signed_report(people, team):
     assert (state.charges, state.released) == (1, 1)
 
 
-def test_back_reload_and_two_tabs(people, own_running):
+def test_back_reload_and_two_tabs(own_running, people):
     """Nothing is sent twice, and nothing typed is lost."""
     page = people(own_running.origin)
     page.goto(write_link(own_running.studio))
@@ -275,7 +278,7 @@ def press_until(page, selector, key="Tab", most=80):
     raise AssertionError(f"the keyboard does not reach {selector}")
 
 
-def test_by_the_keyboard_alone(people, own_running):
+def test_by_the_keyboard_alone(own_running, people):
     page = people(own_running.origin)
     page.goto(write_link(own_running.studio))
     page.keyboard.press("Tab")
