@@ -1,5 +1,6 @@
 """Nothing but one fixed error leaves what reads rows; what is public passes."""
 
+import contextlib
 import pickle
 import threading
 import traceback
@@ -17,8 +18,9 @@ from veilspan import (
     PrivacyError,
     WithheldError,
 )
+from veilspan.curator.clipping import clip_weights
 from veilspan.curator.curator import Curator
-from veilspan.curator.rows import Rows
+from veilspan.curator.rows import Rows, row_lengths
 from veilspan.curator.silence import Discretion, Silence, quiet
 from veilspan.privacy.budget import Budget
 from veilspan.privacy.noise import SecureNoise, SeededNoise
@@ -184,3 +186,12 @@ def test_a_question_that_fails_is_charged_and_says_nothing(query, source):
     assert str(caught.value) == str(WithheldError())
     assert (caught.value.__cause__ is None) == made.secure
     assert (caught.value.__context__ is None) == made.secure
+
+
+def test_a_map_of_rows_is_silent_whatever_a_query_has_set_around_it():
+    """A query of somebody else may set an error state of its own inside of a question."""
+    tiny = np.full((2, 3), 5e-324)
+    for around in (contextlib.nullcontext(), Silence(simulation=False)):
+        with around, np.errstate(all="raise"):
+            assert list(clip_weights(np.array([0.0, np.inf, np.nan, 5e-324]), 1.0)) == [1, 0, 0, 1]
+            assert (row_lengths(tiny) > 0).all()

@@ -487,7 +487,7 @@ def _is_huge(values: np.ndarray) -> bool:
     if values.dtype.kind != "f" or values.size == 0:
         return False
     plain = values.dtype == np.float64 and values.flags.c_contiguous
-    if plain and np.vdot(values, values) <= _SMALL_SQUARES:  # told in a third of the time
+    if plain and np.vdot(values, values) <= _SMALL_SQUARES:  # told in half of the time
         return False
     # A NaN anywhere makes the extremes NaN, so that the comparison is false.
     return not (float(values.max()) <= LARGEST_VALUE and float(values.min()) >= -LARGEST_VALUE)

@@ -27,7 +27,6 @@ from __future__ import annotations
 import warnings
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -82,12 +81,7 @@ class quiet(AbstractContextManager[None]):
         self._ignored.__exit__(None, None, None)
         _silent.reset(self._token)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        error: BaseException | None = None,
-        trace: TracebackType | None = None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._leave()
 
 
@@ -103,13 +97,9 @@ class Silence(quiet):
     def __init__(self, simulation: bool) -> None:
         self._simulation = simulation
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        error: BaseException | None = None,
-        trace: TracebackType | None = None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._leave()
+        error = raised[1]
         if not isinstance(error, Exception):
             return
         if not self._passes(error):

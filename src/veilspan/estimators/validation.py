@@ -121,7 +121,7 @@ def _is_finite(array: np.ndarray) -> bool:
     """Whether a sum says that all entries are finite; not if it overflows, which is no matter."""
     if array.dtype.kind != "f":
         return True
-    # Squares are summed in a third of the time, where that needs no copy.
+    # Squares are summed in half of the time, where that needs no copy.
     plain = array.dtype == np.float64 and array.flags.c_contiguous
     return math.isfinite(np.vdot(array, array) if plain else array.sum())
 

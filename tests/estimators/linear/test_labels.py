@@ -70,9 +70,15 @@ def test_calibration_keeps_strings():
 )
 def test_labels_are_sorted_in_silence(labels):
     """A warning about one that is no number would tell of the row that has it."""
+    labels = np.array(labels)
     with warnings.catch_warnings(), np.errstate(all="raise"):
         warnings.simplefilter("error")
         found = _sorted_labels(labels)
     np.testing.assert_array_equal(found, np.unique(labels))
     assert found.dtype == np.unique(labels).dtype
     assert not np.shares_memory(found, labels)
+
+
+def test_labels_of_several_parts_are_sorted():
+    pairs = np.array([(1, 2.0), (0, 1.0), (1, 2.0)], dtype=[("a", int), ("b", float)])
+    assert _sorted_labels(pairs).tolist() == [(0, 1.0), (1, 2.0)]
